@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.planners import Outcome
-from benchmarks.records import Counts, Record, TaskId, done, proved
+from benchmarks.records import Counts, Record, TaskId, is_done, is_proved
 from benchmarks.report import (
     PLANS,
     agile_score,
-    best_costs,
-    markdown,
-    mebibytes,
-    ratio_summary,
-    ratios,
+    compute_ratios,
+    find_best_costs,
+    format_table,
+    mebibytes_of,
     satisficing_score,
+    summarise_ratios,
 )
 from benchmarks.suite import domain_matches, matches
 from planner.errors import DocumentError, did_you_mean
@@ -27,7 +27,7 @@ from planner.errors import DocumentError, did_you_mean
 WORST: Final = 10
 
 
-def contradiction(one: Record, other: Record) -> str | None:
+def find_contradiction(one: Record, other: Record) -> str | None:
     """Return how the claims of two records of a task contradict each other, or None."""
     outcomes = {one.outcome, other.outcome}
     if outcomes == {Outcome.OPTIMAL} and one.cost != other.cost:
@@ -41,33 +41,33 @@ def contradiction(one: Record, other: Record) -> str | None:
     return None
 
 
-def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], counts: Counts = done) -> str:
+def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], counts: Counts = is_done) -> str:
     """Return the comparison as Markdown; only tasks that both were tried on count."""
     pairs = [(left[task], right[task]) for task in left if task in right]
     only_left = [(one, other) for one, other in pairs if counts(one) and not counts(other)]
     only_right = [(one, other) for one, other in pairs if counts(other) and not counts(one)]
-    clashes = [(one, other, clash) for one, other in pairs if (clash := contradiction(one, other)) is not None]
-    word = "proved" if counts is proved else "done"
-    memory = ratio_summary(ratios(left, right, counts, mebibytes))
+    clashes = [(one, other, clash) for one, other in pairs if (clash := find_contradiction(one, other)) is not None]
+    word = "proved" if counts is is_proved else "done"
+    memory = summarise_ratios(compute_ratios(left, right, counts, mebibytes_of))
     return "\n".join(
         [
-            _scores(pairs, (len(only_left), len(only_right)), counts, word),
-            *_listed(f"Only left has {word}:", ["task", "left", "right"], map(_outcomes, only_left)),
-            *_listed(f"Only right has {word}:", ["task", "left", "right"], map(_outcomes, only_right)),
+            _score_table(pairs, (len(only_left), len(only_right)), counts, word),
+            *_format_rows(f"Only left has {word}:", ["task", "left", "right"], map(_outcome_cells, only_left)),
+            *_format_rows(f"Only right has {word}:", ["task", "left", "right"], map(_outcome_cells, only_right)),
             f"Contradictions: {len(clashes)}\n",
-            *_listed("", ["task", "left", "right", "how"], [(*_costs((a, b)), how) for a, b, how in clashes]),
-            ratio_report(ratios(left, right, counts), "left", "right"),
+            *_format_rows("", ["task", "left", "right", "how"], [(*_cost_cells((a, b)), how) for a, b, how in clashes]),
+            ratio_report(compute_ratios(left, right, counts), "left", "right"),
             f"Memory, left / right, on the same tasks: median {memory[1]}, geometric mean {memory[2]}\n",
         ]
     )
 
 
-def _scores(pairs: Sequence[tuple[Record, Record]], alone: tuple[int, int], counts: Counts, word: str) -> str:
+def _score_table(pairs: Sequence[tuple[Record, Record]], alone: tuple[int, int], counts: Counts, word: str) -> str:
     sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    best = best_costs((record for pair in pairs for record in pair), {})
+    best = find_best_costs((record for pair in pairs for record in pair), {})
     rows = [
         (
-            f"{name}: {_name(side)}",
+            f"{name}: {_planner_names(side)}",
             sum(map(counts, side)),
             only,
             f"{sum(agile_score(record, counts) for record in side):.2f}",
@@ -76,42 +76,44 @@ def _scores(pairs: Sequence[tuple[Record, Record]], alone: tuple[int, int], coun
         for name, only, side in zip(("left", "right"), alone, sides, strict=True)
     ]
     head = [f"{len(pairs)} tasks", word, "only by this one", "agile score", "satisficing score"]
-    return markdown(head, rows)
+    return format_table(head, rows)
 
 
 def ratio_report(found: Sequence[tuple[float, Record, Record]], left: str, right: str) -> str:
     """Return the median and geometric mean of CPU time ratios, and the tasks where left did worst."""
-    count, middle, mean = ratio_summary(found)
+    count, middle, mean = summarise_ratios(found)
     summary = f"CPU time, {left} / {right}, on {count} tasks of both: median {middle}, geometric mean {mean}\n"
     rows = [
         (one.task, f"{one.cpu_seconds:.2f}", f"{other.cpu_seconds:.2f}", f"{ratio:.2f}")
         for ratio, one, other in found[:WORST]
     ]
-    return "\n".join([summary, *_listed(f"The worst {len(rows)}:", ["task", f"{left} s", f"{right} s", "ratio"], rows)])
+    return "\n".join(
+        [summary, *_format_rows(f"The worst {len(rows)}:", ["task", f"{left} s", f"{right} s", "ratio"], rows)]
+    )
 
 
-def _name(side: Sequence[Record]) -> str:
-    return ", ".join(sorted({f"{record.planner} ({_version(record)})" for record in side}))
+def _planner_names(side: Sequence[Record]) -> str:
+    return ", ".join(sorted({f"{record.planner} ({_version_text(record)})" for record in side}))
 
 
-def _version(record: Record) -> str:
+def _version_text(record: Record) -> str:
     own = {name: version for name, version in record.versions.items() if name != "python"}
     return ", ".join(f"{name} {version}" for name, version in own.items())
 
 
-def _outcomes(pair: tuple[Record, Record]) -> tuple[str, ...]:
+def _outcome_cells(pair: tuple[Record, Record]) -> tuple[str, ...]:
     return (pair[0].task, pair[0].outcome, pair[1].outcome)
 
 
-def _costs(pair: tuple[Record, Record]) -> tuple[str, ...]:
+def _cost_cells(pair: tuple[Record, Record]) -> tuple[str, ...]:
     return (pair[0].task, *(f"{record.outcome} {record.cost}, bound {record.lower_bound}" for record in pair))
 
 
-def _listed(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+def _format_rows(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     rows = list(rows)
     if not rows:
         return []
-    return [f"{title}\n", markdown(head, rows)] if title else [markdown(head, rows)]
+    return [f"{title}\n", format_table(head, rows)] if title else [format_table(head, rows)]
 
 
 FEATURES: Final = (
@@ -132,7 +134,7 @@ FEATURES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RecordFilter:
     """The records to look at; empty fields choose all.
 
     `planners` are labels, `domains` and `names` patterns. Left out are tasks with any of the features `without`, and

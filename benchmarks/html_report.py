@@ -17,20 +17,20 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-from benchmarks.rates import long_searches, rate_ratios
-from benchmarks.records import Counts, Record, TaskId, proved
+from benchmarks.rates import rate_ratios, select_long_searches
+from benchmarks.records import Counts, Record, TaskId, is_proved
 from benchmarks.report import (
     LEAST_MIB,
     LEAST_SECONDS,
     Measure,
     Table,
-    checks,
     columns_of,
-    mebibytes,
-    outcomes,
+    cpu_seconds_of,
+    mebibytes_of,
     ratio_table,
     score_tables,
-    seconds,
+    tabulate_checks,
+    tabulate_outcomes,
     totals_table,
     track_tables,
 )
@@ -49,11 +49,11 @@ def element(name: str, *children: str, **attributes: object) -> str:
 
     Children are elements, or text that has been through `text`.
     """
-    words = (f' {key.rstrip("_").replace("_", "-")}="{text(_short(value))}"' for key, value in attributes.items())
+    words = (f' {key.rstrip("_").replace("_", "-")}="{text(_shorten(value))}"' for key, value in attributes.items())
     return f"<{name}{''.join(words)}>{''.join(children)}</{name}>"
 
 
-def _short(value: object) -> object:
+def _shorten(value: object) -> object:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
 
 
@@ -67,7 +67,7 @@ def label(x: float, y: float, words: object, anchor: str = "middle") -> str:
     return element("text", text(words), x=float(x), y=float(y), text_anchor=anchor)
 
 
-def steps(points: list[tuple[float, float]], class_: str, title: str) -> str:
+def step_line(points: list[tuple[float, float]], class_: str, title: str) -> str:
     """Return a line that goes from point to point along the axes, first across, then up or down."""
     (x, y), *others = points
     path = f"M{x:.1f} {y:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in others)
@@ -123,7 +123,7 @@ class Point:
     title: str
 
 
-def spread(values: Sequence[float], limit: float) -> tuple[float, float]:
+def find_range(values: Sequence[float], limit: float) -> tuple[float, float]:
     """Return from where to where an axis has to go: from a power of ten below all values to a bit beyond the limit."""
     high = BEYOND * max([limit, *values])
     low = 10.0 ** math.floor(math.log10(min([high / 10, *values])))
@@ -132,7 +132,7 @@ def spread(values: Sequence[float], limit: float) -> tuple[float, float]:
 
 def cactus(series: Mapping[str, Sequence[float]], limit: float, tasks: int, unit: str = "CPU seconds") -> str:
     """Return how many of the `tasks` each planner has done within a time; `series` are the times of each, above 0."""
-    low, high = spread([value for values in series.values() for value in values], limit)
+    low, high = find_range([value for values in series.values() for value in values], limit)
     width, most = SIZE * 1.4, max(tasks, 1)
     across = LogAxis(low, high, LEFT, width)
     bottom = TOP + SIZE
@@ -154,7 +154,7 @@ def cactus(series: Mapping[str, Sequence[float]], limit: float, tasks: int, unit
         counted = [(across(value), up(count)) for count, value in enumerate(sorted(values), start=1)]
         title = f"{name}: {len(values)}"
         class_ = f"curve c{number % COLOURS}" + (" dashed" if number >= COLOURS else "")
-        curves.append(steps([(LEFT, up(0)), *counted, (across(limit), up(len(values)))], class_, title))
+        curves.append(step_line([(LEFT, up(0)), *counted, (across(limit), up(len(values)))], class_, title))
         y = bottom + BOTTOM + LEGEND * (number + 1)
         legend += [line(LEFT, y - 4, LEFT + 24, y - 4, class_), label(LEFT + 30, y, title, "start")]
     height = bottom + BOTTOM + LEGEND * len(series) + 12
@@ -172,7 +172,7 @@ def whole_ticks(most: int) -> list[int]:
 def scatter(points: Sequence[Point], limit: float, names: tuple[str, str], unit: str) -> str:
     """Return two planners against each other, the first across; what one has not done is at the `limit`."""
     values = [value for point in points for value in (point.x, point.y) if value is not None]
-    low, high = spread(values, limit)
+    low, high = find_range(values, limit)
     across, up = LogAxis(low, high, LEFT, SIZE), LogAxis(low, high, TOP + SIZE, -SIZE)
     bottom = TOP + SIZE
     frame = [
@@ -231,8 +231,8 @@ class Kind:
 
 
 KINDS: Final = (
-    Kind("CPU seconds", seconds, "cpu_seconds", 1.0, LEAST_SECONDS),
-    Kind("MiB", mebibytes, "memory_gib", 1024.0, LEAST_MIB),
+    Kind("CPU seconds", cpu_seconds_of, "cpu_seconds", 1.0, LEAST_SECONDS),
+    Kind("MiB", mebibytes_of, "memory_gib", 1024.0, LEAST_MIB),
 )
 
 
@@ -240,18 +240,18 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
     """Return the page; `known` are costs of plans from elsewhere, by the names of tasks."""
     scores = score_tables(records, counts, known)
     columns = columns_of(records)
-    searches = long_searches(records, LEAST_SEARCH)
+    searches = select_long_searches(records, LEAST_SEARCH)
     tracks = track_tables(records, counts)
     parts = [
         element("h1", text(title)),
-        *section("Summary", [totals_table(scores), outcomes(records)]),
-        *(section("Against the first", [ratio_table(records, counts)]) if len(columns) > 1 else []),
-        *(section("Search alone", [rate_ratios(searches)]) if len(searches) > 1 else []),
-        *section("Plots", [], [_cactus(columns, counts), *_scatters(columns, counts)]),
-        *(section("By track", tracks) if tracks else []),
-        *section("By domain", scores),
-        *(section("Validation", [checks(records)]) if any(record.checks for record in records) else []),
-        *section("Runs", [runs(records)]),
+        *format_section("Summary", [totals_table(scores), tabulate_outcomes(records)]),
+        *(format_section("Against the first", [ratio_table(records, counts)]) if len(columns) > 1 else []),
+        *(format_section("Search alone", [rate_ratios(searches)]) if len(searches) > 1 else []),
+        *format_section("Plots", [], [_cactus(columns, counts), *_scatters(columns, counts)]),
+        *(format_section("By track", tracks) if tracks else []),
+        *format_section("By domain", scores),
+        *(format_section("Validation", [tabulate_checks(records)]) if any(record.checks for record in records) else []),
+        *format_section("Runs", [run_table(records)]),
         element("footer", text(f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by forethought bench")),
     ]
     style = STYLE.read_text(encoding="utf-8")
@@ -262,7 +262,7 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
 
-def section(title: str, tables: Iterable[Table], drawings: Iterable[tuple[str, str]] = ()) -> list[str]:
+def format_section(title: str, tables: Iterable[Table], drawings: Iterable[tuple[str, str]] = ()) -> list[str]:
     """Return a headline with tables and drawings (what they show, SVG) under it."""
     figures = [element("figure", drawn, element("figcaption", text(words))) for words, drawn in drawings]
     shown = [element("div", *figures, class_="figures")] if figures else []
@@ -281,7 +281,7 @@ def _row(name: str, cells: Iterable[object]) -> str:
     return element("tr", *(element(name, text(cell)) for cell in cells))
 
 
-def runs(records: Sequence[Record]) -> Table:
+def run_table(records: Sequence[Record]) -> Table:
     """Return what was run: configurations, versions, limits and dates of each planner's records."""
     rows = []
     for label in columns_of(records):
@@ -290,22 +290,26 @@ def runs(records: Sequence[Record]) -> Table:
         rows.append(
             (
                 label,
-                _each(record.configuration for record in mine),
-                _each(" ".join(f"{name} {number}" for name, number in record.versions.items()) for record in mine),
-                _each(", ".join(f"{name} {value:g}" for name, value in record.limits.items()) for record in mine),
-                _each(record.suite for record in mine),
+                _join_distinct(record.configuration for record in mine),
+                _join_distinct(
+                    " ".join(f"{name} {number}" for name, number in record.versions.items()) for record in mine
+                ),
+                _join_distinct(
+                    ", ".join(f"{name} {value:g}" for name, value in record.limits.items()) for record in mine
+                ),
+                _join_distinct(record.suite for record in mine),
                 len(mine),
-                _each([dates[0][:10], dates[-1][:10]]),
+                _join_distinct([dates[0][:10], dates[-1][:10]]),
             )
         )
     return Table(["planner", "configuration", "versions", "limits", "suites", "records", "dates"], rows)
 
 
-def _each(words: Iterable[str]) -> str:
+def _join_distinct(words: Iterable[str]) -> str:
     return "; ".join(filter(None, dict.fromkeys(words)))
 
 
-def _limit(columns: Mapping[str, Column], counts: Counts, kind: Kind) -> float:
+def _find_limit(columns: Mapping[str, Column], counts: Counts, kind: Kind) -> float:
     """Return the greatest limit, or what was needed for something done where that is more."""
     records = [record for table in columns.values() for record in table.values()]
     needed = (kind.measure(record) for record in records if counts(record))
@@ -314,19 +318,20 @@ def _limit(columns: Mapping[str, Column], counts: Counts, kind: Kind) -> float:
 
 def _cactus(columns: Mapping[str, Column], counts: Counts) -> tuple[str, str]:
     series = {
-        label: [seconds(record) for record in table.values() if counts(record)] for label, table in columns.items()
+        label: [cpu_seconds_of(record) for record in table.values() if counts(record)]
+        for label, table in columns.items()
     }
     tasks = len({task for table in columns.values() for task in table})
-    word = "proved" if counts is proved else "done"
+    word = "proved" if counts is is_proved else "done"
     words = f"How many of {tasks} tasks are {word} within so many seconds of CPU time."
-    return words, cactus(series, _limit(columns, counts, KINDS[0]), tasks)
+    return words, cactus(series, _find_limit(columns, counts, KINDS[0]), tasks)
 
 
 def _scatters(columns: Mapping[str, Column], counts: Counts) -> list[tuple[str, str]]:
     first = next(iter(columns))
     pairs = [pair for pair in combinations(columns, 2) if len(columns) <= ALL_PAIRS or first in pair]
     return [
-        (_told(points, pair), scatter(points, _limit(columns, counts, kind), pair, kind.unit))
+        (_describe_points(points, pair), scatter(points, _find_limit(columns, counts, kind), pair, kind.unit))
         for pair in pairs
         for kind in KINDS
         if (points := _points(columns[pair[0]], columns[pair[1]], counts, kind))
@@ -345,7 +350,7 @@ def _points(left: Column, right: Column, counts: Counts, kind: Kind) -> list[Poi
     return points
 
 
-def _told(points: Sequence[Point], pair: tuple[str, str]) -> str:
+def _describe_points(points: Sequence[Point], pair: tuple[str, str]) -> str:
     both = [(point.x, point.y) for point in points if point.x is not None and point.y is not None]
     less, more = sum(x < y for x, y in both), sum(x > y for x, y in both)
     only = sum(point.y is None for point in points), sum(point.x is None for point in points)

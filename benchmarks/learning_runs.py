@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from benchmarks.report import markdown
+from benchmarks.report import format_table
 from executor import ExecutionPolicy, Executor, Experience, Journal, Learning
 from executor.testing import SimulatedWorld, run_virtual
 from planner import Case, Domain, Problem, expected_costs, solve
@@ -39,9 +39,9 @@ def learning(
     costs: dict[str, list[list[int]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory(prefix="forethought-learning-") as folder:
         for number in range(seed, seed + seeds):
-            drawn = setting(number)
+            drawn = draw_setting(number)
             for way, found in costs.items():
-                found.append(paid(drawn, way, runs, number, Path(folder)))
+                found.append(measure_costs(drawn, way, runs, number, Path(folder)))
             typer.echo(f"{number - seed + 1} of {seeds}", err=True)
     typer.echo(learning_table(costs, SHOWN), nl=False)
 
@@ -64,7 +64,7 @@ class Setting:
     prices: dict[str, int]
 
 
-def setting(seed: int) -> Setting:
+def draw_setting(seed: int) -> Setting:
     """Return a job of several stages, for each of which there are tools of different prices and hidden risks."""
     dice = random.Random(f"tools {seed}")
     domain = Domain("tools", types=["tool", "stage"])
@@ -104,7 +104,7 @@ WAYS: Final[Mapping[str, Learning | None]] = {
 PATIENT: Final = ExecutionPolicy(retries=1000, backoff=0, jitter=0)
 
 
-def paid(setting: Setting, way: str, runs: int, seed: int, folder: Path) -> list[int]:
+def measure_costs(setting: Setting, way: str, runs: int, seed: int, folder: Path) -> list[int]:
     """Return what each of `runs` runs paid for all its calls, the failed ones included."""
     learning, found = WAYS[way], []
     learned = False if learning is None else Experience(learning)
@@ -136,11 +136,11 @@ def learning_table(costs: Mapping[str, Sequence[Sequence[int]]], shown: Sequence
     head = ("a run that …", *(f"run {number}" for number in places), f"mean of {runs}")
     rows = []
     for way, found in costs.items():
-        single = [_mean([each[number - 1] for each in found]) for number in places]
-        rows.append((way, *single, _mean([mean(each) for each in found])))
-    return markdown(head, rows)
+        single = [_format_mean([each[number - 1] for each in found]) for number in places]
+        rows.append((way, *single, _format_mean([mean(each) for each in found])))
+    return format_table(head, rows)
 
 
-def _mean(values: Sequence[float]) -> str:
+def _format_mean(values: Sequence[float]) -> str:
     error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return f"{mean(values):.2f} ± {error:.2f}"

@@ -14,28 +14,28 @@ from planner.search import Ending
 from planner.search.search_run import Pauses, Steps
 
 
-def without_search(name: str, heuristic: str) -> None:
+def disable_search(name: str, heuristic: str) -> None:
     """Let the search called `name` with this heuristic give up at once."""
     search = Workplace.search
 
     def left(self: Workplace, asked: str, other: str | None = None, **options: Any) -> Steps:
         if (asked, heuristic_of(asked, other)) == (name, heuristic):
-            return nothing()
+            return give_up_at_once()
         return search(self, asked, other, **options)
 
     Workplace.search = left  # type: ignore[method-assign, assignment]
 
 
-def without_relaxed() -> None:
+def disable_relaxed_plans() -> None:
     """Try no relaxed plans."""
 
     def untried(self: Workplace) -> Steps:  # noqa: ARG001 - that is how it is called
-        return nothing()
+        return give_up_at_once()
 
     Workplace.try_relaxed_plans = untried  # type: ignore[method-assign]
 
 
-def without_h2() -> None:
+def disable_h2() -> None:
     """Let all actions be needed, and all facts go together; nor is anything counted then."""
 
     def unlooked(self: Workplace, seconds: float | None) -> Generator[None, None, Pruned | None]:  # noqa: ARG001
@@ -46,7 +46,7 @@ def without_h2() -> None:
     Workplace.prune_by_h2 = unlooked  # type: ignore[method-assign]
 
 
-def without_counting() -> None:
+def disable_counting() -> None:
     """Let numbers of actions be found that add up to the goal."""
 
     def unfound(*_: object) -> Generator[None, None, str]:
@@ -56,17 +56,17 @@ def without_counting() -> None:
     vars(import_module("planner.pruning.state_equation"))["disprove"] = unfound
 
 
-def without_stubborn() -> None:
+def disable_stubborn_sets() -> None:
     """Let A* and uniform cost try all actions."""
     import_module("planner.search.task_compiled").Board.stubborn = None
 
 
-def without_symmetries() -> None:
+def disable_symmetries() -> None:
     """Let every state stand for itself."""
     import_module("planner.search.task_compiled").Board.orbits = None
 
 
-def without_cartesian() -> None:
+def disable_cartesian() -> None:
     """Let all abstractions be projections."""
 
     def unmade(*_: object) -> Pauses:
@@ -75,28 +75,28 @@ def without_cartesian() -> None:
     import_module("planner.heuristics.abstractions.cartesian").Cartesian.make = unmade
 
 
-def without_symbolic() -> None:
+def disable_symbolic() -> None:
     """Search nothing beside."""
     vars(import_module("planner.solve"))["beside"] = lambda steps, *_: steps
 
 
-def nothing() -> Steps:
+def give_up_at_once() -> Steps:
     """Give up at once."""
     yield
     return Ending.INCOMPLETE
 
 
 PARTS: Final[dict[str, Callable[[], None]]] = {
-    "relaxed": without_relaxed,
-    "uniform": lambda: without_search("uniform", ""),
-    "lmcut": lambda: without_search("astar", "lmcut"),
-    "scp": lambda: without_search("astar", "scp"),
-    "cartesian": without_cartesian,
-    "stubborn": without_stubborn,
-    "symmetries": without_symmetries,
-    "h2": without_h2,
-    "counting": without_counting,
-    "symbolic": without_symbolic,
+    "relaxed": disable_relaxed_plans,
+    "uniform": lambda: disable_search("uniform", ""),
+    "lmcut": lambda: disable_search("astar", "lmcut"),
+    "scp": lambda: disable_search("astar", "scp"),
+    "cartesian": disable_cartesian,
+    "stubborn": disable_stubborn_sets,
+    "symmetries": disable_symmetries,
+    "h2": disable_h2,
+    "counting": disable_counting,
+    "symbolic": disable_symbolic,
 }
 """What the automatic choice of `--mode optimal` is made of."""
 

@@ -16,7 +16,7 @@ from typing import Annotated, Final
 import typer
 
 from benchmarks.commands.options import DomainFilter, NameFilter, Sample, Seed
-from benchmarks.report import markdown
+from benchmarks.report import format_table
 from benchmarks.suite import BenchmarkTask
 from benchmarks.uncertain.uncertain_campaign import Case
 from planner import Decision, Problem, Progress, Status, decide, load, solve
@@ -54,13 +54,13 @@ def simulations(
         rows = []
         for each in problem or CASES:
             typer.echo(each, err=True)
-            rows.append(converged(each, CASES[each], size or CASES[each].size, seeds, time_limit))
+            rows.append(measure_convergence(each, CASES[each], size or CASES[each].size, seeds, time_limit))
         typer.echo(converged_table([row for row in rows if row is not None]), nl=False)
         return
     found = []
     for task in Selection(domains=domain or (), names=name or (), sample=sample, seed=seed).of(load_suite(suite)):
         typer.echo(task.name, err=True)
-        found += [improved(task, search, time_limit) for search in SEARCHES]
+        found += [measure_improvement(task, search, time_limit) for search in SEARCHES]
     typer.echo(improved_table([row for row in found if row is not None], time_limit), nl=False)
 
 
@@ -95,17 +95,22 @@ class Converged:
     rates: tuple[float, float]
 
 
-def converged(name: str, case: Case, size: int, seeds: int, time_limit: float) -> Converged | None:
+def measure_convergence(name: str, case: Case, size: int, seeds: int, time_limit: float) -> Converged | None:
     """Return how simulations do on a problem; None where its optimum is not proved within `time_limit`."""
     problem = case.make(size)
     best = decide(problem, time_limit=time_limit, **case.options())
     if not best.is_proved or best.policy is None:
         return None
-    approaches = [_approach(problem, case, best, seed) for seed in range(seeds)]
-    return Converged(name, best, approaches, (rate(problem, case, compiled=True), rate(problem, case, compiled=False)))
+    approaches = [_measure_approach(problem, case, best, seed) for seed in range(seeds)]
+    return Converged(
+        name,
+        best,
+        approaches,
+        (measure_rate(problem, case, compiled=True), measure_rate(problem, case, compiled=False)),
+    )
 
 
-def _approach(problem: Problem, case: Case, best: Decision, seed: int) -> Approach:
+def _measure_approach(problem: Problem, case: Case, best: Decision, seed: int) -> Approach:
     near, seconds, simulations = None, 0.0, 1
     while simulations <= MOST:
         began = time.perf_counter()
@@ -131,11 +136,11 @@ def is_near(found: Decision, best: Decision) -> bool:
     )
 
 
-def rate(problem: Problem, case: Case, *, compiled: bool) -> float:
+def measure_rate(problem: Problem, case: Case, *, compiled: bool) -> float:
     """Return simulations a second, sweeps included; a search that has settled everything begins anew."""
     done, spent, seed = 0, 0.0, 0
     while spent < RATE_SECONDS:
-        for more, seconds in _searched(problem, case, seed, compiled=compiled):
+        for more, seconds in _simulate_in_batches(problem, case, seed, compiled=compiled):
             done, spent = done + more, spent + seconds
             if spent >= RATE_SECONDS:
                 break
@@ -143,7 +148,7 @@ def rate(problem: Problem, case: Case, *, compiled: bool) -> float:
     return done / spent
 
 
-def _searched(problem: Problem, case: Case, seed: int, *, compiled: bool) -> Iterator[tuple[int, float]]:
+def _simulate_in_batches(problem: Problem, case: Case, seed: int, *, compiled: bool) -> Iterator[tuple[int, float]]:
     """Simulate until all is settled; yield how many simulations were made in how many seconds, again and again."""
     process = process_of(problem, Limits())
     penalty = None if case.penalty is None else float(case.penalty * process.task.resolution)
@@ -172,23 +177,23 @@ def converged_table(found: Sequence[Converged]) -> str:
     """Return a table: medians over the seeds, and the worst in brackets."""
     near = f"within {NEAR:.0%} after"
     head = ["problem", "success", "cost", near, "ms", "proved after", "simulations/s", "in Python"]
-    return markdown(head, [_row(each) for each in found])
+    return format_table(head, [_convergence_row(each) for each in found])
 
 
-def _row(found: Converged) -> list[str]:
+def _convergence_row(found: Converged) -> list[str]:
     policy = found.best.expect_policy()
     return [
         found.name,
         f"{policy.success:.2%}",
         f"{found.best.expected_cost:.3f}",
-        _middle([each.near for each in found.approaches]),
+        _format_median([each.near for each in found.approaches]),
         f"{1000 * median([each.seconds for each in found.approaches]):.0f}",
-        _middle([each.proved for each in found.approaches]),
+        _format_median([each.proved for each in found.approaches]),
         *[f"{rate:,.0f}" for rate in found.rates],
     ]
 
 
-def _middle(numbers: Sequence[int | None]) -> str:
+def _format_median(numbers: Sequence[int | None]) -> str:
     if None in numbers:
         return f"— ({sum(number is not None for number in numbers)} of {len(numbers)} did)"
     known = [number for number in numbers if number is not None]
@@ -211,7 +216,7 @@ class Improved:
     simulations: int
 
 
-def improved(task: BenchmarkTask, search: str, time_limit: float) -> Improved | None:
+def measure_improvement(task: BenchmarkTask, search: str, time_limit: float) -> Improved | None:
     """Return how `search` does on a task; None where the task is not taken."""
     try:
         problem = load(task.domain_path, task.problem_path)
@@ -236,7 +241,7 @@ def improved(task: BenchmarkTask, search: str, time_limit: float) -> Improved | 
 def improved_table(found: Sequence[Improved], time_limit: float) -> str:
     """Return a table with a row for each task and search; a proved cost has a star."""
     head = ["task", "search", *[f"{part * time_limit:g} s" for part in PARTS], "simulations"]
-    return markdown(head, [_improvement_row(each) for each in found])
+    return format_table(head, [_improvement_row(each) for each in found])
 
 
 def _improvement_row(found: Improved) -> list[str]:

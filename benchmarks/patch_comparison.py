@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from benchmarks.random_problems import Features, random_problem
-from benchmarks.report import markdown
+from benchmarks.report import format_table
 from planner import Atom, Plan, Problem, Status, Step, patch, solve
 from planner.model import Number
 from planner.semantics.simulation import Simulation
@@ -38,13 +38,13 @@ def measure_patches(
             raise typer.BadParameter(f"there is no domain {name!r}; there are {known}", param_hint="--domain")
     measured = []
     for name in domain or SIZES:
-        for case in broken_plans(name, size or SIZES[name], cases, seed, time_limit):
-            measured += measure(case, _weights(weights), time_limit)
+        for case in generate_broken_plans(name, size or SIZES[name], cases, seed, time_limit):
+            measured += measure(case, _parse_weights(weights), time_limit)
             typer.echo(f"{name}  {len(case.remaining)} steps left  {measured[-1].milliseconds:.0f} ms", err=True)
     typer.echo(patching_table(measured), nl=False)
 
 
-def _weights(text: str) -> list[int]:
+def _parse_weights(text: str) -> list[int]:
     try:
         return [int(word) for word in text.split(",")]
     except ValueError:
@@ -68,22 +68,22 @@ class Broken:
     remaining: tuple[Step, ...]
 
 
-def broken_plans(domain: str, size: int, wanted: int, seed: int, time_limit: float) -> Iterator[Broken]:
+def generate_broken_plans(domain: str, size: int, wanted: int, seed: int, time_limit: float) -> Iterator[Broken]:
     """Yield so many broken plans of random problems; those for which no plan is found in `time_limit` are left out."""
-    make = generator(domain)
+    make = find_generator(domain)
     for number in range(seed, seed + 20 * wanted):
         if wanted == 0:
             return
         rng = Random(number)
         problem = make(number, size)
         plan = solve(problem, mode="first", time_limit=time_limit).plan
-        found = None if plan is None or not plan.steps else broken(domain, plan, rng)
+        found = None if plan is None or not plan.steps else break_plan(domain, plan, rng)
         if found is not None:
             wanted -= 1
             yield found
 
 
-def generator(domain: str) -> Callable[[int, int], Problem]:
+def find_generator(domain: str) -> Callable[[int, int], Problem]:
     """Return what makes problems of a shipped domain from a seed and a size, or of random domains."""
     if domain == "random":
         return lambda seed, size: random_problem(seed, Features(actions=size, objects=size))
@@ -91,7 +91,7 @@ def generator(domain: str) -> Callable[[int, int], Problem]:
     return made
 
 
-def broken(domain: str, plan: Plan, rng: Random) -> Broken | None:
+def break_plan(domain: str, plan: Plan, rng: Random) -> Broken | None:
     """Return `plan` broken somewhere, by actions that somebody else took; None where it always goes on working."""
     for _ in range(TRIES):
         place = rng.randrange(len(plan.steps))
@@ -135,15 +135,15 @@ def measure(case: Broken, weights: Iterable[Number], time_limit: float) -> list[
     began = time.process_time()
     result = solve(case.problem, time_limit=time_limit)
     steps = None if result.plan is None else result.plan.steps
-    found = [_measured(case, SCRATCH, result.status, steps, began)]
+    found = [_measure_steps(case, SCRATCH, result.status, steps, began)]
     for weight in weights:
         began = time.process_time()
         patched = patch(case.problem, case.remaining, weight=weight, time_limit=time_limit)
-        found.append(_measured(case, f"patch, w = {weight}", patched.status, patched.steps, began))
+        found.append(_measure_steps(case, f"patch, w = {weight}", patched.status, patched.steps, began))
     return found
 
 
-def _measured(case: Broken, way: str, status: Status, steps: tuple[Step, ...] | None, began: float) -> Measured:
+def _measure_steps(case: Broken, way: str, status: Status, steps: tuple[Step, ...] | None, began: float) -> Measured:
     took = 1000 * (time.process_time() - began)
     proved = status in {Status.OPTIMAL, Status.UNSOLVABLE}
     if steps is None:
@@ -152,10 +152,12 @@ def _measured(case: Broken, way: str, status: Status, steps: tuple[Step, ...] | 
     kept = next((n for n, (one, other) in enumerate(zip(old[::-1], new[::-1], strict=False)) if one != other), None)
     kept = min(len(old), len(new)) if kept is None else kept
     cost = sum((step.cost for step in steps), start=0)
-    return Measured(case.domain, way, proved, cost, kept / len(old), in_order(old, new) / len(old), took)
+    return Measured(
+        case.domain, way, proved, cost, kept / len(old), common_subsequence_length(old, new) / len(old), took
+    )
 
 
-def in_order(one: Sequence[object], other: Sequence[object]) -> int:
+def common_subsequence_length(one: Sequence[object], other: Sequence[object]) -> int:
     """Return the length of a longest common subsequence."""
     lengths = [0] * (len(other) + 1)
     for each in one:
@@ -170,7 +172,7 @@ def patching_table(measured: Sequence[Measured]) -> str:
     cells: dict[tuple[str, str], list[Measured]] = {}
     for one in measured:
         cells.setdefault((one.domain, one.way), []).append(one)
-    return markdown(HEAD, [_row(*key, members, cells) for key, members in cells.items()])
+    return format_table(HEAD, [_row(*key, members, cells) for key, members in cells.items()])
 
 
 def _row(
@@ -187,12 +189,12 @@ def _row(
         f"{len(solved)}/{len(members)}",
         str(sum(one.proved for one in members)),
         str(cost),
-        _percent([one.kept for one in solved]),
-        _percent([one.old for one in solved]),
+        _format_percent([one.kept for one in solved]),
+        _format_percent([one.old for one in solved]),
         f"{median(times):.0f}",
         f"{max(times):.0f}",
     )
 
 
-def _percent(parts: Sequence[float]) -> str:
+def _format_percent(parts: Sequence[float]) -> str:
     return f"{100 * mean(parts):.0f} %" if parts else ""

@@ -61,19 +61,19 @@ def write_expression(expression: Expression) -> str:
     return " ".join(words)
 
 
-def sections(expression: list[Expression], head: str) -> Iterator[list[Expression]]:
+def find_sections(expression: list[Expression], head: str) -> Iterator[list[Expression]]:
     """Yield the parts of a `(define …)` that start with `head`, such as `:action`."""
     return (part for part in expression if isinstance(part, list) and part[:1] == [head])
 
 
-def option(part: list[Expression], keyword: str) -> Expression:
+def find_option(part: list[Expression], keyword: str) -> Expression:
     """Return what follows `keyword` in an action, or an empty list."""
     return part[part.index(keyword) + 1] if keyword in part[:-1] else []
 
 
-def stated(part: list[Expression], keyword: str) -> Expression:
+def find_stated(part: list[Expression], keyword: str) -> Expression:
     """Return what follows `keyword`, or an empty list where that says nothing: `()` or `(and)`."""
-    found = option(part, keyword)
+    found = find_option(part, keyword)
     return [] if found == ["and"] else found
 
 
@@ -105,42 +105,42 @@ CONDITION_FEATURES: Final = {
 }
 
 
-def features(domain: list[Expression], problem: list[Expression]) -> frozenset[str]:
+def find_features(domain: list[Expression], problem: list[Expression]) -> frozenset[str]:
     """Return what the task uses beyond STRIPS with types, such as "conditional effects", "axioms", "costs"."""
     found: set[str] = set()
-    for action in sections(domain, ":action"):
-        found |= condition_features(option(action, ":precondition"))
-        for inner in lists_in(option(action, ":effect")):
+    for action in find_sections(domain, ":action"):
+        found |= find_condition_features(find_option(action, ":precondition"))
+        for inner in lists_in(find_option(action, ":effect")):
             match inner:
                 case ["when", condition, *_]:
-                    found |= {"conditional effects", *condition_features(condition)}
+                    found |= {"conditional effects", *find_condition_features(condition)}
                 case ["forall", *_]:
                     found.add("universal effects")
-    for axiom in sections(domain, ":derived"):
-        found |= {"axioms", *condition_features(axiom[2] if len(axiom) > 2 else [])}
-    found |= hierarchy_features(domain, problem)
-    for goal in sections(problem, ":goal"):
-        found |= condition_features(goal[1] if len(goal) > 1 else [])
-    if any(sections(problem, ":metric")):
+    for axiom in find_sections(domain, ":derived"):
+        found |= {"axioms", *find_condition_features(axiom[2] if len(axiom) > 2 else [])}
+    found |= find_hierarchy_features(domain, problem)
+    for goal in find_sections(problem, ":goal"):
+        found |= find_condition_features(goal[1] if len(goal) > 1 else [])
+    if any(find_sections(problem, ":metric")):
         found.add("costs")
-    if any(sections(domain, ":constants")):
+    if any(find_sections(domain, ":constants")):
         found.add("constants")
     return frozenset(found)
 
 
-def hierarchy_features(domain: list[Expression], problem: list[Expression]) -> set[str]:
+def find_hierarchy_features(domain: list[Expression], problem: list[Expression]) -> set[str]:
     """Return what the tasks and methods of a task use, where it has any."""
     found: set[str] = set()
-    for method in sections(domain, ":method"):
-        found |= condition_features(option(method, ":precondition"))
-        found |= {"method preconditions"} if stated(method, ":precondition") else set()
-        found |= {"method constraints"} if stated(method, ":constraints") else set()
-    if any(sections(domain, ":task")) or any(sections(problem, ":htn")):
+    for method in find_sections(domain, ":method"):
+        found |= find_condition_features(find_option(method, ":precondition"))
+        found |= {"method preconditions"} if find_stated(method, ":precondition") else set()
+        found |= {"method constraints"} if find_stated(method, ":constraints") else set()
+    if any(find_sections(domain, ":task")) or any(find_sections(problem, ":htn")):
         found.add("hierarchy")
     return found
 
 
-def condition_features(condition: Expression) -> set[str]:
+def find_condition_features(condition: Expression) -> set[str]:
     """Return the features of one condition."""
     found: set[str] = set()
     for inner in lists_in(condition):
@@ -154,12 +154,12 @@ def condition_features(condition: Expression) -> set[str]:
     return found
 
 
-def task_features(domain_path: Path, problem_path: Path) -> frozenset[str]:
+def read_features(domain_path: Path, problem_path: Path) -> frozenset[str]:
     """Return the features of the task in two files."""
-    return features(read_file(domain_path), read_file(problem_path))
+    return find_features(read_file(domain_path), read_file(problem_path))
 
 
-def plan_steps(text: str) -> Steps:
+def read_plan_steps(text: str) -> Steps:
     """Return the steps of a plan in the competition's format, in lower case."""
     lines = (line.partition(";")[0].strip().lower() for line in text.splitlines())
     return [tuple(re.findall(r"[^\s()]+", line)) for line in lines if line]

@@ -106,7 +106,7 @@ def run_limited(
     if not told.exists():
         raise ForethoughtError(f"the process of {command[0]} was stopped from outside")
     usage: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
-    return Run(**usage, stdout=_tail(folder / "stdout"), stderr=_tail(folder / "stderr"), limits=limits)
+    return Run(**usage, stdout=_read_tail(folder / "stdout"), stderr=_read_tail(folder / "stderr"), limits=limits)
 
 
 def _launch(command: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -128,7 +128,7 @@ def stop_all() -> None:
         process.terminate()
 
 
-def _tail(path: Path) -> str:
+def _read_tail(path: Path) -> str:
     if not path.exists():
         return ""
     with path.open("rb") as file:

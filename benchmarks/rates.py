@@ -10,14 +10,14 @@ from benchmarks.compare import ratio_report
 from benchmarks.records import Record, TaskId
 from benchmarks.report import (
     Table,
-    by_task,
     columns_of,
-    in_order,
-    markdown,
+    compute_ratios,
+    format_table,
+    numeric_sort_key,
     outcome_table,
-    ratio_summary,
-    ratios,
-    summary,
+    select_by_task,
+    summarise,
+    summarise_ratios,
 )
 
 MIB: Final = 1024**2
@@ -25,31 +25,31 @@ MIB: Final = 1024**2
 Rate = Callable[[Record], float | None]
 
 
-def _a_second(count: int | None, record: Record) -> float | None:
+def _per_second(count: int | None, record: Record) -> float | None:
     return count / record.effort_seconds if count and record.effort_seconds else None
 
 
-def _for_each_state(amount: float | None, record: Record) -> float | None:
+def _per_state(amount: float | None, record: Record) -> float | None:
     return amount / record.stored_states if amount and record.stored_states else None
 
 
 RATES: Final[dict[str, Rate]] = {
-    "evaluations/s": lambda record: _a_second(record.evaluations, record),
-    "expansions/s": lambda record: _a_second(record.expansions, record),
-    "bytes/state, search": lambda record: _for_each_state(record.search_bytes, record),
-    "bytes/state, process": lambda record: _for_each_state(record.peak_mib * MIB, record),
+    "evaluations/s": lambda record: _per_second(record.evaluations, record),
+    "expansions/s": lambda record: _per_second(record.expansions, record),
+    "bytes/state, search": lambda record: _per_state(record.search_bytes, record),
+    "bytes/state, process": lambda record: _per_state(record.peak_mib * MIB, record),
 }
 """By name; none where the planner does not tell what it takes."""
 
 
 def rate_tables(records: Sequence[Record], least_seconds: float) -> list[Table]:
     """Return the ratios of each planner's rates to the first's, and each rate task by task; none where none is told."""
-    columns = long_searches(records, least_seconds)
+    columns = select_long_searches(records, least_seconds)
     tables = [rate_ratios(columns)] if len(columns) > 1 else []
-    return tables + [table for rate in RATES if (table := _each(rate, columns)).rows]
+    return tables + [table for rate in RATES if (table := _rate_table(rate, columns)).rows]
 
 
-def long_searches(records: Sequence[Record], least_seconds: float) -> dict[str, dict[TaskId, Record]]:
+def select_long_searches(records: Sequence[Record], least_seconds: float) -> dict[str, dict[TaskId, Record]]:
     """Return, for each planner that tells of any, the searches of at least `least_seconds`.
 
     In shorter ones preparations are much of the time and of the memory.
@@ -72,17 +72,19 @@ def rate_ratios(columns: Mapping[str, Mapping[TaskId, Record]]) -> Table:
     for label, table in others:
         for name, rate in RATES.items():
             pairs = [(rate(table[task]), rate(base[task])) for task in table if task in base]
-            rows.append((label, name, *summary([this / that for this, that in pairs if this and that])))
+            rows.append((label, name, *summarise([this / that for this, that in pairs if this and that])))
     return Table([f"over that of {first}", "rate", "tasks of both", "median", "geometric mean"], rows)
 
 
-def _each(name: str, columns: Mapping[str, Mapping[TaskId, Record]]) -> Table:
+def _rate_table(name: str, columns: Mapping[str, Mapping[TaskId, Record]]) -> Table:
     rate = RATES[name]
     found = {
         label: {task: value for task, record in table.items() if (value := rate(record)) is not None}
         for label, table in columns.items()
     }
-    tasks = sorted({task for table in found.values() for task in table}, key=lambda task: (task[0], in_order(task[1])))
+    tasks = sorted(
+        {task for table in found.values() for task in table}, key=lambda task: (task[0], numeric_sort_key(task[1]))
+    )
     rows = [(task[1], *(f"{table[task]:,.0f}" if task in table else "" for table in found.values())) for task in tasks]
     return Table([name, *columns], rows)
 
@@ -97,7 +99,7 @@ LEAST_SECONDS: Final = 0.01
 
 def ground_report(records: Sequence[Record]) -> str:
     """Return the share of tasks grounded, the ratios of CPU times, and what was not grounded, as Markdown."""
-    sides = {label: by_task(records, label) for label in (OURS, THEIRS)}
+    sides = {label: select_by_task(records, label) for label in (OURS, THEIRS)}
     shares = []
     for label, side in sides.items():
         grounded = sum(record.covered for record in side.values())
@@ -108,34 +110,34 @@ def ground_report(records: Sequence[Record]) -> str:
         for record in side.values()
         if not record.covered
     ]
-    found = ratios(sides[OURS], sides[THEIRS], lambda record: record.covered)
+    found = compute_ratios(sides[OURS], sides[THEIRS], lambda record: record.covered)
     long = [one for one in found if max(one[1].cpu_seconds, one[2].cpu_seconds) >= LONG_SECONDS]
     parts = [
-        markdown(["grounding", "tasks", "grounded", "share"], shares),
+        format_table(["grounding", "tasks", "grounded", "share"], shares),
         outcome_table(records),
         ratio_report(found, "ours", "theirs"),
-        own_clocks(found),
+        compare_own_clocks(found),
         f"Where either takes {LONG_SECONDS:g} s or more:\n",
         ratio_report(long, "ours", "theirs"),
     ]
     if missed:
         parts.append("Not grounded:\n")
-        parts.append(markdown(["task", "by", "outcome", "detail"], missed))
+        parts.append(format_table(["task", "by", "outcome", "detail"], missed))
     return "\n".join(parts)
 
 
-def own_clocks(pairs: Sequence[tuple[float, Record, Record]]) -> str:
+def compare_own_clocks(pairs: Sequence[tuple[float, Record, Record]]) -> str:
     """Return the ratios by the clocks of the two programs, which start after the interpreter and the imports."""
     sides = [
-        {(record.suite, record.task): _by_own_clock(record) for record in side if record.translate_seconds is not None}
+        {(record.suite, record.task): _use_own_clock(record) for record in side if record.translate_seconds is not None}
         for side in ([one for _, one, _ in pairs], [other for _, _, other in pairs])
     ]
-    count, middle, mean = ratio_summary(ratios(sides[0], sides[1], lambda record: record.covered))
+    count, middle, mean = summarise_ratios(compute_ratios(sides[0], sides[1], lambda record: record.covered))
     return (
         f"By the clocks of the two programs, without interpreter and imports, {LEAST_SECONDS:g} s at least: "
         f"on {count} tasks median {middle}, geometric mean {mean}\n"
     )
 
 
-def _by_own_clock(record: Record) -> Record:
+def _use_own_clock(record: Record) -> Record:
     return replace(record, cpu_seconds=max(record.translate_seconds or 0, LEAST_SECONDS))

@@ -100,7 +100,7 @@ class Record:
     @classmethod
     def from_line(cls, line: str) -> Record:
         """Read what `to_line` wrote; unknown fields of newer versions are ignored."""
-        kinds = _kinds()
+        kinds = _field_types()
         values: dict[str, Any] = {name: value for name, value in json.loads(line).items() if name in kinds}
         for name, value in values.items():
             if type(value) not in kinds[name] or value in NO_NUMBERS or value != value:  # noqa: PLR0124 - that is NaN
@@ -110,21 +110,21 @@ class Record:
 
 
 Counts = Callable[[Record], bool]
-"""What counts as done: `done`, or `proved`."""
+"""What counts as done: `is_done`, or `is_proved`."""
 
 
-def done(record: Record) -> bool:
+def is_done(record: Record) -> bool:
     """Return whether any plan, proof or ground task was given."""
     return record.covered
 
 
-def proved(record: Record) -> bool:
+def is_proved(record: Record) -> bool:
     """Return whether there is a proof."""
     return record.proved
 
 
 @cache
-def _kinds() -> dict[str, tuple[type, ...]]:
+def _field_types() -> dict[str, tuple[type, ...]]:
     """Return what JSON may hold for each field."""
     kinds = {"str": (str,), "int": (int,), "float": (int, float), "None": (NoneType,), "Outcome": (str,)}
     return {
@@ -155,7 +155,7 @@ def read_records(path: Path) -> list[Record]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def report_write_errors(path: Path) -> Iterator[None]:
     """Turn what keeps `path` from being written into a `DocumentError`."""
     try:
         yield
@@ -165,7 +165,7 @@ def writing(path: Path) -> Iterator[None]:
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write all `records` to `path` in one go; raises `DocumentError` where that cannot be."""
-    with writing(path):
+    with report_write_errors(path):
         path.write_text("".join(record.to_line() for record in records), encoding="utf-8")
 
 
@@ -178,13 +178,13 @@ def append_record(path: Path, record: Record) -> None:
 
 
 @contextmanager
-def reserved(path: Path) -> Iterator[None]:
+def lock_results(path: Path) -> Iterator[None]:
     """Keep other runs away from `path`, which is made with its folder.
 
     Raises `DocumentError` where another run is at it, or it cannot be written. Nothing is kept away on systems without
     `flock`.
     """
-    with writing(path):
+    with report_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         opened = path.open("a", encoding="utf-8")
     with opened as file:

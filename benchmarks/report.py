@@ -18,17 +18,17 @@ from statistics import geometric_mean, median
 from typing import Final
 
 from benchmarks.planners import Outcome
-from benchmarks.records import Counts, Record, TaskId, done, proved
+from benchmarks.records import Counts, Record, TaskId, is_done, is_proved
 from planner.errors import DocumentError, Location
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def format_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a Markdown table; the first column is aligned left, the others right."""
     lines = [list(head), ["---", *("---:" for _ in head[1:])], *rows]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines) + "\n"
+    return "\n".join("| " + " | ".join(map(_format_cell, line)) + " |" for line in lines) + "\n"
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     return " ".join(str(value).replace("|", "\\|").split())
 
 
@@ -43,7 +43,7 @@ class Table:
     def markdown(self) -> str:
         """Return the table as Markdown, the totals in bold."""
         bold = [[f"**{cell}**" for cell in self.total]] if self.total else []
-        return markdown(self.head, [*self.rows, *bold])
+        return format_table(self.head, [*self.rows, *bold])
 
 
 PLANS: Final = frozenset({Outcome.OPTIMAL, Outcome.SOLVED})
@@ -87,7 +87,7 @@ def length_score(record: Record, shortest: Mapping[TaskId, int]) -> float:
     return 1.0 if record.plan_length <= least else least / record.plan_length
 
 
-def shortest_plans(records: Sequence[Record]) -> dict[TaskId, int]:
+def find_shortest_plans(records: Sequence[Record]) -> dict[TaskId, int]:
     """Return how many steps the shortest plan of each task has: that which its suite knows, or else of `records`."""
     known = {one.task_id: one.shortest_known for one in records if one.shortest_known is not None}
     found: dict[TaskId, int] = {}
@@ -97,7 +97,7 @@ def shortest_plans(records: Sequence[Record]) -> dict[TaskId, int]:
     return found | known
 
 
-def best_costs(records: Iterable[Record], known: Mapping[str, float]) -> dict[TaskId, float]:
+def find_best_costs(records: Iterable[Record], known: Mapping[str, float]) -> dict[TaskId, float]:
     """Return the least cost of each task: of the plans in `records`, and of what is `known` by the task's name."""
     best: dict[TaskId, float] = {}
     for record in records:
@@ -140,7 +140,7 @@ def planners_in(records: Iterable[Record]) -> list[str]:
     return list(dict.fromkeys(record.planner for record in records))
 
 
-def by_task(records: Iterable[Record], planner: str | None = None) -> dict[TaskId, Record]:
+def select_by_task(records: Iterable[Record], planner: str | None = None) -> dict[TaskId, Record]:
     """Return one record for each task: of several rounds the fastest of those that did it."""
     best: dict[TaskId, Record] = {}
     for record in records:
@@ -154,12 +154,12 @@ def _rank(record: Record) -> tuple[bool, float]:
     return (not record.covered, record.cpu_seconds)
 
 
-def seconds(record: Record) -> float:
+def cpu_seconds_of(record: Record) -> float:
     """Return the CPU time that is compared."""
     return max(record.cpu_seconds, LEAST_SECONDS)
 
 
-def mebibytes(record: Record) -> float:
+def mebibytes_of(record: Record) -> float:
     """Return the memory that is compared."""
     return max(record.peak_mib, LEAST_MIB)
 
@@ -169,7 +169,7 @@ def columns_of(records: Sequence[Record]) -> dict[str, dict[TaskId, Record]]:
     grouped: dict[str, list[Record]] = {}
     for record in records:
         grouped.setdefault(record.planner, []).append(record)
-    return {label: by_task(members) for label, members in grouped.items()}
+    return {label: select_by_task(members) for label, members in grouped.items()}
 
 
 def domain_table(name: str, records: Sequence[Record], value: Value, digits: int = 0) -> Table:
@@ -192,11 +192,11 @@ def domain_table(name: str, records: Sequence[Record], value: Value, digits: int
 def score_tables(records: Sequence[Record], counts: Counts, known: Mapping[str, float]) -> list[Table]:
     """Return coverage, agile score and, unless proofs are counted, satisficing score by domain."""
     tables = [
-        domain_table("proved" if counts is proved else "done", records, counts),
+        domain_table("proved" if counts is is_proved else "done", records, counts),
         domain_table("agile score", records, partial(agile_score, counts=counts), 2),
     ]
-    if counts is not proved and any(record.plan_length is not None or record.cost is not None for record in records):
-        best = best_costs(records, known)
+    if counts is not is_proved and any(record.plan_length is not None or record.cost is not None for record in records):
+        best = find_best_costs(records, known)
         tables.append(domain_table("satisficing score", records, partial(satisficing_score, best=best), 2))
     return tables
 
@@ -210,7 +210,7 @@ def totals_table(scores: Sequence[Table]) -> Table:
     return Table([f"planner, {scores[0].total[1]} tasks", *names], rows)
 
 
-def outcomes(records: Sequence[Record]) -> Table:
+def tabulate_outcomes(records: Sequence[Record]) -> Table:
     """Return how often each planner ended in which way, leaving out the ways in which none did."""
     columns = {label: Counter(r.outcome for r in table.values()) for label, table in columns_of(records).items()}
     seen = [outcome for outcome in Outcome if any(column[outcome] for column in columns.values())]
@@ -218,12 +218,12 @@ def outcomes(records: Sequence[Record]) -> Table:
 
 
 def outcome_table(records: Sequence[Record]) -> str:
-    """Return `outcomes` as Markdown."""
-    return outcomes(records).markdown()
+    """Return `tabulate_outcomes` as Markdown."""
+    return tabulate_outcomes(records).markdown()
 
 
-def ratios(
-    these: Mapping[TaskId, Record], others: Mapping[TaskId, Record], counts: Counts, measure: Measure = seconds
+def compute_ratios(
+    these: Mapping[TaskId, Record], others: Mapping[TaskId, Record], counts: Counts, measure: Measure = cpu_seconds_of
 ) -> list[tuple[float, Record, Record]]:
     """Return (`measure` of this / of the other, this, other) where both have done the task, the greatest first."""
     both = [(these[task], others[task]) for task in these if task in others]
@@ -231,12 +231,12 @@ def ratios(
     return sorted(found, key=lambda one: -one[0])
 
 
-def ratio_summary(found: Sequence[tuple[float, Record, Record]]) -> tuple[int, str, str]:
+def summarise_ratios(found: Sequence[tuple[float, Record, Record]]) -> tuple[int, str, str]:
     """Return the number of tasks, and the median and the geometric mean of the ratios as text."""
-    return summary([ratio for ratio, _, _ in found])
+    return summarise([ratio for ratio, _, _ in found])
 
 
-def summary(values: Sequence[float]) -> tuple[int, str, str]:
+def summarise(values: Sequence[float]) -> tuple[int, str, str]:
     """Return how many `values` there are, and their median and geometric mean as text."""
     return (len(values), f"{median(values):.2f}", f"{geometric_mean(values):.2f}") if values else (0, "none", "none")
 
@@ -246,13 +246,13 @@ def ratio_table(records: Sequence[Record], counts: Counts) -> Table:
     (first, base), *others = columns_of(records).items()
     rows = []
     for label, table in others:
-        memory = ratio_summary(ratios(table, base, counts, mebibytes))
-        rows.append((label, *ratio_summary(ratios(table, base, counts)), *memory[1:]))
+        memory = summarise_ratios(compute_ratios(table, base, counts, mebibytes_of))
+        rows.append((label, *summarise_ratios(compute_ratios(table, base, counts)), *memory[1:]))
     head = [f"over that of {first}", "tasks of both", "CPU time: median", "geometric mean"]
     return Table([*head, "memory: median", "geometric mean"], rows)
 
 
-def checks(records: Sequence[Record]) -> Table:
+def tabulate_checks(records: Sequence[Record]) -> Table:
     """Return what each validator said of the plans that it was shown: the first word of its verdict."""
     said = Counter((r.planner, name, verdict.split(":")[0]) for r in records for name, verdict in r.checks.items())
     words = sorted({word for _, _, word in said}, key=lambda word: (word != "valid", word))
@@ -263,7 +263,7 @@ def checks(records: Sequence[Record]) -> Table:
 
 def full_report(
     records: Sequence[Record],
-    counts: Counts = done,
+    counts: Counts = is_done,
     known: Mapping[str, float] | None = None,
     more: Sequence[Table] = (),
 ) -> str:
@@ -272,11 +272,11 @@ def full_report(
     `more` tables come at the end.
     """
     scores = score_tables(records, counts, known or {})
-    tables = [*scores, totals_table(scores), outcomes(records)]
+    tables = [*scores, totals_table(scores), tabulate_outcomes(records)]
     if len(planners_in(records)) > 1:
         tables.append(ratio_table(records, counts))
     if any(record.checks for record in records):
-        tables.append(checks(records))
+        tables.append(tabulate_checks(records))
     tables += more
     return "\n".join(table.markdown() for table in tables)
 
@@ -288,19 +288,19 @@ def task_table(records: Sequence[Record]) -> Table:
     """Return outcome, cost, CPU seconds and peak memory of each planner on each task, numbers in names as numbers."""
     columns = columns_of(records)
     tasks = sorted(
-        {task for table in columns.values() for task in table}, key=lambda task: (task[0], in_order(task[1]))
+        {task for table in columns.values() for task in table}, key=lambda task: (task[0], numeric_sort_key(task[1]))
     )
     several = len({suite for suite, _ in tasks}) > 1
     rows = []
     for task in tasks:
         name = f"{task[0]}: {task[1]}" if several else task[1]
-        rows.append((name, *(cell for table in columns.values() for cell in cells(table.get(task)))))
+        rows.append((name, *(cell for table in columns.values() for cell in format_cells(table.get(task)))))
     alone = len(columns) == 1
     head = [measure if alone else f"{label}: {measure}" for label in columns for measure in MEASURES]
     return Table(["task", *head], rows)
 
 
-def cells(record: Record | None) -> tuple[object, ...]:
+def format_cells(record: Record | None) -> tuple[object, ...]:
     """Return what stands in the columns of one planner."""
     if record is None:
         return ("",) * len(MEASURES)
@@ -308,7 +308,7 @@ def cells(record: Record | None) -> tuple[object, ...]:
     return (record.outcome, cost, f"{record.cpu_seconds:.2f}", f"{record.peak_mib:.0f}")
 
 
-def in_order(name: str) -> list[tuple[int, str]]:
+def numeric_sort_key(name: str) -> list[tuple[int, str]]:
     """Return a key that sorts names by the numbers in them: `p2` comes before `p10`."""
     return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"([0-9]+)", name)]
 
@@ -324,32 +324,32 @@ def is_hierarchical(record: Record) -> bool:
     return "hierarchy" in record.features
 
 
-def track_tables(records: Sequence[Record], counts: Counts = done) -> list[Table]:
+def track_tables(records: Sequence[Record], counts: Counts = is_done) -> list[Table]:
     """Return what each planner has done of each track, and the length scores by domain; none for classical tasks."""
     mine = [record for record in records if is_hierarchical(record)]
     if not mine:
         return []
-    score = partial(length_score, shortest=shortest_plans(mine))
+    score = partial(length_score, shortest=find_shortest_plans(mine))
     soon = domain_table(f"done in {SOON[0]:g} s", mine, lambda record: counts(record) and record.cpu_seconds < SOON[0])
-    return [by_track(mine, counts), soon, domain_table("length score", mine, score, 2)]
+    return [tabulate_tracks(mine, counts), soon, domain_table("length score", mine, score, 2)]
 
 
-def by_track(records: Sequence[Record], counts: Counts) -> Table:
+def tabulate_tracks(records: Sequence[Record], counts: Counts) -> Table:
     """Return, for each planner and track: tasks done, how many of them soon, and how long their plans are.
 
     The length score is summed over all tasks, the mean is over plans; "shorter than known" are plans that beat the
     shortest which the suite knows.
     """
-    shortest = shortest_plans(records)
+    shortest = find_shortest_plans(records)
     rows = [
-        (label, track, *_cells([record for record in table.values() if track in record.tracks], counts, shortest))
+        (label, track, *_track_cells([record for record in table.values() if track in record.tracks], counts, shortest))
         for label, table in columns_of(records).items()
         for track in sorted({name for record in table.values() for name in record.tracks}, reverse=True)
     ]
     return Table([*HEAD, *LENGTHS], rows)
 
 
-def _cells(records: Sequence[Record], counts: Counts, shortest: Mapping[TaskId, int]) -> tuple[object, ...]:
+def _track_cells(records: Sequence[Record], counts: Counts, shortest: Mapping[TaskId, int]) -> tuple[object, ...]:
     found = [record for record in records if counts(record)]
     scores = [length_score(record, shortest) for record in found]
     mean = f"{sum(scores) / len(scores):.3f}" if scores else ""

@@ -15,11 +15,11 @@ from subprocess import run as run_process
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.pddltext import task_features
-from benchmarks.planners import Answer, Outcome, Planner, installed
-from benchmarks.planners.base import NAMED_FILES, languages
+from benchmarks.pddltext import read_features
+from benchmarks.planners import Answer, Outcome, Planner, find_installed
+from benchmarks.planners.base import NAMED_FILES, languages_of
 from benchmarks.process import Limits, Run, run_limited, stop_all
-from benchmarks.records import Record, append_record, reserved, resume
+from benchmarks.records import Record, append_record, lock_results, resume
 from benchmarks.suite import BenchmarkTask
 from benchmarks.validators import OURS, VALIDATORS, Verdict, validate_plan
 from planner.errors import DocumentError
@@ -86,7 +86,7 @@ def run_all(attempts: Sequence[Attempt], out: Path, settings: Settings, tell: Ca
     Returns how many were carried out. Raises `DocumentError` where another run is at `out`, or processors lack.
     """
     settings.shares()
-    with reserved(out):
+    with lock_results(out):
         done = resume(out)
         todo = [one for one in attempts if one.record(Outcome.UNKNOWN, settings.limits).key not in done]
         _run(todo, out, settings, tell)
@@ -114,11 +114,11 @@ def _run(todo: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[
                 tell(record)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            _end(futures)
+            _stop_processes(futures)
             raise
 
 
-def _end(futures: Sequence[Future[Record]]) -> None:
+def _stop_processes(futures: Sequence[Future[Record]]) -> None:
     """End the processes of those that still run, until none starts another one."""
     while not all(future.done() for future in futures):
         stop_all()
@@ -127,9 +127,9 @@ def _end(futures: Sequence[Future[Record]]) -> None:
 
 def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -> Record:
     """Run the planner, validate its plan, and return the record; what it cannot read is unsupported."""
-    features = task_features(attempt.task.domain_path, attempt.task.problem_path)
-    if attempt.task.suffix not in languages(attempt.planner):
-        return _refused(attempt, features, settings.limits)
+    features = read_features(attempt.task.domain_path, attempt.task.problem_path)
+    if attempt.task.suffix not in languages_of(attempt.planner):
+        return _record_refusal(attempt, features, settings.limits)
     run, answer = _measure(attempt, features, settings.limits, cores)
     verdicts = _validate(attempt.task, answer.plan, features, settings.validators, cores)
     record = replace(
@@ -151,10 +151,10 @@ def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         plan=answer.plan,
     )
-    return judged(record, verdicts)
+    return apply_verdicts(record, verdicts)
 
 
-def _refused(attempt: Attempt, features: frozenset[str], limits: Limits) -> Record:
+def _record_refusal(attempt: Attempt, features: frozenset[str], limits: Limits) -> Record:
     """Return the record of a planner that does not read the task's language; nothing was run."""
     return replace(
         attempt.record(Outcome.UNSUPPORTED, limits),
@@ -168,10 +168,10 @@ def _refused(attempt: Attempt, features: frozenset[str], limits: Limits) -> Reco
 def check_again(record: Record, task: BenchmarkTask, validators: Sequence[str]) -> Record:
     """Return `record` judged also by those of `validators` which have not seen its plan yet."""
     unseen = [name for name in validators if name not in record.checks]
-    return judged(record, _validate(task, record.plan, frozenset(record.features), unseen))
+    return apply_verdicts(record, _validate(task, record.plan, frozenset(record.features), unseen))
 
 
-def judged(record: Record, verdicts: Mapping[str, Verdict]) -> Record:
+def apply_verdicts(record: Record, verdicts: Mapping[str, Verdict]) -> Record:
     """Return `record` with these verdicts: its cost is theirs, and a refused plan or a false cost make it invalid."""
     checks = {**record.checks, **{name: verdict.said for name, verdict in verdicts.items()}}
     costs = [verdict.cost for verdict in verdicts.values() if verdict.cost is not None]
@@ -230,8 +230,8 @@ def plan_length(plan: str) -> int:
 
 
 @cache
-def _surroundings() -> dict[str, str]:
-    found = {"python": python_version(), **installed(("forethought",))}
+def _find_own_versions() -> dict[str, str]:
+    found = {"python": python_version(), **find_installed(("forethought",))}
     git = which("git")
     if git is not None:
         command = (git, "describe", "--always", "--dirty")
@@ -243,4 +243,4 @@ def _surroundings() -> dict[str, str]:
 
 def versions_of(planner: Planner) -> dict[str, str]:
     """Return the versions of the planner's packages, of ours and of Python."""
-    return {**_surroundings(), **installed(planner.packages)}
+    return {**_find_own_versions(), **find_installed(planner.packages)}

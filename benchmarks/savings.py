@@ -17,8 +17,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from benchmarks.report import markdown
-from benchmarks.sentences.sentence_replay import Sentence, problem_of, recorded
+from benchmarks.report import format_table
+from benchmarks.sentences.sentence_replay import Sentence, problem_of, read_sentences
 from executor.agent.agent import Agent
 from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.language_model.protocol import Purpose, Reply, Request, Usage
@@ -38,29 +38,32 @@ def savings(
     seed: Annotated[int, typer.Option("--seed", help="Determines which come how often.")] = 0,
 ) -> None:
     """Have agents do errands that come again, and count calls, tokens and the time of planning a run."""
-    from benchmarks.sentences.sentence_replay import recorded
+    from benchmarks.sentences.sentence_replay import read_sentences
 
-    known = {each.where.partition("/")[0] for each in recorded()}
+    known = {each.where.partition("/")[0] for each in read_sentences()}
     if domain and domain not in known:
         raise typer.BadParameter(f"there are {', '.join(sorted(known))}", param_hint="--domain")
-    drawn = errands(runs, seed, domain)
+    drawn = draw_errands(runs, seed, domain)
     tell(f"{len({each.say for each in drawn})} sentences in {runs} runs")
     found = {
-        name: carried_out(drawn, references=references, caches=caches) for name, (references, caches) in WAYS.items()
+        name: carry_out_errands(drawn, references=references, caches=caches)
+        for name, (references, caches) in WAYS.items()
     }
     give(savings_table(found).rstrip())
 
 
-def errands(runs: int, seed: int, domain: str = "") -> list[Sentence]:
+def draw_errands(runs: int, seed: int, domain: str = "") -> list[Sentence]:
     """Return so many sentences that lead to a plan, of all domains or one: the k-th comes 1/k as often as the first."""
     rng = Random(f"errands {seed}")
-    known = [each for each in recorded() if each.right_ends == "done" and not each.open and len(each.meanings) == 1]
+    known = [
+        each for each in read_sentences() if each.right_ends == "done" and not each.open and len(each.meanings) == 1
+    ]
     known = [each for each in known if domain in ("", each.where.partition("/")[0])]
     rng.shuffle(known)
     return rng.choices(known, [1 / place for place in range(1, len(known) + 1)], k=runs)
 
 
-def without_references(problem: Problem) -> Problem:
+def drop_references(problem: Problem) -> Problem:
     """Return `problem` in a domain whose data parameters come from no step's result: somebody has to fill them."""
     actions = {
         name: replace(action, data=tuple([replace(each, source=None, fixed=False) for each in action.data]))
@@ -69,12 +72,12 @@ def without_references(problem: Problem) -> Problem:
     return replace(problem, domain=replace(problem.domain, actions=actions))
 
 
-def world_for(sentence: Sentence, *, references: bool) -> SimulatedWorld:
+def make_world(sentence: Sentence, *, references: bool) -> SimulatedWorld:
     """Return a new world for an errand; steps return the same, whether others refer to it or not."""
     problem = problem_of(sentence.where)
     if references:
         return SimulatedWorld(problem)
-    simulated = SimulatedWorld(without_references(problem))
+    simulated = SimulatedWorld(drop_references(problem))
     simulated.wanted = wanted_of(problem.domain)
     return simulated
 
@@ -90,13 +93,15 @@ class KnowingModel:
     async def answer(self, request: Request) -> Reply:
         """Return the right answer."""
         self.asked[request.purpose] += 1
-        said = {"meanings": self._sentence.right} if request.purpose is Purpose.GOAL else {"values": _values(request)}
+        said = (
+            {"meanings": self._sentence.right} if request.purpose is Purpose.GOAL else {"values": _make_values(request)}
+        )
         reply = reply_of(request, said)
         self.usage += reply.usage
         return reply
 
 
-def _values(request: Request) -> dict[str, Any]:
+def _make_values(request: Request) -> dict[str, Any]:
     """Return a value for each of the parameters that are to be filled."""
     wanted: Any = request.answer.model_fields["values"].annotation
     fields = wanted.model_fields.items()
@@ -121,7 +126,7 @@ HEAD: Final = (
 )
 
 
-class Timed(PlanCache):
+class TimedCache(PlanCache):
     """Another cache of plans, or none, that counts the CPU seconds that plans take."""
 
     def __init__(self, cache: PlanCache | None) -> None:
@@ -149,14 +154,14 @@ class Errand:
     was_found: bool
 
 
-def carried_out(sentences: Sequence[Sentence], *, references: bool, caches: bool) -> list[Errand]:
+def carry_out_errands(sentences: Sequence[Sentence], *, references: bool, caches: bool) -> list[Errand]:
     """Return what each of `sentences` took, one after the other, each in a world of its own."""
     cache, readings = (PlanCache(), Readings()) if caches else (None, None)
-    return [_errand(each, references, Timed(cache), readings) for each in sentences]
+    return [_carry_out_errand(each, references, TimedCache(cache), readings) for each in sentences]
 
 
-def _errand(sentence: Sentence, references: bool, timed: Timed, readings: Readings | None) -> Errand:
-    simulated, model = world_for(sentence, references=references), KnowingModel(sentence)
+def _carry_out_errand(sentence: Sentence, references: bool, timed: TimedCache, readings: Readings | None) -> Errand:
+    simulated, model = make_world(sentence, references=references), KnowingModel(sentence)
     agent = Agent(
         simulated.world,
         simulated.problem,
@@ -193,4 +198,4 @@ def savings_table(found: dict[str, list[Errand]]) -> str:
         ]
         for name, errands in found.items()
     ]
-    return markdown(HEAD, rows)
+    return format_table(HEAD, rows)

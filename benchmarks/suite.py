@@ -58,7 +58,7 @@ class BenchmarkTask:
         for path, wanted in ((self.domain_path, "domain"), (self.problem_path, "problem")):
             if not path.is_file():
                 return f"there is no file {path}"
-            found = defined_in(path)
+            found = find_definition(path)
             if found is not None and found != wanted:
                 return f"{path} defines a {found}, not a {wanted}"
         return None
@@ -104,19 +104,19 @@ def load_suite(folder: Path) -> list[BenchmarkTask]:
     """Return the tasks of the suite in `folder`; raises `DocumentError` where there are none."""
     folder = folder.resolve()
     table = folder / "tasks.tsv"
-    tasks = _from_table(table) if table.exists() else _from_files(folder)
+    tasks = _read_table(table) if table.exists() else _find_tasks(folder)
     if not tasks:
         message = "no planning tasks found; a suite is a folder with tasks.tsv, or with .pddl or .hddl files"
         raise DocumentError(message, Location(str(folder)))
     return tasks
 
 
-def _from_table(table: Path) -> list[BenchmarkTask]:
-    known = _shortest_known(table.with_name(BEST_KNOWN))
+def _read_table(table: Path) -> list[BenchmarkTask]:
+    known = _read_shortest_known(table.with_name(BEST_KNOWN))
     tasks = []
-    for line, row in _rows(table):
+    for line, row in _read_rows(table):
         try:
-            folder, domain_file, problem_file = _folder(row), row["domain_file"], row["problem_file"]
+            folder, domain_file, problem_file = _task_folder(row), row["domain_file"], row["problem_file"]
         except KeyError as missing:
             raise DocumentError(f"there is no column {missing}", Location(str(table), line)) from None
         name = f"{folder}/{problem_file}"
@@ -134,30 +134,30 @@ def _from_table(table: Path) -> list[BenchmarkTask]:
     return tasks
 
 
-def _rows(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _read_rows(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the number of each line of a table under its head, and the cells by the names of their columns."""
     with table.open(encoding="utf-8", newline="") as file:
         yield from enumerate(csv.DictReader(file, delimiter="\t"), start=2)
 
 
-def _folder(row: Mapping[str, str]) -> str:
+def _task_folder(row: Mapping[str, str]) -> str:
     """Return the folder in which the task of a row lies, relative to the suite."""
     return "/".join(filter(None, (row.get("track"), row["domain"])))
 
 
-def _shortest_known(table: Path) -> dict[str, int]:
+def _read_shortest_known(table: Path) -> dict[str, int]:
     """Return the number of steps of the shortest known plan for each task that `table`, if it exists, has one of."""
     known: dict[str, int] = {}
-    for line, row in _rows(table) if table.exists() else ():
+    for line, row in _read_rows(table) if table.exists() else ():
         try:
-            known[f"{_folder(row)}/{row['problem_file']}"] = int(row["shortest_known"])
+            known[f"{_task_folder(row)}/{row['problem_file']}"] = int(row["shortest_known"])
         except (KeyError, TypeError, ValueError):
             message = f"found {'  '.join(map(str, row.values()))!r}, expected a problem and a number of steps"
             raise DocumentError(message, Location(str(table), line)) from None
     return known
 
 
-def _from_files(folder: Path) -> list[BenchmarkTask]:
+def _find_tasks(folder: Path) -> list[BenchmarkTask]:
     tasks = []
     found = (path for suffix in (PDDL, HDDL) for path in folder.rglob(f"*{suffix}"))
     for place, suffix in sorted({(path.parent, path.suffix) for path in found}):
@@ -174,7 +174,7 @@ def _from_files(folder: Path) -> list[BenchmarkTask]:
     return tasks
 
 
-def defined_in(path: Path) -> str | None:
+def find_definition(path: Path) -> str | None:
     """Return whether the file at `path` begins with the definition of a "domain" or a "problem"; None for neither."""
     with path.open(encoding="utf-8", errors="replace") as file:
         words = (bare for line in file if (bare := line.partition(";")[0].strip()))
@@ -188,11 +188,13 @@ def domain_of(problem: Path, domains: Sequence[Path]) -> Path | None:
     Without its "domain" the name of a problem's own domain file (`p01-domain`, `domain_p01`, `domain01`) is the
     beginning of the problem's name or its number; the longest such name wins, and a plain `domain.pddl` takes the rest.
     """
-    stem = _bare(problem)
+    stem = _strip_domain(problem)
     number = re.sub(r"^\D+", "", stem)
-    fitting = [path for path in domains if stem.startswith(_bare(path)) or (number and _bare(path) == number)]
-    return max(fitting, key=lambda path: len(_bare(path)), default=None)
+    fitting = [
+        path for path in domains if stem.startswith(_strip_domain(path)) or (number and _strip_domain(path) == number)
+    ]
+    return max(fitting, key=lambda path: len(_strip_domain(path)), default=None)
 
 
-def _bare(path: Path) -> str:
+def _strip_domain(path: Path) -> str:
     return re.sub(r"domain", "", path.stem.lower()).strip("-_.")

@@ -20,12 +20,12 @@ from benchmarks.commands.options import (
     MemoryGib,
     NameFilter,
     SuiteFolder,
-    above_zero,
-    tasks_of,
+    parse_positive,
+    select_tasks,
 )
-from benchmarks.planners.base import package_folder
+from benchmarks.planners.base import find_package_folder
 from benchmarks.process import Limits, Run, run_limited
-from benchmarks.report import markdown
+from benchmarks.report import format_table
 from benchmarks.suite import BenchmarkTask
 from planner.cli.output import tell
 
@@ -47,18 +47,18 @@ def candidates(
     for label in lister or ():
         if label not in known:
             raise typer.BadParameter(f"there is no {label!r}; there are {', '.join(known)}", param_hint="--planner")
-    numbers = [int(above_zero(word)) for word in k.split(",")]
+    numbers = [int(parse_positive(word)) for word in k.split(",")]
     chosen = [each for each in LISTERS if not lister or each.label in lister]
     for each in chosen:
         if each.package and find_spec(each.package) is None:
             tell(f"{each.label} is left out: {each.package} is not installed")
     chosen = [each for each in chosen if not each.package or find_spec(each.package) is not None]
-    tasks = tasks_of(suite, track=None, domains=domain, names=name)
+    tasks = select_tasks(suite, track=None, domains=domain, names=name)
     found = []
-    for listed in measured(tasks, chosen, numbers, Limits(time_limit, memory_limit)):
+    for listed in run_listers(tasks, chosen, numbers, Limits(time_limit, memory_limit)):
         found.append(listed)
         tell(f"{listed.task} k={listed.k} {listed.lister}: {len(listed.costs)} plans, {listed.seconds:.2f} s")
-    typer.echo(table(found), nl=False)
+    typer.echo(listing_table(found), nl=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Lister:
     package: str = ""
 
 
-def _ours(*options: str) -> Callable[[Path, Path, int], Sequence[str]]:
+def _make_our_command(*options: str) -> Callable[[Path, Path, int], Sequence[str]]:
     def command(domain: Path, problem: Path, k: int) -> Sequence[str]:
         asked = ["--candidates", str(k), "--time-limit", "none", "--json", "--quiet", *options]
         return [sys.executable, "-m", "planner.cli", "solve", str(domain), str(problem), *asked]
@@ -82,28 +82,28 @@ def _ours(*options: str) -> Callable[[Path, Path, int], Sequence[str]]:
     return command
 
 
-def _our_costs(run: Run, _folder: Path) -> list[float]:
+def _read_our_costs(run: Run, _folder: Path) -> list[float]:
     if run.returncode:
         return []
     found = json.loads(run.stdout)
     return [plan["cost"] for plan in found["candidates"]] if found["proved"] else []
 
 
-def _symk(domain: Path, problem: Path, k: int) -> Sequence[str]:
-    script = package_folder("up_symk") / "symk" / "fast-downward.py"
+def _symk_command(domain: Path, problem: Path, k: int) -> Sequence[str]:
+    script = find_package_folder("up_symk") / "symk" / "fast-downward.py"
     search = f"symk_bd(plan_selection=top_k(num_plans={k},dump_plans=false))"
     whole = ["--translate-options", "--keep-unimportant-variables", "--search-options", "--search", search]
     return [sys.executable, str(script), "--plan-file", "plan", str(domain), str(problem), *whole]
 
 
-def _symk_costs(run: Run, folder: Path) -> list[float]:
+def _read_symk_costs(run: Run, folder: Path) -> list[float]:
     """Return the costs in the plan files; without an end in good order there are none."""
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("plan*")] if not run.returncode else []
     return sorted(float(found[1]) for text in texts if (found := re.search(r"cost = ([\d.]+)", text)))
 
 
-def _kstar(domain: Path, problem: Path, k: int) -> Sequence[str]:
-    build = package_folder("kstar_planner") / "builds" / "release" / "bin"
+def _kstar_command(domain: Path, problem: Path, k: int) -> Sequence[str]:
+    build = find_package_folder("kstar_planner") / "builds" / "release" / "bin"
     symmetries = (
         "sym=structural_symmetries(time_bound=0,search_symmetries=oss,stabilize_initial_state=false,"
         "keep_operator_symmetries=true)"
@@ -116,7 +116,7 @@ def _kstar(domain: Path, problem: Path, k: int) -> Sequence[str]:
     return [*driver, str(domain), str(problem), "--symmetries", symmetries, "--search", search]
 
 
-def _kstar_costs(run: Run, folder: Path) -> list[float]:
+def _read_kstar_costs(run: Run, folder: Path) -> list[float]:
     file = folder / "plans.json"
     if run.returncode or not file.exists():
         return []
@@ -124,10 +124,10 @@ def _kstar_costs(run: Run, folder: Path) -> list[float]:
 
 
 LISTERS = (
-    Lister("ours", _ours("--orders", "--wasteful"), _our_costs),
-    Lister("symk", _symk, _symk_costs, "up_symk"),
-    Lister("kstar", _kstar, _kstar_costs, "kstar_planner"),
-    Lister("ours-distinct", _ours(), _our_costs),
+    Lister("ours", _make_our_command("--orders", "--wasteful"), _read_our_costs),
+    Lister("symk", _symk_command, _read_symk_costs, "up_symk"),
+    Lister("kstar", _kstar_command, _read_kstar_costs, "kstar_planner"),
+    Lister("ours-distinct", _make_our_command(), _read_our_costs),
 )
 """The last one leaves out what differs only in order, and what is wasteful: its costs are no others'."""
 
@@ -147,7 +147,7 @@ class Listed:
     seconds: float
 
 
-def measured(
+def run_listers(
     tasks: Sequence[BenchmarkTask], listers: Sequence[Lister], numbers: Sequence[int], limits: Limits
 ) -> Iterator[Listed]:
     """Yield what each of `listers` does on each task for each k; they alternate on each task."""
@@ -160,7 +160,7 @@ def measured(
                     yield Listed(task.name, k, lister.label, tuple(lister.costs(run, folder)), run.cpu_seconds)
 
 
-def table(found: Sequence[Listed]) -> str:
+def listing_table(found: Sequence[Listed]) -> str:
     """Return seconds by task and planner, our costs from and to, and whether others that gave k plans gave the same."""
     labels = list(dict.fromkeys(each.lister for each in found))
     rows: list[list[str]] = []
@@ -168,11 +168,11 @@ def table(found: Sequence[Listed]) -> str:
         of = {each.lister: each for each in found if (each.task, each.k) == (task, k)}
         times = [f"{of[label].seconds:.2f}" if label in of and of[label].costs else "—" for label in labels]
         costs = [of[label].costs for label in SAME if label in of]
-        rows.append([task, str(k), _span(next(filter(None, costs), ())), _agreed(costs), *times])
-    return markdown(("task", "k", "costs", "costs are", *(f"{label}, CPU s" for label in labels)), rows)
+        rows.append([task, str(k), _format_span(next(filter(None, costs), ())), _compare_costs(costs), *times])
+    return format_table(("task", "k", "costs", "costs are", *(f"{label}, CPU s" for label in labels)), rows)
 
 
-def _agreed(costs: Sequence[tuple[float, ...]]) -> str:
+def _compare_costs(costs: Sequence[tuple[float, ...]]) -> str:
     """Return how the costs of the first planner, whose plans were validated, are to those of the others."""
     ours, others = costs[0], [each for each in costs[1:] if each]
     if not ours or not others:
@@ -183,5 +183,5 @@ def _agreed(costs: Sequence[tuple[float, ...]]) -> str:
     return "lower: others miss plans" if fewer else "different"
 
 
-def _span(costs: Sequence[float]) -> str:
+def _format_span(costs: Sequence[float]) -> str:
     return "" if not costs else f"{costs[0]:g}" if costs[0] == costs[-1] else f"{costs[0]:g} to {costs[-1]:g}"

@@ -2,7 +2,7 @@
 
 `AdversarialModel` says anything: answers that fit the schema and mean nothing, and answers that do not fit.
 `CunningModel` knows the vocabulary of a problem and misuses it, so that its answers pass the first checks more often.
-`make_hostile` has tools return anything besides what they do, and `wild_plan` draws plans that are cyclic, endless,
+`make_hostile` has tools return anything besides what they do, and `draw_wild_plan` draws plans that are cyclic, endless,
 unknown, nested, or no plans at all.
 """
 
@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.foreign_plans.foreign_plan_cases import FORMS, INVENTED, Lines
-from benchmarks.sentences.injections import texts
+from benchmarks.sentences.injections import read_injected_texts
 from executor.errors import Unreachable
 from executor.language_model.protocol import Origin, Purpose, Reply, Request
 from executor.testing import SimulatedWorld
@@ -142,8 +142,8 @@ class CunningModel:
     async def answer(self, request: Request) -> Reply:
         """Return what looks right, or anything."""
         makes: Mapping[Purpose, Makes] = {
-            Purpose.GOAL: lambda: {"meanings": self._meanings(_words(request)), **self._claim()},
-            Purpose.STEPS: lambda: {"parts": [self._serving(each) for each in _parts(request)], **self._claim()},
+            Purpose.GOAL: lambda: {"meanings": self._meanings(_user_words(request)), **self._claim()},
+            Purpose.STEPS: lambda: {"parts": [self._serving(each) for each in _listed_parts(request)], **self._claim()},
         }
         if self._random.random() < self._wildness or request.purpose not in makes:
             return await self._wild.answer(request)
@@ -220,12 +220,12 @@ class CunningModel:
         return {"action": self._one([action.name]), "arguments": arguments, "values": values}
 
 
-def _words(request: Request) -> str:
+def _user_words(request: Request) -> str:
     """Return the user's own words."""
     return " ".join(part.text for part in request.parts if part.origin is Origin.USER)
 
 
-def _parts(request: Request) -> list[str]:
+def _listed_parts(request: Request) -> list[str]:
     """Return the parts for which steps are asked, as they are listed."""
     listed = [part.text for part in request.parts if part.origin is Origin.USER][-1:]
     return [line.removeprefix("- ") for text in listed for line in text.splitlines()]
@@ -241,23 +241,25 @@ def make_hostile(simulated: SimulatedWorld, problem: Problem, seed: int) -> None
     rng = Random(f"hostile {seed}")
     for name, action in problem.domain.actions.items():
         (skill,) = simulated.world.skills[name]
-        simulated.world.handler(name)(_hostile(skill.function, action, problem, rng))
+        simulated.world.handler(name)(_make_hostile_handler(skill.function, action, problem, rng))
 
 
-def _hostile(function: Callable[..., Any], action: Action, problem: Problem, rng: Random) -> Callable[..., Any]:
+def _make_hostile_handler(
+    function: Callable[..., Any], action: Action, problem: Problem, rng: Random
+) -> Callable[..., Any]:
     async def carry_out(context: Any = None, **parameters: Any) -> Any:
         result: ActionResult = await function(context=context, **parameters)
-        return _spoilt(result, action, problem, rng) if rng.random() < OFTEN else result
+        return _spoil(result, action, problem, rng) if rng.random() < OFTEN else result
 
     return carry_out
 
 
-def _spoilt(result: ActionResult, action: Action, problem: Problem, rng: Random) -> Any:
+def _spoil(result: ActionResult, action: Action, problem: Problem, rng: Random) -> Any:
     """Return something in place of `result`, or with something besides."""
     nested: list[Any] = []
     for _ in range(500):
         nested = [nested]
-    text = rng.choice(texts())
+    text = rng.choice(read_injected_texts())
     names = [each.name for each in problem.all_objects]
     predicate = rng.choice(list(problem.domain.predicates.values()))
     claim = f"{predicate.name}({', '.join(rng.choice(names) for _ in predicate.parameters)})"
@@ -298,28 +300,32 @@ NO_PLANS: Final[tuple[Any, ...]] = (
 CYCLES: Final = 30
 
 
-def wild_plan(problem: Problem, rng: Random) -> Any:
+def draw_wild_plan(problem: Problem, rng: Random) -> Any:
     """Return something that is given for a plan."""
     match rng.randrange(6):
         case 0:
             return rng.choice(NO_PLANS)
         case 1:  # the same steps again and again
-            return rng.choice(FORMS)(_lines(problem, rng, 3) * CYCLES, problem)
+            return rng.choice(FORMS)(_draw_lines(problem, rng, 3) * CYCLES, problem)
         case 2:  # unknown names among the known
-            lines = [(rng.choice([*INVENTED, name]), args) for name, args in _lines(problem, rng, 12)]
+            lines = [(rng.choice([*INVENTED, name]), args) for name, args in _draw_lines(problem, rng, 12)]
             return rng.choice(FORMS)(lines, problem)
         case 3:  # too many arguments, or too few, or none that are names
-            lines = [(name, rng.choice([(), args * 2, ("?x", "_"), args])) for name, args in _lines(problem, rng, 8)]
+            lines = [
+                (name, rng.choice([(), args * 2, ("?x", "_"), args])) for name, args in _draw_lines(problem, rng, 8)
+            ]
             return rng.choice(FORMS)(lines, problem)
         case 4:  # a form within forms
-            inner: Any = json.dumps([{"action": name, "args": list(args)} for name, args in _lines(problem, rng, 5)])
+            inner: Any = json.dumps(
+                [{"action": name, "args": list(args)} for name, args in _draw_lines(problem, rng, 5)]
+            )
             for _ in range(rng.randrange(30)):
                 inner = {rng.choice(["steps", "plan", "tool_calls"]): inner}
             return inner
-    return rng.choice(FORMS)(_lines(problem, rng, 40), problem)
+    return rng.choice(FORMS)(_draw_lines(problem, rng, 40), problem)
 
 
-def _lines(problem: Problem, rng: Random, most: int) -> Lines:
+def _draw_lines(problem: Problem, rng: Random, most: int) -> Lines:
     """Return ground steps of declared actions, with objects at random."""
     actions, names = list(problem.domain.actions.values()), [each.name for each in problem.all_objects]
     chosen = [rng.choice(actions) for _ in range(rng.randint(1, most))]

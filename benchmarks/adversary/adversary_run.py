@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from benchmarks.adversary.adversary_models import AdversarialModel, CunningModel, make_hostile, wild_plan
-from benchmarks.sentences.sentence_replay import problem_of, recorded
+from benchmarks.adversary.adversary_models import AdversarialModel, CunningModel, draw_wild_plan, make_hostile
+from benchmarks.sentences.sentence_replay import problem_of, read_sentences
 from executor.agent.agent import Agent
 from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.proposals import Achieved, Proposal, Standing
@@ -62,7 +62,7 @@ class Setting:
     @property
     def known(self) -> list[Any]:
         """The meanings that are recorded for the sentence, right and wrong."""
-        (found,) = [each for each in recorded() if each.say == self.sentence]
+        (found,) = [each for each in read_sentences() if each.say == self.sentence]
         rounds = [found.right, *[said for wrong in found.wrong for said in wrong.said]]
         return [meaning for each in rounds if isinstance(each, list) for meaning in each]
 
@@ -76,10 +76,10 @@ class Setting:
         return f"seed {self.seed}: {self.where}, {self.way}, {model}, {self.allowance}, {self.sentence!r}"
 
 
-def setting(seed: int, campaign: int = 0) -> Setting:
+def draw_setting(seed: int, campaign: int = 0) -> Setting:
     """Return the run that `seed` draws; seeds go through all ways in turn."""
     dice = Random(f"adversary {campaign} {seed}")
-    drawn = dice.choice(recorded())
+    drawn = dice.choice(read_sentences())
     types = list(problem_of(drawn.where).domain.types)
     return Setting(
         seed,
@@ -87,7 +87,7 @@ def setting(seed: int, campaign: int = 0) -> Setting:
         WAYS[seed % len(WAYS)],
         drawn.say,
         is_cunning=dice.random() < 0.8,
-        allowance=_allowance(dice),
+        allowance=_draw_allowance(dice),
         confirms=dice.choice([True, True, True, False, None]),
         approves=dice.choice([True, True, True, False, None]),
         waived=dice.random() < 0.3,
@@ -98,7 +98,7 @@ def setting(seed: int, campaign: int = 0) -> Setting:
     )
 
 
-def _allowance(dice: Random) -> Allowance:
+def _draw_allowance(dice: Random) -> Allowance:
     if dice.random() < UNLIMITED:
         return Allowance()
     return Allowance(
@@ -238,7 +238,7 @@ async def _goal(agent: Agent, setting: Setting, carried: Carried) -> None:
 async def _plan(agent: Agent, setting: Setting, carried: Carried) -> None:
     rng = Random(f"plan {setting.seed}")
     try:
-        proposal = await agent.repair(wild_plan(setting.problem, rng), setting.problem)
+        proposal = await agent.repair(draw_wild_plan(setting.problem, rng), setting.problem)
     except InputError as error:
         carried.refused = str(error)
         return

@@ -28,7 +28,7 @@ class Track(StrEnum):
     PARTIAL_ORDER = "partial-order"
 
 
-def above_zero(text: str | float) -> float:
+def parse_positive(text: str | float) -> float:
     """Read a limit: a finite number above 0."""
     try:
         value = float(text)
@@ -46,7 +46,7 @@ class Processors:
     numbers: tuple[int, ...] = ()
 
 
-def processors(text: str) -> Processors:
+def parse_processors(text: str) -> Processors:
     """Read numbers of processors that this process may run on, with commas between, `2-5` for all from 2 to 5."""
     try:
         known = sorted(os.sched_getaffinity(0))
@@ -80,16 +80,16 @@ Sample = Annotated[int | None, typer.Option("--sample", min=1, help="That many o
 Seed = Annotated[int, typer.Option("--seed", help="Determines the sample.")]
 Out = Annotated[Path, typer.Option("--out", help="Where results go; what is already there is not run again.")]
 CpuSeconds = Annotated[
-    float, typer.Option("--time-limit", parser=above_zero, metavar="SECONDS", help="Seconds of CPU time a task.")
+    float, typer.Option("--time-limit", parser=parse_positive, metavar="SECONDS", help="Seconds of CPU time a task.")
 ]
 MemoryGib = Annotated[
-    float, typer.Option("--memory-limit", parser=above_zero, metavar="GiB", help="GiB of memory a task.")
+    float, typer.Option("--memory-limit", parser=parse_positive, metavar="GiB", help="GiB of memory a task.")
 ]
 Cores = Annotated[
     Processors | None,
     typer.Option(
         "--core",
-        parser=processors,
+        parser=parse_processors,
         metavar="NUMBERS",
         help="Run on these processors only, e.g. 0 or 2,4-7; each job has its own share of them.",
     ),
@@ -119,15 +119,15 @@ BestKnown = Annotated[
 ]
 
 
-def present(names: list[str]) -> list[Planner]:
+def select_installed(names: list[str]) -> list[Planner]:
     """Return the planners of these names that are installed; the others are told of and left out."""
-    from benchmarks.planners import missing, planner_of
+    from benchmarks.planners import find_missing, planner_of
 
     found: list[Planner] = []
     for one in map(planner_of, dict.fromkeys(names)):
         if any(one.label == other.label for other in found):
             raise InputError(f"two planners are labelled '{one.label}'", hint="give one of them another label")
-        lacking = missing(one)
+        lacking = find_missing(one)
         if lacking is None:
             found.append(one)
         else:
@@ -135,7 +135,7 @@ def present(names: list[str]) -> list[Planner]:
     return found
 
 
-def tasks_of(
+def select_tasks(
     suite: Path,
     *,
     track: Track | None,
@@ -152,7 +152,7 @@ def tasks_of(
     from planner.errors import DocumentError, Location
 
     chosen = Selection(track.value if track else None, domains or (), names or (), sample, seed)
-    found = sound(chosen.of(load_suite(suite)))
+    found = drop_faulty_tasks(chosen.of(load_suite(suite)))
     if not found:
         asked: dict[str, list[str]] = {
             "--track": [track.value] if track else [],
@@ -164,7 +164,7 @@ def tasks_of(
     return found
 
 
-def sound(tasks: list[BenchmarkTask]) -> list[BenchmarkTask]:
+def drop_faulty_tasks(tasks: list[BenchmarkTask]) -> list[BenchmarkTask]:
     """Return those of `tasks` whose files are what they should be; the others are told of."""
     faults = {task.name: task.fault() for task in tasks}
     for name, fault in faults.items():

@@ -39,12 +39,14 @@ def table(
     """Print coverage and scores by domain, outcomes, times, memory and validation of results as Markdown."""
     from benchmarks.report import full_report, task_table, track_tables
 
-    records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
+    records = select_records(
+        results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
+    )
     if tasks:
         give(task_table(records).markdown())
     else:
-        more = track_tables(records, _counts(proved=proved))
-        give(full_report(records, _counts(proved=proved), _costs(best_known), more))
+        more = track_tables(records, _select_counts(proved=proved))
+        give(full_report(records, _select_counts(proved=proved), _read_best_known(best_known), more))
 
 
 def html(
@@ -62,11 +64,13 @@ def html(
 ) -> None:
     """Write tables, cactus and scatter plots of results as one HTML page that needs nothing else."""
     from benchmarks.html_report import report_page
-    from benchmarks.records import writing
+    from benchmarks.records import report_write_errors
 
-    records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
-    page = report_page(records, _counts(proved=proved), _costs(best_known), title)
-    with writing(out):
+    records = select_records(
+        results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
+    )
+    page = report_page(records, _select_counts(proved=proved), _read_best_known(best_known), title)
+    with report_write_errors(out):
         out.write_text(page, encoding="utf-8")
     tell(f"{len(records)} results shown in {out}")
 
@@ -84,20 +88,22 @@ def compare(
     name: NameFilter = None,
 ) -> None:
     """Compare two planners, or two runs of one: coverage, scores, contradicting claims, times, memory."""
-    from benchmarks.compare import Choice
+    from benchmarks.compare import RecordFilter
     from benchmarks.compare import compare as comparison
     from benchmarks.records import read_records
-    from benchmarks.report import by_task
+    from benchmarks.report import select_by_task
 
     ours = read_records(left_file)
     theirs = ours if right_file is None else read_records(right_file)
-    choice = Choice(without=without or (), supported_by=supported_by or (), domains=domain or (), names=name or ())
+    choice = RecordFilter(
+        without=without or (), supported_by=supported_by or (), domains=domain or (), names=name or ()
+    )
     default = -1 if right_file is None else 0
     sides = (
-        by_task(choice.of(ours, theirs), _label(ours, left, 0)),
-        by_task(choice.of(theirs, ours), _label(theirs, right, default)),
+        select_by_task(choice.of(ours, theirs), _find_label(ours, left, 0)),
+        select_by_task(choice.of(theirs, ours), _find_label(theirs, right, default)),
     )
-    give(comparison(*sides, _counts(proved=proved)))
+    give(comparison(*sides, _select_counts(proved=proved)))
 
 
 def rates(
@@ -115,7 +121,9 @@ def rates(
     """Print evaluations and expansions a second of search, and memory for each stored state, side by side."""
     from benchmarks.rates import rate_tables
 
-    records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
+    records = select_records(
+        results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
+    )
     tables = rate_tables(records, least_seconds)
     if not tables:
         tell(f"no planner tells of a search of {least_seconds:g} s or more")
@@ -136,14 +144,16 @@ def proofs(
     """Print what is proved: of all that any peer proves, by feature, with which gap else, and by which part."""
     from benchmarks.proofs import proof_report
 
-    records = chosen(results, planners=None, without=without, supported_by=supported_by, domains=domain, names=name)
-    first = _label(records, ours, 0)
+    records = select_records(
+        results, planners=None, without=without, supported_by=supported_by, domains=domain, names=name
+    )
+    first = _find_label(records, ours, 0)
     others = dict.fromkeys(record.planner for record in records if not record.configuration.startswith("ours"))
-    peers, bounds = ([_label(records, label, 0) for label in labels] for labels in (peer or others, bound or []))
+    peers, bounds = ([_find_label(records, label, 0) for label in labels] for labels in (peer or others, bound or []))
     give(proof_report(records, first, peers, bounds))
 
 
-def chosen(
+def select_records(
     results: list[Path],
     *,
     planners: list[str] | None,
@@ -153,7 +163,7 @@ def chosen(
     names: list[str] | None,
 ) -> list[Record]:
     """Return the records in `results` that the options choose; raises `DocumentError` where there are none."""
-    from benchmarks.compare import Choice
+    from benchmarks.compare import RecordFilter
     from benchmarks.records import read_records
     from planner.errors import DocumentError, Location
 
@@ -161,25 +171,25 @@ def chosen(
     records = [record for path in results for record in read_records(path)]
     if not records:
         raise DocumentError("there are no results", Location(files), "`bench run` makes them")
-    found = Choice(planners or (), without or (), supported_by or (), domains or (), names or ()).of(records)
+    found = RecordFilter(planners or (), without or (), supported_by or (), domains or (), names or ()).of(records)
     if not found:
         raise DocumentError("none of the results is chosen by the options", Location(files))
     return found
 
 
-def _counts(*, proved: bool) -> Counts:
+def _select_counts(*, proved: bool) -> Counts:
     from benchmarks import records
 
-    return records.proved if proved else records.done
+    return records.is_proved if proved else records.is_done
 
 
-def _costs(best_known: Path | None) -> dict[str, float]:
+def _read_best_known(best_known: Path | None) -> dict[str, float]:
     from benchmarks.report import read_costs
 
     return {} if best_known is None else read_costs(best_known)
 
 
-def _label(records: list[Record], wanted: str | None, default: int) -> str:
+def _find_label(records: list[Record], wanted: str | None, default: int) -> str:
     from benchmarks.report import planners_in
     from planner.errors import DocumentError, did_you_mean
 

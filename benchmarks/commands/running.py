@@ -21,8 +21,8 @@ from benchmarks.commands.options import (
     Seed,
     SuiteFolder,
     TrackFilter,
-    present,
-    tasks_of,
+    select_installed,
+    select_tasks,
 )
 from planner.cli.output import give, tell
 
@@ -51,10 +51,10 @@ def run(
     from benchmarks.process import Limits
     from benchmarks.run import Settings, attempts_of, run_all
 
-    tasks = tasks_of(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
-    attempts = attempts_of(tasks, present(planner))
-    settings = Settings(Limits(time_limit, memory_limit), _validators(check), jobs, core.numbers if core else ())
-    count = run_all(attempts, out, settings, _tell)
+    tasks = select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
+    attempts = attempts_of(tasks, select_installed(planner))
+    settings = Settings(Limits(time_limit, memory_limit), _select_validators(check), jobs, core.numbers if core else ())
+    count = run_all(attempts, out, settings, _tell_record)
     others = f", the others were in {out} already" if count < len(attempts) else ""
     tell(f"{count} of {len(attempts)} runs carried out{others}")
 
@@ -79,9 +79,11 @@ def ground(
     from benchmarks.records import read_records
     from benchmarks.run import Settings, attempts_of, run_all
 
-    tasks = tasks_of(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
-    attempts = attempts_of(tasks, present([OURS, THEIRS]), rounds)
-    run_all(attempts, out, Settings(Limits(time_limit, memory_limit), (), cores=core.numbers if core else ()), _tell)
+    tasks = select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
+    attempts = attempts_of(tasks, select_installed([OURS, THEIRS]), rounds)
+    run_all(
+        attempts, out, Settings(Limits(time_limit, memory_limit), (), cores=core.numbers if core else ()), _tell_record
+    )
     give(ground_report(read_records(out)))
 
 
@@ -96,17 +98,17 @@ def validate(
 ) -> None:
     """Check the plans in a result file again, with validators that have not seen them yet."""
     from benchmarks.records import read_records, write_records
-    from benchmarks.report import checks
+    from benchmarks.report import tabulate_checks
     from benchmarks.run import check_again
     from benchmarks.suite import load_suite
 
     tasks = {task.name: task for task in load_suite(suite)}
-    records = [check_again(record, tasks[record.task], _validators(check)) for record in read_records(results)]
+    records = [check_again(record, tasks[record.task], _select_validators(check)) for record in read_records(results)]
     write_records(out or results, records)
-    give(checks(records).markdown())
+    give(tabulate_checks(records).markdown())
 
 
-def _validators(names: list[str] | None) -> list[str]:
+def _select_validators(names: list[str] | None) -> list[str]:
     from benchmarks.validators import FOREIGN, OURS, VALIDATORS
     from planner.errors import DocumentError, did_you_mean
 
@@ -117,7 +119,7 @@ def _validators(names: list[str] | None) -> list[str]:
     return [one for name in names or (OURS,) for one in groups[name]]
 
 
-def _tell(record: Record) -> None:
+def _tell_record(record: Record) -> None:
     words = [record.task, record.planner, record.outcome]
     words += [f"cost {record.cost}"] if record.cost is not None else []
     words += [f"{record.cpu_seconds:.2f} s", f"{record.peak_mib:.0f} MiB", record.detail]
@@ -133,28 +135,28 @@ def suites(
 ) -> None:
     """Print the domains of suites: how many tasks, of which tracks, with which features."""
     for folder in folders:
-        give(suite_table(tasks_of(folder, track=track, domains=domain, names=name)))
+        give(suite_table(select_tasks(folder, track=track, domains=domain, names=name)))
 
 
 def planners() -> None:
     """Print the named planners and the validators, and which of them are not installed."""
-    from benchmarks.planners import NAMED, missing, planner_of
-    from benchmarks.report import markdown
+    from benchmarks.planners import NAMED, find_missing, planner_of
+    from benchmarks.report import format_table
     from benchmarks.validators import VALIDATORS
 
-    rows = [(label, f"`{text}`", missing(planner_of(label)) or "") for label, text in NAMED.items()]
-    give(markdown(["planner", "configuration", "not installed"], rows))
+    rows = [(label, f"`{text}`", find_missing(planner_of(label)) or "") for label, text in NAMED.items()]
+    give(format_table(["planner", "configuration", "not installed"], rows))
     checks = [
         (label, ", ".join(sorted(one.lacks)) or "nothing", "" if one.available else one.package)
         for label, one in VALIDATORS.items()
     ]
-    give(markdown(["validator", "does not cover", "not installed"], checks))
+    give(format_table(["validator", "does not cover", "not installed"], checks))
 
 
 def suite_table(tasks: Sequence[BenchmarkTask]) -> str:
     """Return the domains of `tasks`: how many, of which tracks, with which features in any of them."""
-    from benchmarks.pddltext import task_features
-    from benchmarks.report import markdown
+    from benchmarks.pddltext import read_features
+    from benchmarks.report import format_table
 
     domains: dict[str, list[BenchmarkTask]] = {}
     for task in tasks:
@@ -162,6 +164,6 @@ def suite_table(tasks: Sequence[BenchmarkTask]) -> str:
     rows = []
     for domain, members in domains.items():
         tracks = sorted({track for task in members for track in task.tracks})
-        found = {feature for task in members for feature in task_features(task.domain_path, task.problem_path)}
+        found = {feature for task in members for feature in read_features(task.domain_path, task.problem_path)}
         rows.append((domain, len(members), " ".join(tracks), ", ".join(sorted(found)) or "STRIPS"))
-    return markdown(["domain", "tasks", "tracks", "features"], [*rows, ("**total**", len(tasks), "", "")])
+    return format_table(["domain", "tasks", "tracks", "features"], [*rows, ("**total**", len(tasks), "", "")])

@@ -41,51 +41,51 @@ def faults(
         replay(only, seed)
         return
     started, judged = time.monotonic(), []
-    for each in campaign(range(runs), seed):
+    for each in run_campaign(range(runs), seed):
         judged.append(each)
         if each.verdict.violation:
-            tell(f"{each.setting}: {each.verdict.violation.value}: {_first_and_last(each.verdict.detail)}")
+            tell(f"{each.setting}: {each.verdict.violation.value}: {_abridge(each.verdict.detail)}")
         elif is_terminal(typer.get_text_stream("stderr")) and len(judged) % 100 == 0:
             tell(f"{len(judged)} runs")
-    give(report(judged))
+    give(format_report(judged))
     crashes = sum(each.crashes for each in judged)
     tell(f"{runs} runs, {crashes} taken up after their process died, in {time.monotonic() - started:.0f} s")
     if any(each.verdict.ending is Ending.VIOLATION for each in judged):
         raise typer.Exit(1)
 
 
-def campaign(seeds: Iterable[int], seed: int = 0) -> Iterator[Judged]:
+def run_campaign(seeds: Iterable[int], seed: int = 0) -> Iterator[Judged]:
     """Yield the runs of the campaign `seed` that `seeds` number, carried out and judged."""
     from benchmarks.faults.fault_run import carry_out
-    from benchmarks.faults.fault_setting import setting
-    from benchmarks.faults.fault_verdict import verdict
+    from benchmarks.faults.fault_setting import draw_setting
+    from benchmarks.faults.fault_verdict import judge_run
 
     with tempfile.TemporaryDirectory(prefix="forethought-faults-") as folder:
         for number in seeds:
-            drawn = setting(number, seed)
+            drawn = draw_setting(number, seed)
             carried = carry_out(drawn, Path(folder))
-            yield Judged(drawn, verdict(drawn, carried), carried.seconds, carried.crashes, carried.strikes)
+            yield Judged(drawn, judge_run(drawn, carried), carried.seconds, carried.crashes, carried.strikes)
 
 
 def replay(number: int, seed: int) -> None:
     """Carry out one run, and print what happens in it, and what was really done."""
     from benchmarks.faults.fault_run import carry_out
-    from benchmarks.faults.fault_setting import setting
-    from benchmarks.faults.fault_verdict import verdict
+    from benchmarks.faults.fault_setting import draw_setting
+    from benchmarks.faults.fault_verdict import judge_run
     from executor.testing.virtual_time import now
 
-    drawn = setting(number, seed)
+    drawn = draw_setting(number, seed)
     give(f"{drawn}\n{drawn.plan}\n{drawn.observe}\n{drawn.policy}")
     with tempfile.TemporaryDirectory(prefix="forethought-faults-") as folder:
         carried = carry_out(drawn, Path(folder), lambda event: give(f"{now():10.2f} {event}"))
     for act in carried.simulated.acts:
         changes = [*(f"+{fact}" for fact in act.added), *(f"-{fact}" for fact in act.removed)]
         give(f"{act.at:10.2f} {act.step} by {act.by or 'somebody else'}: {' '.join(changes) or 'nothing changed'}")
-    judged = verdict(drawn, carried)
+    judged = judge_run(drawn, carried)
     give(judged.ending.value if judged.violation is None else f"{judged.violation.value}: {judged.detail}")
 
 
-def _first_and_last(text: str) -> str:
+def _abridge(text: str) -> str:
     first, *others = text.strip().splitlines()
     return f"{first} … {others[-1]}" if others else first
 
@@ -114,17 +114,23 @@ class Judged(NamedTuple):
     """How often each kind of fault struck."""
 
 
-def report(judged: Sequence[Judged]) -> str:
+def format_report(judged: Sequence[Judged]) -> str:
     """Return the tables of a campaign as Markdown."""
-    by_kind = _endings("fault", [kind.name for kind in KINDS], judged, lambda each: each.setting.kind.name)
-    by_model = _endings("model", MODELS, judged, lambda each: each.setting.model)
+    by_kind = _ending_table("fault", [kind.name for kind in KINDS], judged, lambda each: each.setting.kind.name)
+    by_model = _ending_table("model", MODELS, judged, lambda each: each.setting.model)
     legend = "\n".join(f"- {head.strip('*')}: {ending.value}" for ending, head in HEADS.items())
     return "\n".join(
-        [by_kind.markdown(), by_model.markdown(), injected(judged).markdown(), grid(judged).markdown(), legend]
+        [
+            by_kind.markdown(),
+            by_model.markdown(),
+            strike_table(judged).markdown(),
+            grid_table(judged).markdown(),
+            legend,
+        ]
     )
 
 
-def _endings(head: str, names: Iterable[str], judged: Sequence[Judged], name: Callable[[Judged], str]) -> Table:
+def _ending_table(head: str, names: Iterable[str], judged: Sequence[Judged], name: Callable[[Judged], str]) -> Table:
     """Return how runs ended: a row for each of `names`."""
     rows = []
     for each in names:
@@ -134,13 +140,13 @@ def _endings(head: str, names: Iterable[str], judged: Sequence[Judged], name: Ca
     return Table([head, "runs", *HEADS.values()], rows, total)
 
 
-def injected(judged: Sequence[Judged]) -> Table:
+def strike_table(judged: Sequence[Judged]) -> Table:
     """Return how often each kind of fault struck."""
     counts = {kind.name: sum(each.strikes.get(kind, 0) for each in judged) for kind in KINDS}
     return Table(["fault", "times that it struck"], list(map(list, counts.items())), ["all", sum(counts.values())])
 
 
-def grid(judged: Sequence[Judged]) -> Table:
+def grid_table(judged: Sequence[Judged]) -> Table:
     """Return, for each kind of fault and model, runs that reached the goal / that did not / violations."""
     rows = []
     for kind in KINDS:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Never
 
-from benchmarks.faults.fault_setting import Setting, as_policy, classical
+from benchmarks.faults.fault_setting import Setting, as_policy, classical_part
 from benchmarks.faults.reachable_goal import GivenUp
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
 from executor.events.events import Asked, Event, Rung, RungTaken
@@ -131,9 +131,9 @@ def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] 
 def _drive(setting: Setting, carried: Carried, journal: Path, graves: ExitStack) -> None:
     start = 0.0
     while carried.crashes <= MOST_CRASHES:
-        executor = _executor(setting, carried, journal)
+        executor = _make_executor(setting, carried, journal)
         try:
-            carried.outcome = run_virtual(_once(executor, setting, carried), start=start)
+            carried.outcome = run_virtual(_drive_once(executor, setting, carried), start=start)
         except Crash as crash:
             graves.callback(crash.bury)
             carried.crashes += 1
@@ -146,7 +146,7 @@ def _drive(setting: Setting, carried: Carried, journal: Path, graves: ExitStack)
     raise AssertionError(f"the process died {carried.crashes} times")
 
 
-def _executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
+def _make_executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
     async def answer(question: Asked) -> Any:
         if not question.question.startswith("doubt:"):
             return GIVE_UP
@@ -163,19 +163,19 @@ def _executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
     )
 
 
-def _planned(setting: Setting) -> ActionPlan:
+def _make_action_plan(setting: Setting) -> ActionPlan:
     """Return the plan that is carried out, as a policy where that is its model and can be."""
     policy = as_policy(setting.plan) if setting.model == "policy" else None
     if policy is not None:
         return ActionPlan.of(policy)
     model: ExecutionModel = "sequential" if setting.model == "policy" else setting.model
     plan = ActionPlan.of(setting.plan, model=model)
-    if not setting.is_candidate or creates_objects(classical(setting.plan).domain):
+    if not setting.is_candidate or creates_objects(classical_part(setting.plan).domain):
         return plan
     return plan.model_copy(update={"alternatives": texts_of([setting.plan.steps])})
 
 
-async def _once(executor: Executor, setting: Setting, carried: Carried) -> RunOutcome:
+async def _drive_once(executor: Executor, setting: Setting, carried: Carried) -> RunOutcome:
     """Drive the run until it ends, or its process dies."""
     async with asyncio.timeout(ENDLESS_SECONDS):
         if carried.crashes:
@@ -186,5 +186,5 @@ async def _once(executor: Executor, setting: Setting, carried: Carried) -> RunOu
             for action in simulated.problem.domain.actions
             for name, value in simulated.parameters(action).items()
         }
-        plan = _planned(setting)
+        plan = _make_action_plan(setting)
         return await executor.run(plan, run=RUN, memory=memory)

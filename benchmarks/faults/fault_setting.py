@@ -1,6 +1,6 @@
 """One run of a fault campaign, as its seed draws it: a plan, an execution model, faults, and what observers can see.
 
-Plans solve small problems of shipped domains, random problems, and problems of `orders`, a domain in which money moves:
+Plans solve small problems of shipped domains, random problems, and problems of `make_orders`, a domain in which money moves:
 it has irreversible steps with reversible siblings, approvals, and goals over all objects.
 """
 
@@ -47,16 +47,16 @@ PROBLEMS: Final = {
 
 
 @cache
-def orders(name: str) -> Problem:
+def make_orders(name: str) -> Problem:
     """Return the problem `name` of `PROBLEMS`."""
     (orders, shelves), goal = PROBLEMS[name]
     objects: dict[str, type[Entity]] = {f"o{number}": Order for number in range(1, orders + 1)}
     objects |= {f"s{number}": Shelf for number in range(1, shelves + 1)}
-    return _domain().problem(name, objects=objects, goal=goal)
+    return _declare_orders().problem(name, objects=objects, goal=goal)
 
 
 @cache
-def _domain() -> Domain:
+def _declare_orders() -> Domain:
     domain = Domain("orders", description="Reserve goods, put them on a shelf, charge for them and ship them.")
     order, there = {"order": Order}, {"order": Order, "shelf": Shelf}
     domain.action("reserve", order, provides=["reserved(order)"])
@@ -119,37 +119,37 @@ SECONDS: Final = 10.0
 SIZES: Final = Features(objects=4, actions=4)
 
 
-def drawn(dice: random.Random, *, hierarchical: bool) -> Plan:
+def draw_plan(dice: random.Random, *, hierarchical: bool) -> Plan:
     """Return a plan with a step at least, for a problem drawn with `dice`."""
     if hierarchical:
-        return shipped(*dice.choice(HIERARCHICAL))
+        return plan_shipped(*dice.choice(HIERARCHICAL))
     if dice.random() >= RANDOM_SHARE:
-        return shipped(*dice.choice(CLASSICAL))
+        return plan_shipped(*dice.choice(CLASSICAL))
     while True:
-        plan = _planned(random_problem(dice.randrange(10**6), ALL))
+        plan = _find_plan(random_problem(dice.randrange(10**6), ALL))
         if plan is not None and plan.steps:
             return plan
 
 
 @cache
-def shipped(domain: str, problem: str) -> Plan:
+def plan_shipped(domain: str, problem: str) -> Plan:
     """Return a plan for a problem that is shipped."""
-    plan = _planned(load(domain, problem))
+    plan = _find_plan(load(domain, problem))
     assert plan is not None, f"{domain} {problem}"
     return plan
 
 
 @cache
-def shipped_orders(name: str, *, is_hasty: bool) -> Plan:
-    """Return a plan for a problem of `orders`; one that is hasty takes irreversible steps as early as it can."""
-    plan = _planned(orders(name))
+def plan_orders(name: str, *, is_hasty: bool) -> Plan:
+    """Return a plan for a problem of `make_orders`; one that is hasty takes irreversible steps as early as it can."""
+    plan = _find_plan(make_orders(name))
     assert plan is not None, name
-    return replace(plan, steps=tuple(_hasty(plan))) if is_hasty else plan
+    return replace(plan, steps=tuple(_hasten(plan))) if is_hasty else plan
 
 
-def _hasty(plan: Plan) -> Iterator[Step]:
-    actions = classical(plan).domain.actions
-    simulation, left = Simulation(classical(plan)), list(plan.steps)
+def _hasten(plan: Plan) -> Iterator[Step]:
+    actions = classical_part(plan).domain.actions
+    simulation, left = Simulation(classical_part(plan)), list(plan.steps)
     while left:
         possible = [step for step in left if simulation.find_objection(step) is None]
         step = next((each for each in possible if "irreversible" in actions[each.action].tags), possible[0])
@@ -158,11 +158,11 @@ def _hasty(plan: Plan) -> Iterator[Step]:
         yield step
 
 
-def _planned(problem: AnyProblem) -> Plan | None:
+def _find_plan(problem: AnyProblem) -> Plan | None:
     return solve(problem, mode="first", time_limit=SECONDS).plan
 
 
-def classical(plan: Plan) -> Problem:
+def classical_part(plan: Plan) -> Problem:
     """Return the classical part of the problem of `plan`."""
     problem: Problem = getattr(plan.problem, "classical", plan.problem)
     return problem
@@ -170,7 +170,7 @@ def classical(plan: Plan) -> Problem:
 
 def as_policy(plan: Plan) -> Policy | None:
     """Return what says in each state of `plan` which step comes next; None for plans that create objects."""
-    problem = classical(plan)
+    problem = classical_part(plan)
     if creates_objects(problem.domain):
         return None
     simulation, states = Simulation(problem), []
@@ -190,10 +190,10 @@ MONEY: Final = frozenset(
     {FaultKind.OBSERVER_DISAGREES, FaultKind.OBSERVER_STRANGER, FaultKind.RESULT_STRANGER}
     | {kind for kind in KINDS if kind.is_of_approvals}
 )
-"""The faults that only runs of `orders` have: other domains need no approvals, and have no goals over all objects."""
+"""The faults that only runs of `make_orders` have: other domains need no approvals, and have no goals over all objects."""
 PLAIN: Final = tuple([kind for kind in KINDS if kind not in MONEY])
 ORDERS_TURNS: Final = frozenset({1, 3, 5})
-"""Of each seven runs, those of `orders`; seven has no factor in common with the numbers of kinds and models."""
+"""Of each seven runs, those of `make_orders`; seven has no factor in common with the numbers of kinds and models."""
 ORDERS_MODELS: Final[tuple[ExecutionModel, ...]] = ("sequential", "parallel", "dag", "reactive")
 INVERSE: Final = {"reserve": "release", "place": "take_back", "check": "uncheck"}
 MODELS: Final = get_args(ExecutionModel)
@@ -231,7 +231,7 @@ class Setting:
     def is_clear(self) -> bool:
         """Whether observers can say everything, none of them has a fault, and nothing goes stale: that is not seen."""
         sound = not any(fault.kind.is_of_observers for fault in self.faults)
-        fresh = not any(each.stale_with for each in classical(self.plan).domain.predicates.values())
+        fresh = not any(each.stale_with for each in classical_part(self.plan).domain.predicates.values())
         told = not any(fault.kind is FaultKind.RESULT_STRANGER for fault in self.faults)
         return sound and told and fresh and self.observe.share == 1 and self.observe.conclusive
 
@@ -241,22 +241,22 @@ class Setting:
         return any(fault.kind.is_of_approvals and fault.kind is not FaultKind.APPROVAL_LATE for fault in self.faults)
 
     def __str__(self) -> str:
-        what = f"{classical(self.plan).domain.name}/{classical(self.plan).name}"
+        what = f"{classical_part(self.plan).domain.name}/{classical_part(self.plan).name}"
         faults = ", ".join(f"{each.kind.name} at {each.at}" for each in self.faults)
         return f"seed {self.seed}: {what}, {self.model}, {faults}"
 
 
-def setting(seed: int, campaign: int = 0) -> Setting:
+def draw_setting(seed: int, campaign: int = 0) -> Setting:
     """Return the run that `seed` draws in a `campaign`; seeds go through all kinds of faults and models in turn."""
     dice = random.Random(f"{campaign} {seed}")
     if seed % 7 in ORDERS_TURNS:
-        return _of_orders(seed, campaign)
+        return _draw_orders(seed, campaign)
     kind = PLAIN[seed % len(PLAIN)]
     model = MODELS[seed // len(PLAIN) % len(MODELS)]
-    plan = drawn(dice, hierarchical=model == "hierarchical")
-    faults = [_fault(kind, plan, dice)]
+    plan = draw_plan(dice, hierarchical=model == "hierarchical")
+    faults = [_draw_fault(kind, plan, dice)]
     if dice.random() < 0.25:
-        faults.append(_fault(dice.choice([each for each in PLAIN if each not in CRASHES]), plan, dice))
+        faults.append(_draw_fault(dice.choice([each for each in PLAIN if each not in CRASHES]), plan, dice))
     skills = dice.choice([1, 1, 1, 2])
     return Setting(
         seed,
@@ -264,7 +264,7 @@ def setting(seed: int, campaign: int = 0) -> Setting:
         model,
         plan,
         tuple(faults),
-        _observe(dice, {each.kind for each in faults}),
+        _draw_observe(dice, {each.kind for each in faults}),
         ExecutionPolicy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
         plain=dice.choice([0.0, 0.0, 0.5]),
         skills=skills,
@@ -274,18 +274,18 @@ def setting(seed: int, campaign: int = 0) -> Setting:
     )
 
 
-def _of_orders(seed: int, campaign: int) -> Setting:
-    """Return a run of `orders`: its kind and model by turns, and twice as often a fault where money moves."""
+def _draw_orders(seed: int, campaign: int) -> Setting:
+    """Return a run of `make_orders`: its kind and model by turns, and twice as often a fault where money moves."""
     dice = random.Random(f"{campaign} orders {seed}")
     turn = seed // 7 * len(ORDERS_TURNS) + sorted(ORDERS_TURNS).index(seed % 7)
     kind, model = KINDS[::-1][turn % len(KINDS)], ORDERS_MODELS[turn // len(KINDS) % len(ORDERS_MODELS)]
-    plan = shipped_orders(dice.choice(list(PROBLEMS)), is_hasty=dice.random() < 0.5)
+    plan = plan_orders(dice.choice(list(PROBLEMS)), is_hasty=dice.random() < 0.5)
     final = [each for each in plan.steps if each.action in ("charge", "ship")]
-    faults = [_fault(kind, plan, dice, dice.choice(final) if dice.random() < 0.5 else None)]
+    faults = [_draw_fault(kind, plan, dice, dice.choice(final) if dice.random() < 0.5 else None)]
     if dice.random() < 0.4:
-        faults.append(_fault(dice.choice([each for each in KINDS if each not in CRASHES]), plan, dice))
+        faults.append(_draw_fault(dice.choice([each for each in KINDS if each not in CRASHES]), plan, dice))
     if dice.random() < 0.3:
-        faults += _failing_undo(plan, dice)
+        faults += _draw_failing_undo(plan, dice)
     kinds = {each.kind for each in faults}
     return Setting(
         seed,
@@ -294,7 +294,7 @@ def _of_orders(seed: int, campaign: int) -> Setting:
         plan,
         tuple(faults),
         replace(
-            _observe(dice, kinds),
+            _draw_observe(dice, kinds),
             share=dice.choice([1.0] * 8 + [0.7, 0.0]),
             twice=FaultKind.OBSERVER_DISAGREES in kinds,
         ),
@@ -307,7 +307,7 @@ def _of_orders(seed: int, campaign: int) -> Setting:
     )
 
 
-def _failing_undo(plan: Plan, dice: random.Random) -> list[Fault]:
+def _draw_failing_undo(plan: Plan, dice: random.Random) -> list[Fault]:
     """Return the faults of a run that has to undo a reversible step, whose undoing does not work, either."""
     undone = dice.choice([each for each in plan.steps if each.action in INVERSE])
     broken = dice.choice([each for each in plan.steps if each != undone])
@@ -317,7 +317,7 @@ def _failing_undo(plan: Plan, dice: random.Random) -> list[Fault]:
     return [Fault(FaultKind.FAILS, str(Atom(broken.action, broken.arguments)), times=None), undo]
 
 
-def _observe(dice: random.Random, kinds: set[FaultKind]) -> Observe:
+def _draw_observe(dice: random.Random, kinds: set[FaultKind]) -> Observe:
     """Return what can be seen; observers that show the past go with no changes from outside: these they would hide."""
     share = dice.choice([1.0] * 6 + [0.7, 0.4, 0.0])
     is_late = FaultKind.LATE in kinds
@@ -331,9 +331,9 @@ def _observe(dice: random.Random, kinds: set[FaultKind]) -> Observe:
     )
 
 
-def _fault(kind: FaultKind, plan: Plan, dice: random.Random, at_step: Step | None = None) -> Fault:
+def _draw_fault(kind: FaultKind, plan: Plan, dice: random.Random, at_step: Step | None = None) -> Fault:
     """Return a fault of `kind` at a random step of `plan`, or at this one."""
-    tags = {name: action.tags for name, action in classical(plan).domain.actions.items()}
+    tags = {name: action.tags for name, action in classical_part(plan).domain.actions.items()}
     places = [
         place
         for place, each in enumerate(plan.steps)
@@ -344,25 +344,25 @@ def _fault(kind: FaultKind, plan: Plan, dice: random.Random, at_step: Step | Non
     step = plan.steps[place]
     for_good = dice.random() < 0.2 and kind not in CRASHES
     times = None if for_good else dice.choice([1, 1, 1, 2])
-    planned = for_steps(classical(plan), plan.steps)
+    planned = for_steps(classical_part(plan), plan.steps)
     if not kind.is_of_observers:
         seconds = 0.5 if kind is FaultKind.CHANGE_AFTER else LATE
         skill = "main" if kind in BREAKING and dice.random() < 0.3 else ""
-        at = str(_by_any_name(Atom(step.action, step.arguments), planned, plan))
+        at = str(_open_placeholders(Atom(step.action, step.arguments), planned, plan))
         return Fault(kind, at, times=times, seconds=seconds, skill=skill)
     simulation = Simulation(planned)
     for each in plan.steps[:place]:
         simulation.apply(each)
     changes = simulation.changes(step)
-    known = classical(plan).domain.predicates
+    known = classical_part(plan).domain.predicates
     facts = [each for each in (*changes.added, *changes.removed, *changes.modified) if each.predicate in known]
-    at = str(_by_any_name(dice.choice(facts), planned, plan)) if facts else ""
+    at = str(_open_placeholders(dice.choice(facts), planned, plan)) if facts else ""
     at = "at" if kind is FaultKind.OBSERVER_STRANGER else at  # it has an open argument
     return Fault(kind, at, skip=dice.randrange(3), times=times, seconds=LATE + 3)
 
 
-def _by_any_name(atom: Atom, planned: Problem, plan: Plan) -> Atom:
+def _open_placeholders(atom: Atom, planned: Problem, plan: Plan) -> Atom:
     """Return `atom` with open arguments for placeholders: nobody knows yet what will stand there."""
-    known = {each.name for each in classical(plan).all_objects}
+    known = {each.name for each in classical_part(plan).all_objects}
     placeholders = {each.name for each in planned.objects} - known
     return Atom(atom.predicate, tuple([OPEN if arg in placeholders else arg for arg in atom.args]))

@@ -9,7 +9,7 @@ from typing import Final
 
 from benchmarks.faults.fault_run import Carried
 from benchmarks.faults.fault_setting import CHANGES, Setting
-from benchmarks.faults.promises import Evidence, broken_promises
+from benchmarks.faults.promises import Evidence, find_broken_promises
 from benchmarks.faults.reachable_goal import GivenUp
 from executor.events.events import RunStatus, StepEnded, StepStatus
 from executor.recovery.recovery_policy import Recovery
@@ -60,17 +60,17 @@ class Verdict:
         return cls(Ending.VIOLATION, violation, detail)
 
 
-def verdict(setting: Setting, carried: Carried) -> Verdict:
+def judge_run(setting: Setting, carried: Carried) -> Verdict:
     """Return how a run ended, and what was wrong with that."""
     if carried.outcome is None:
         return Verdict.of(Violation.ERROR, carried.error or "no outcome")
-    broken = broken_promises(evidence_of(setting, carried))
+    broken = find_broken_promises(evidence_of(setting, carried))
     if broken:
         return Verdict.of(Violation.PROMISE, "; ".join(broken))
-    double = doubled(setting, carried)
+    double = find_doubled_effects(setting, carried)
     if double:
         return Verdict.of(Violation.DOUBLE, double)
-    return _ended(setting, carried, carried.outcome)
+    return _judge_ending(setting, carried, carried.outcome)
 
 
 def evidence_of(setting: Setting, carried: Carried) -> Evidence:
@@ -87,12 +87,12 @@ def evidence_of(setting: Setting, carried: Carried) -> Evidence:
     )
 
 
-def _ended(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
+def _judge_ending(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
     match outcome.status:
         case RunStatus.SUCCEEDED | RunStatus.LOWERED:
-            false = "" if carried.simulated.lies else untrue(setting, carried, outcome)
+            false = "" if carried.simulated.lies else find_untruth(setting, carried, outcome)
             return Verdict.of(Violation.FALSE, false) if false else Verdict(Ending.REACHED)
-        case RunStatus.COMPENSATED if not carried.simulated.lies and (left := not_undone(carried.simulated)):
+        case RunStatus.COMPENSATED if not carried.simulated.lies and (left := find_not_undone(carried.simulated)):
             return Verdict.of(Violation.FALSE, f"said to be undone, but {', '.join(map(str, left))} is not as before")
         case RunStatus.UNVERIFIED:
             return Verdict(Ending.UNSEEN)
@@ -101,10 +101,10 @@ def _ended(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
         case RunStatus.IN_DOUBT | RunStatus.WAITING:
             return Verdict(Ending.ASKED)
         case _:
-            return _failed(setting, carried, outcome)
+            return _judge_failure(setting, carried, outcome)
 
 
-def untrue(setting: Setting, carried: Carried, outcome: RunOutcome) -> str:
+def find_untruth(setting: Setting, carried: Carried, outcome: RunOutcome) -> str:
     """Return what is not so about a run that is said to have succeeded."""
     simulated = carried.simulated
     if not simulated.holds(simulated.problem.goal.hard):
@@ -116,7 +116,7 @@ def untrue(setting: Setting, carried: Carried, outcome: RunOutcome) -> str:
     return f"nobody did {', '.join(undone)}" if undone else ""
 
 
-def not_undone(simulated: SimulatedWorld) -> list[Atom]:
+def find_not_undone(simulated: SimulatedWorld) -> list[Atom]:
     """Return what steps have changed that is not as it was before, but for what somebody else has changed, too."""
     actions = simulated.problem.domain.actions
     acts = [act for act in simulated.acts if act.step is None or "read_only" not in actions[act.step.predicate].tags]
@@ -131,7 +131,7 @@ def not_undone(simulated: SimulatedWorld) -> list[Atom]:
     return [fact for fact in dict.fromkeys([*left, *written]) if fact not in others]
 
 
-def doubled(setting: Setting, carried: Carried) -> str:
+def find_doubled_effects(setting: Setting, carried: Carried) -> str:
     """Return which step had its effects twice, and is not idempotent.
 
     A handler may do that by itself, or say that it failed and did nothing, where the policy has that tried again; and
@@ -181,7 +181,7 @@ def _stands_in(key: str, before: set[str], setting: Setting, carried: Carried) -
     return key not in planned and any(came[each] != came[key] for each in before & unsure)
 
 
-def _failed(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
+def _judge_failure(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
     """Return whether a run could have gone on that says it failed."""
     if not outcome.state.has_aim:  # a plan of steps alone: what comes after a failed one cannot be done for it
         return Verdict(Ending.OUT_OF_REACH)

@@ -92,13 +92,19 @@ class Course:
         self.left = [each["id"] for each in steps]
 
 
-def broken_promises(evidence: Evidence) -> list[str]:
+def find_broken_promises(evidence: Evidence) -> list[str]:
     """Return which promises the run broke, in words."""
-    checks = (undone_by_final_steps, repeated_steps, early_steps, steps_despite_questions, successes_with_strangers)
+    checks = (
+        find_undoing_final_steps,
+        find_repeated_steps,
+        find_early_steps,
+        find_steps_despite_questions,
+        find_successes_with_strangers,
+    )
     return [found for check in checks for found in check(evidence)]
 
 
-def undone_by_final_steps(evidence: Evidence) -> Iterator[str]:
+def find_undoing_final_steps(evidence: Evidence) -> Iterator[str]:
     """Yield the irreversible steps that belong to an undo, planned or called."""
     course, keys = Course(evidence.problem), set()
     for _, event in evidence.events:
@@ -114,7 +120,7 @@ def undone_by_final_steps(evidence: Evidence) -> Iterator[str]:
             yield f"{call.step} is irreversible and was called to undo something"
 
 
-def repeated_steps(evidence: Evidence) -> Iterator[str]:
+def find_repeated_steps(evidence: Evidence) -> Iterator[str]:
     """Yield the irreversible ground actions that were called again without evidence that they had no effect."""
     latest: dict[Atom, Call] = {}
     for call in evidence.calls:
@@ -152,7 +158,7 @@ def _is_absent(fact: Atom, holds: bool, looks: Sequence[Sighting]) -> bool:
     return bool(latest) and all(said is not holds for said in latest.values())
 
 
-def early_steps(evidence: Evidence) -> Iterator[str]:
+def find_early_steps(evidence: Evidence) -> Iterator[str]:
     """Yield the irreversible steps that began before a reversible step that could have come first.
 
     The order of tasks binds hierarchical runs, and a policy says itself which step is next: neither is looked at.
@@ -197,7 +203,7 @@ def _could_come_first(
     return first
 
 
-def steps_despite_questions(evidence: Evidence) -> Iterator[str]:
+def find_steps_despite_questions(evidence: Evidence) -> Iterator[str]:
     """Yield the irreversible steps that began, and the undos that were planned, while a question was open."""
     course = Course(evidence.problem)
     for _, event in evidence.events:
@@ -208,7 +214,7 @@ def steps_despite_questions(evidence: Evidence) -> Iterator[str]:
             yield f"an undo was planned while {', '.join(course.open)} had no answer"
 
 
-def successes_with_strangers(evidence: Evidence) -> Iterator[str]:
+def find_successes_with_strangers(evidence: Evidence) -> Iterator[str]:
     """Yield that a run succeeded though its goal does not hold with the unknown objects that somebody told of."""
     ends = [event.status for _, event in evidence.events if isinstance(event, RunEnded)]
     if not ends or ends[-1] not in {RunStatus.SUCCEEDED, RunStatus.LOWERED} or not evidence.strangers:

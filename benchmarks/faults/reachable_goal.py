@@ -48,7 +48,7 @@ def is_goal_reachable(
     it, and of what was created only the objects in `created` may be used: nobody knows of others.
     """
     problem = problem_now(simulation) if stated is None else restrict_objects(problem_now(simulation), stated, created)
-    problem = without_unusable(problem, broken_patterns(faults, skills), unused, not_where or {})
+    problem = drop_unusable(problem, find_broken_patterns(faults, skills), unused, not_where or {})
     result = solve(problem, mode="first", time_limit=seconds)
     if result.has_plan:
         return True
@@ -75,7 +75,7 @@ def are_tasks_reachable(
     """
     from htn.repair.subtree_repair import repair
 
-    now = without_unusable(problem_now(simulation), broken_patterns(faults, skills), unused, not_where or {})
+    now = drop_unusable(problem_now(simulation), find_broken_patterns(faults, skills), unused, not_where or {})
     left = replace(tasks, classical=replace(now, goal=tasks.classical.goal))
     ways = dict.fromkeys([tuple(failed), ()])
     found = [repair(left, plan, done=done, failed=way, time_limit=seconds) for way in ways]
@@ -84,13 +84,13 @@ def are_tasks_reachable(
     return False if all(each.status is Status.UNSOLVABLE for each in found) else None
 
 
-def broken_patterns(faults: Iterable[Fault], skills: int = 1) -> list[str]:
+def find_broken_patterns(faults: Iterable[Fault], skills: int = 1) -> list[str]:
     """Return what none of its `skills` handlers can do, for good, as patterns of ground actions."""
     for_good = [fault for fault in faults if fault.is_for_good]
     return [each.at for each in for_good if not each.skill or _others_are_broken(each, for_good, skills)]
 
 
-def without_unusable(
+def drop_unusable(
     problem: Problem, patterns: Iterable[str], unused: Iterable[Atom], not_where: Mapping[Atom, Collection[Atom]]
 ) -> Problem:
     """Return `problem` without the ground actions that are covered, and with others where they may be used only.
@@ -107,7 +107,7 @@ def without_unusable(
 
     for pattern in (*map(pattern_of, patterns), *unused):
         if pattern is None or is_known(pattern):
-            domain = without_pattern(domain, pattern)
+            domain = drop_pattern(domain, pattern)
     problem = replace(problem, domain=domain)
     for step, facts in not_where.items():
         if is_known(step):
@@ -129,11 +129,11 @@ def restrict_objects(now: Problem, stated: Problem, created: Collection[str]) ->
         objects=objects,
         initial=tuple([fact for fact in now.initial if names.issuperset(fact.args)]),
         unknown=(),
-        ran=tuple([_without_created(action, stated.domain) for action in now.ran]),
+        ran=tuple([_drop_created(action, stated.domain) for action in now.ran]),
     )
 
 
-def _without_created(action: Atom, domain: DomainModel) -> Atom:
+def _drop_created(action: Atom, domain: DomainModel) -> Atom:
     return Atom(action.predicate, action.args[: len(domain.actions[action.predicate].parameters)])
 
 
@@ -164,7 +164,7 @@ def _others_are_broken(fault: Fault, for_good: list[Fault], skills: int) -> bool
     return len({each.skill for each in for_good if each.skill and each.at == fault.at}) >= skills
 
 
-def without_pattern(domain: DomainModel, pattern: Atom | None) -> DomainModel:
+def drop_pattern(domain: DomainModel, pattern: Atom | None) -> DomainModel:
     """Return `domain` in which the ground actions that `pattern` covers are never possible; None covers all."""
     actions = dict(domain.actions)
     for name, action in domain.actions.items():
@@ -206,16 +206,16 @@ class GivenUp:
         """Return what there is now."""
         names, domain = state.objects.created, state.domain
         tried = {
-            _real(Atom(*key), names): replace(
+            _rename_objects(Atom(*key), names): replace(
                 each,
-                facts=_facts(each.facts, names, domain),
-                earlier=tuple([_facts(facts, names, domain) for facts in each.earlier]),
+                facts=_rename_facts(each.facts, names, domain),
+                earlier=tuple([_rename_facts(facts, names, domain) for facts in each.earlier]),
             )
             for key, each in state.tried.items()
             if state.objects.exists(Atom(key[0], key[1][: len(domain.actions[key[0]].parameters)]))
         }
         created = frozenset(names.values())
-        return cls(simulated.truth.simulation.copy(), tried, created, _tasks(state), _can_create(simulated, state))
+        return cls(simulated.truth.simulation.copy(), tried, created, _find_tasks(state), _can_create(simulated, state))
 
     def could_go_on(self, setting: Setting, simulated: SimulatedWorld, *, anew: bool) -> bool | None:
         """Return whether what is left can be had; without `anew`, by what has not failed before in the same state.
@@ -258,7 +258,7 @@ def _can_create(simulated: SimulatedWorld, state: RunState) -> bool:
     return all(any(each.types == (kind,) for each in free) for kind in kinds)
 
 
-def _tasks(state: RunState) -> Tasks | None:
+def _find_tasks(state: RunState) -> Tasks | None:
     hierarchy = state.hierarchy
     if hierarchy is None:
         return None
@@ -267,12 +267,12 @@ def _tasks(state: RunState) -> Tasks | None:
     return Tasks(hierarchy.problem, plan, tuple(done), tuple(failed))
 
 
-def _facts(facts: Collection[Atom], names: Mapping[str, str], domain: DomainModel) -> frozenset[Atom]:
+def _rename_facts(facts: Collection[Atom], names: Mapping[str, str], domain: DomainModel) -> frozenset[Atom]:
     """Return what the domain speaks of in `facts`, with real names."""
-    return frozenset([_real(fact, names) for fact in facts if fact.predicate in domain.predicates])
+    return frozenset([_rename_objects(fact, names) for fact in facts if fact.predicate in domain.predicates])
 
 
-def _real(atom: Atom, names: Mapping[str, str]) -> Atom:
+def _rename_objects(atom: Atom, names: Mapping[str, str]) -> Atom:
     return Atom(atom.predicate, tuple([names.get(arg, arg) for arg in atom.args]))
 
 

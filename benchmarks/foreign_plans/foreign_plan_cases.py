@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from benchmarks.patch_comparison import generator
+from benchmarks.patch_comparison import find_generator
 from planner import Plan, Problem, Status, load, solve
 from planner.errors import InputError
 from planner.language.declare import resolve_action
@@ -31,28 +31,28 @@ MISTAKE_TRIES: Final = 20
 INVENTED: Final = ("prepare_everything", "double_check", "wait_for_confirmation", "use_magic")
 
 
-def dropped(lines: Lines, _problem: Problem, rng: Random) -> Lines:
+def drop_steps(lines: Lines, _problem: Problem, rng: Random) -> Lines:
     """Leave steps out."""
-    out = set(_places(lines, rng))
+    out = set(_choose_places(lines, rng))
     return [line for place, line in enumerate(lines) if place not in out]
 
 
-def swapped(lines: Lines, _problem: Problem, rng: Random) -> Lines:
+def swap_steps(lines: Lines, _problem: Problem, rng: Random) -> Lines:
     """Have steps change places."""
     found = list(lines)
-    for place in _places(lines, rng):
+    for place in _choose_places(lines, rng):
         other = rng.randrange(len(found))
         found[place], found[other] = found[other], found[place]
     return found
 
 
-def other_names(lines: Lines, problem: Problem, rng: Random) -> Lines:
+def use_other_names(lines: Lines, problem: Problem, rng: Random) -> Lines:
     """Call actions by their alternative names, or write their names in another way: these mean the same."""
     actions = problem.domain.actions
-    return _at_some(lines, rng, lambda line: (_alias(actions[line[0]], rng), line[1]))
+    return _change_some(lines, rng, lambda line: (_draw_alias(actions[line[0]], rng), line[1]))
 
 
-def misspelt(lines: Lines, problem: Problem, rng: Random) -> Lines:
+def misspell_names(lines: Lines, problem: Problem, rng: Random) -> Lines:
     """Misspell actions or objects, so that nothing has that name."""
     known = {fold_name(each.name) for each in problem.all_objects}
     known |= {fold_name(name) for each in problem.domain.actions.values() for name in (each.name, *each.similes)}
@@ -60,52 +60,52 @@ def misspelt(lines: Lines, problem: Problem, rng: Random) -> Lines:
     def misspell(line: Line) -> Line:
         words = [line[0], *line[1]]
         place = rng.randrange(len(words))
-        words[place] = _slip(words[place], known, rng)
+        words[place] = _misspell(words[place], known, rng)
         return words[0], tuple(words[1:])
 
-    return _at_some(lines, rng, misspell)
+    return _change_some(lines, rng, misspell)
 
 
-def invented(lines: Lines, problem: Problem, rng: Random) -> Lines:
+def invent_steps(lines: Lines, problem: Problem, rng: Random) -> Lines:
     """Put steps in between that nobody needs: of unknown actions or objects, or anything at random."""
     found = list(lines)
-    for _ in _places(lines, rng):
-        found.insert(rng.randint(0, len(found)), _invention(problem, rng))
+    for _ in _choose_places(lines, rng):
+        found.insert(rng.randint(0, len(found)), _invent_step(problem, rng))
     return found
 
 
-def all_of_these(lines: Lines, problem: Problem, rng: Random) -> Lines:
+def make_all_mistakes(lines: Lines, problem: Problem, rng: Random) -> Lines:
     """Make each of these mistakes."""
-    for make in (dropped, swapped, other_names, misspelt, invented):
+    for make in (drop_steps, swap_steps, use_other_names, misspell_names, invent_steps):
         lines = make(lines, problem, rng)
     return lines
 
 
 Mistake = Callable[[Lines, Problem, Random], Lines]
 MISTAKES: Final[Mapping[str, Mistake]] = {
-    "dropped": dropped,
-    "swapped": swapped,
-    "other names": other_names,
-    "misspelt": misspelt,
-    "invented": invented,
-    "all of these": all_of_these,
+    "dropped": drop_steps,
+    "swapped": swap_steps,
+    "other names": use_other_names,
+    "misspelt": misspell_names,
+    "invented": invent_steps,
+    "all of these": make_all_mistakes,
 }
 
 
-def _places(lines: Lines, rng: Random) -> list[int]:
+def _choose_places(lines: Lines, rng: Random) -> list[int]:
     return rng.sample(range(len(lines)), max(1, len(lines) // SHARE)) if lines else []
 
 
-def _at_some(lines: Lines, rng: Random, change: Callable[[Line], Line]) -> Lines:
-    places = set(_places(lines, rng))
+def _change_some(lines: Lines, rng: Random, change: Callable[[Line], Line]) -> Lines:
+    places = set(_choose_places(lines, rng))
     return [change(line) if place in places else line for place, line in enumerate(lines)]
 
 
-def _alias(action: Action, rng: Random) -> str:
+def _draw_alias(action: Action, rng: Random) -> str:
     return rng.choice([*action.similes, action.name.upper(), action.name.replace("_", "-"), f"{action.name}_"])
 
 
-def _slip(name: str, known: set[str], rng: Random) -> str:
+def _misspell(name: str, known: set[str], rng: Random) -> str:
     """Return `name` with a letter left out, doubled, or changed with its neighbour: a name that is not `known`."""
     for _ in range(MISTAKE_TRIES):
         place = rng.randrange(len(name))
@@ -116,7 +116,7 @@ def _slip(name: str, known: set[str], rng: Random) -> str:
     return f"{name}{name}"
 
 
-def _invention(problem: Problem, rng: Random) -> Line:
+def _invent_step(problem: Problem, rng: Random) -> Line:
     names = [each.name for each in problem.all_objects] or ["thing"]
     action = rng.choice(list(problem.domain.actions.values()))
     args = tuple([rng.choice(names) for _ in action.parameters])
@@ -178,10 +178,10 @@ class Spoilt:
     written: Any
 
 
-def spoilt_plans(sources: Sequence[Iterator[Drawn]], wanted: int, seed: int, time_limit: float) -> Iterator[Spoilt]:
+def spoil_plans(sources: Sequence[Iterator[Drawn]], wanted: int, seed: int, time_limit: float) -> Iterator[Spoilt]:
     """Yield so many plans with mistakes: kinds and sources take turns; each is of another problem."""
     kinds, number = list(MISTAKES), 0
-    left = [_planned(source, seed, time_limit) for source in sources]
+    left = [_plan_optimally(source, seed, time_limit) for source in sources]
     while number < wanted and left:
         place = (number // len(kinds)) % len(left)
         found = next(left[place], None)
@@ -189,24 +189,24 @@ def spoilt_plans(sources: Sequence[Iterator[Drawn]], wanted: int, seed: int, tim
             del left[place]
             continue
         kind = kinds[number % len(kinds)]
-        yield spoilt(*found, kind, Random(f"{seed} {number}"))
+        yield spoil_plan(*found, kind, Random(f"{seed} {number}"))
         number += 1
 
 
-def spoilt(source: str, problem: Problem, right: Plan, kind: str, rng: Random) -> Spoilt:
+def spoil_plan(source: str, problem: Problem, right: Plan, kind: str, rng: Random) -> Spoilt:
     """Return the plan `right` with a `kind` of mistake."""
     lines = MISTAKES[kind]([(step.action, step.arguments) for step in right.steps], problem, rng)
     return Spoilt(source, kind, problem, right, rng.choice(FORMS)(lines, problem))
 
 
-def shipped(domain: str, seed: int) -> Iterator[Drawn]:
+def draw_shipped(domain: str, seed: int) -> Iterator[Drawn]:
     """Yield random problems of a shipped domain, or of random domains."""
-    make = generator(domain)
+    make = find_generator(domain)
     for number in range(seed, seed + 1000):
         yield domain, make(number, max(2, SIZES[domain] - number % 3))
 
 
-def competition(paths: Sequence[tuple[Path, Path]]) -> Iterator[Drawn]:
+def read_competition(paths: Sequence[tuple[Path, Path]]) -> Iterator[Drawn]:
     """Yield the tasks of domain and problem files that our search takes; none of them twice."""
     for domain, problem in paths:
         found = load(domain, problem)
@@ -214,7 +214,7 @@ def competition(paths: Sequence[tuple[Path, Path]]) -> Iterator[Drawn]:
             yield COMPETITIONS, found
 
 
-def _planned(source: Iterator[Drawn], seed: int, time_limit: float) -> Iterator[tuple[str, Problem, Plan]]:
+def _plan_optimally(source: Iterator[Drawn], seed: int, time_limit: float) -> Iterator[tuple[str, Problem, Plan]]:
     """Yield problems with an optimal plan, where one is proved in time.
 
     It is found with everything in another order, so that planning from scratch does not simply come upon it.
@@ -225,7 +225,7 @@ def _planned(source: Iterator[Drawn], seed: int, time_limit: float) -> Iterator[
             return
         if creates_objects(problem.domain) or len(problem.initial) > MOST_FACTS:
             continue
-        result = solve(_shuffled(problem, seed), mode="optimal", time_limit=min(time_limit, PLANNING))
+        result = solve(_shuffle_problem(problem, seed), mode="optimal", time_limit=min(time_limit, PLANNING))
         if result.status is Status.OPTIMAL and result.plan is not None and result.plan.steps:
             failed = 0
             yield name, problem, replace(result.plan, problem=problem)
@@ -233,7 +233,7 @@ def _planned(source: Iterator[Drawn], seed: int, time_limit: float) -> Iterator[
             failed += 1
 
 
-def _shuffled(problem: Problem, seed: int) -> Problem:
+def _shuffle_problem(problem: Problem, seed: int) -> Problem:
     rng = Random(f"order {seed}")
 
     def shuffle(items: Sequence[Any]) -> tuple[Any, ...]:

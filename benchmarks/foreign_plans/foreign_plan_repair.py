@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from benchmarks.commands.options import DomainFilter, NameFilter, tasks_of
+from benchmarks.commands.options import DomainFilter, NameFilter, select_tasks
 from benchmarks.foreign_plans.foreign_plan_cases import Spoilt
-from benchmarks.patch_comparison import in_order
-from benchmarks.report import markdown
+from benchmarks.patch_comparison import common_subsequence_length
+from benchmarks.report import format_table
 from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repair_plan
 from planner import Step, solve, validate
 from planner.cli.output import give, tell
@@ -46,16 +46,16 @@ def foreign(
 
     The exit code is 10 where an answer claims what is not so.
     """
-    from benchmarks.foreign_plans.foreign_plan_cases import SIZES, shipped, spoilt_plans
+    from benchmarks.foreign_plans.foreign_plan_cases import SIZES, draw_shipped, spoil_plans
 
     for each in source or ():
         if each not in SIZES:
             raise typer.BadParameter(f"there is no {each!r}; there are {', '.join(SIZES)}", param_hint="--source")
-    sources = [shipped(each, seed) for each in source or SIZES]
+    sources = [draw_shipped(each, seed) for each in source or SIZES]
     if suite is not None:
-        sources.append(_tasks(suite, domain, name, seed))
+        sources.append(_draw_tasks(suite, domain, name, seed))
     found = []
-    for case in spoilt_plans(sources, plans, seed, time_limit):
+    for case in spoil_plans(sources, plans, seed, time_limit):
         found.append(measure(case, time_limit))
         if found[-1].wrong:
             tell(f"{case.source} {case.problem.name}, {case.mistake}: {found[-1].wrong}\n{case.written}")
@@ -65,18 +65,18 @@ def foreign(
         raise typer.Exit(WRONG)
 
 
-def _tasks(suite: Path, domains: list[str] | None, names: list[str] | None, seed: int) -> Iterator[Drawn]:
+def _draw_tasks(suite: Path, domains: list[str] | None, names: list[str] | None, seed: int) -> Iterator[Drawn]:
     """Return the tasks of a suite: the first of all domains, the second, and so on."""
-    from benchmarks.foreign_plans.foreign_plan_cases import competition
+    from benchmarks.foreign_plans.foreign_plan_cases import read_competition
 
     numbers: dict[str, int] = {}
     turns = []
-    for task in tasks_of(suite, track=None, domains=domains, names=names):
+    for task in select_tasks(suite, track=None, domains=domains, names=names):
         numbers[task.domain] = numbers.get(task.domain, 0) + 1
         turns.append((numbers[task.domain], task))
     rng = Random(f"tasks {seed}")
     turns.sort(key=lambda each: (each[0], rng.random()))
-    return competition([(task.domain_path, task.problem_path) for _, task in turns])
+    return read_competition([(task.domain_path, task.problem_path) for _, task in turns])
 
 
 HEAD: Final = (
@@ -116,8 +116,8 @@ def measure(case: Spoilt, time_limit: float) -> Measured:
     began = time.process_time()
     scratch = solve(case.problem, time_limit=time_limit).plan
     took_anew = time.process_time() - began
-    given = [_named(said.step) for said in found.given]
-    new = [] if scratch is None else [_named(step) for step in scratch.steps]
+    given = [_name_of(said.step) for said in found.given]
+    new = [] if scratch is None else [_name_of(step) for step in scratch.steps]
     return Measured(
         case.source,
         case.mistake,
@@ -125,16 +125,16 @@ def measure(case: Spoilt, time_limit: float) -> Measured:
         found.least,
         len(given),
         len(found.kept),
-        in_order(given, new),
+        common_subsequence_length(given, new),
         None if found.plan is None else found.plan.cost,
         case.right.cost,
         1000 * took,
         1000 * took_anew,
-        untrue(case, found),
+        find_untruth(case, found),
     )
 
 
-def untrue(case: Spoilt, found: Repaired) -> str:
+def find_untruth(case: Spoilt, found: Repaired) -> str:
     """Return what is not so about what repair has claimed, nothing where all is well."""
     if found.plan is None:
         given = [said.step for said in found.given]
@@ -154,12 +154,12 @@ def untrue(case: Spoilt, found: Repaired) -> str:
         for place, step in zip(found.origins, found.plan.steps, strict=True)
         if place is not None
     ]
-    changed = [str(step) for said, step in pairs if said.wrong or _named(said.step) != _named(step)]
+    changed = [str(step) for said, step in pairs if said.wrong or _name_of(said.step) != _name_of(step)]
     backwards = list(found.kept) != sorted(set(found.kept))
     return f"kept and not the same: {', '.join(changed)}" if changed else "kept in another order" * backwards
 
 
-def _named(step: Step) -> tuple[str, tuple[str, ...]]:
+def _name_of(step: Step) -> tuple[str, tuple[str, ...]]:
     return step.action, step.arguments
 
 
@@ -170,7 +170,7 @@ def foreign_table(measured: Sequence[Measured]) -> str:
         for key in (_mistake, _source)
         for name in dict.fromkeys(map(key, measured))
     ]
-    return markdown(HEAD, [_row(*each) for each in [*rows, ("all", measured)]])
+    return format_table(HEAD, [_row(*each) for each in [*rows, ("all", measured)]])
 
 
 def _mistake(each: Measured) -> str:

@@ -17,7 +17,7 @@ Words = list[Any]
 TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
-def read(path: str) -> Words:
+def read_expression(path: str) -> Words:
     """Return the expression in the file at `path` as nested lists of words, in lower case."""
     stack: list[Words] = [[]]
     for line in Path(path).read_text(encoding="utf-8", errors="replace").lower().splitlines():
@@ -32,22 +32,22 @@ def read(path: str) -> Words:
     return list(stack[0][0])
 
 
-def parts(expression: Words, head: str) -> list[Words]:
+def find_parts(expression: Words, head: str) -> list[Words]:
     """Return the parts of a definition that begin with `head`."""
     return [part for part in expression if part[:1] == [head]]
 
 
-def initial(problem: Words) -> dict[str, list[Any]]:
+def read_initial(problem: Words) -> dict[str, list[Any]]:
     """Return the arguments (a tuple) of the initial facts of each predicate."""
     found: dict[str, list[Any]] = {}
-    for predicate, *arguments in parts(problem, ":init")[0][1:]:
+    for predicate, *arguments in find_parts(problem, ":init")[0][1:]:
         found.setdefault(predicate, []).append(tuple(arguments))
     return found
 
 
-def tasks(problem: Words) -> list[Task]:
+def read_tasks(problem: Words) -> list[Task]:
     """Return the initial tasks, which are totally ordered and may have labels."""
-    (network,) = parts(problem, ":htn")
+    (network,) = find_parts(problem, ":htn")
     keyword = next(word for word in network if word in (":ordered-subtasks", ":ordered-tasks"))
     listed = network[network.index(keyword) + 1]
     each = listed[1:] if listed[:1] == ["and"] else [listed]
@@ -61,7 +61,7 @@ State = Any
 Methods = Mapping[str, Callable[..., Subtasks]]
 
 
-class Written(Protocol):
+class PythonDomain(Protocol):
     """A domain in Python, made for one problem: what never changes is kept here, what changes in GTPyhop's state."""
 
     @property
@@ -75,7 +75,7 @@ class Written(Protocol):
         ...
 
 
-def counted(state: State) -> State:
+def count_step(state: State) -> State:
     """Return `state` with one step more: GTPyhop leaves out of the plan what changes nothing."""
     state.steps += 1
     return state
@@ -91,8 +91,8 @@ class Blocks:
     """
 
     def __init__(self, state: State, problem: Words) -> None:
-        facts = initial(problem)
-        self.target = {task[1]: task[2] for task in tasks(problem) if task[0] == "do_put_on"}
+        facts = read_initial(problem)
+        self.target = {task[1]: task[2] for task in read_tasks(problem) if task[0] == "do_put_on"}
         state.below = dict(facts.get("on", ()))
         state.above = {below: name for name, below in state.below.items()}
         state.below.update({name: TABLE for (name,) in facts.get("ontable", ())})
@@ -171,7 +171,7 @@ class Blocks:
         state.above.pop(state.below[block], None)
         state.below[block] = None
         state.hand = block
-        return counted(state)
+        return count_step(state)
 
     def put_down(self, state: State, block: str) -> State:
         """Put what the hand holds on the table."""
@@ -191,18 +191,18 @@ class Blocks:
             return None
         state.below[block] = target
         state.hand = None
-        return counted(state)
+        return count_step(state)
 
     def nop(self, state: State) -> State:
         """Do nothing."""
-        return counted(state)
+        return count_step(state)
 
 
 class Snacks:
     """Whoever takes gluten gets what has some, so that the rest is left for the others."""
 
     def __init__(self, state: State, problem: Words) -> None:
-        facts = initial(problem)
+        facts = read_initial(problem)
         self.allergic = {child for (child,) in facts["allergic_gluten"]}
         self.place = dict(facts["waiting"])
         self.pure = {name for kind in ("bread", "content") for (name,) in facts[f"no_gluten_{kind}"]}
@@ -266,21 +266,21 @@ class Snacks:
         state.bread.remove(bread)
         state.content.remove(content)
         state.made[one] = {bread, content} <= self.pure
-        return counted(state)
+        return count_step(state)
 
     def put_on_tray(self, state: State, one: str, tray: str) -> State:
         """Put a sandwich on a tray, both in the kitchen."""
         if one not in state.made or one in state.on or state.tray[tray] != "kitchen":
             return None
         state.on[one] = tray
-        return counted(state)
+        return count_step(state)
 
     def move_tray(self, state: State, tray: str, origin: str, target: str) -> State:
         """Take a tray elsewhere, or nowhere."""
         if state.tray[tray] != origin:
             return None
         state.tray[tray] = target
-        return counted(state)
+        return count_step(state)
 
     def serve_sandwich_no_gluten(self, state: State, one: str, child: str, tray: str, place: str) -> State:
         """Serve what has no gluten."""
@@ -291,14 +291,14 @@ class Snacks:
         if state.on.get(one) != tray or state.tray[tray] != place or self.place[child] != place:
             return None
         state.on[one] = child
-        return counted(state)
+        return count_step(state)
 
 
 class Towers:
     """A state has what each ring is on, and what is at the top of each tower, itself where it has no ring."""
 
     def __init__(self, state: State, problem: Words) -> None:
-        facts = initial(problem)
+        facts = read_initial(problem)
         self.smaller = set(facts["smallerthan"])
         state.on = dict(facts["on"])
         state.top = {tower: top for top, tower in facts["towertop"]}
@@ -371,4 +371,4 @@ class Towers:
         state.on[ring] = target
         state.top[one] = below
         state.top[two] = ring
-        return counted(state)
+        return count_step(state)

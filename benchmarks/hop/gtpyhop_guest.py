@@ -25,15 +25,15 @@ if __name__ == "__main__":
 
 from benchmarks.hop.gtpyhop_domains import (
     Blocks,
+    PythonDomain,
     Snacks,
     State,
     Subtasks,
     Task,
     Towers,
-    Written,
-    parts,
-    read,
-    tasks,
+    find_parts,
+    read_expression,
+    read_tasks,
 )
 
 
@@ -47,7 +47,9 @@ class Node:
     children: list[int] = field(default_factory=list)
 
 
-def decomposed(domain: Written, state: State, roots: Sequence[Task], steps: Sequence[Task]) -> list[Node] | None:
+def recover_decomposition(
+    domain: PythonDomain, state: State, roots: Sequence[Task], steps: Sequence[Task]
+) -> list[Node] | None:
     """Return the tasks that come of `roots`, these first, when the first applicable method is always taken.
 
     `state` is the initial one, and is changed. None where that does not give `steps`: then GTPyhop has gone back from
@@ -65,7 +67,7 @@ def decomposed(domain: Written, state: State, roots: Sequence[Task], steps: Sequ
                 return None
             node.step, done = done, done + 1
             continue
-        node.method, subtasks = chosen(domain, state, node.task)
+        node.method, subtasks = choose_method(domain, state, node.task)
         node.children = [*range(len(nodes), len(nodes) + len(subtasks or ()))]
         nodes += map(Node, subtasks or ())
         waiting += reversed(node.children)
@@ -74,7 +76,7 @@ def decomposed(domain: Written, state: State, roots: Sequence[Task], steps: Sequ
     return nodes if done == len(steps) else None
 
 
-def chosen(domain: Written, state: State, task: Task) -> tuple[str, Subtasks]:
+def choose_method(domain: PythonDomain, state: State, task: Task) -> tuple[str, Subtasks]:
     """Return the name of the first method that is applicable, and what it gives."""
     tried = ((name, method(state, *task[1:])) for name, method in domain.methods[task[0]].items())
     return next(((name, given) for name, given in tried if given is not None), ("", None))
@@ -101,14 +103,14 @@ def plan_text(steps: Sequence[Task], roots: int, nodes: Sequence[Node] | None, n
 STRATEGY = "iterative_dfs_backtracking"
 
 
-def written(domain: list[Any], problem: list[Any], state: Any) -> Any:
+def find_python_domain(domain: list[Any], problem: list[Any], state: Any) -> Any:
     """Return the domain in Python that has the tasks of `domain`, made for `problem`; None where there is none."""
     kinds: dict[frozenset[str], Any] = {
         frozenset({"serve"}): Snacks,
         frozenset({"do_put_on", "do_on_table", "do_move", "do_clear"}): Blocks,
         frozenset({"shifttower", "selectdirection", "rotatetower", "exchange", "move_abstract"}): Towers,
     }
-    kind = kinds.get(frozenset(part[1] for part in parts(domain, ":task")))
+    kind = kinds.get(frozenset(part[1] for part in find_parts(domain, ":task")))
     return None if kind is None else kind(state, problem)
 
 
@@ -117,9 +119,9 @@ def solve(domain_path: str, problem_path: str, options: dict[str, str]) -> dict[
     import gtpyhop as peer
 
     began = time.perf_counter()
-    domain, problem = read(domain_path), read(problem_path)
+    domain, problem = read_expression(domain_path), read_expression(problem_path)
     state = peer.State("initial", steps=0)
-    found = written(domain, problem, state)
+    found = find_python_domain(domain, problem, state)
     if found is None:
         return {"status": "unsupported", "detail": "no domain in Python is written for it"}
     peer.set_verbose_level(0)
@@ -129,7 +131,7 @@ def solve(domain_path: str, problem_path: str, options: dict[str, str]) -> dict[
     for name, methods in found.methods.items():
         peer.declare_task_methods(name, *methods.values())
     prepared = time.perf_counter()
-    steps = peer.find_plan(state, tasks(problem))
+    steps = peer.find_plan(state, read_tasks(problem))
     searched = time.perf_counter()
     solved = steps is not None and steps is not False
     return {
@@ -142,9 +144,9 @@ def solve(domain_path: str, problem_path: str, options: dict[str, str]) -> dict[
 
 def plan_of(steps: Any, found: Any, state: Any, domain: list[Any], problem: list[Any]) -> str:
     """Return the plan with its decomposition; actions have the names of `domain`, with `-` where Python has `_`."""
-    names = {part[1].replace("-", "_"): part[1] for part in parts(domain, ":action")}
-    roots = tasks(problem)
-    return plan_text(steps, len(roots), decomposed(found, state, roots, steps), names)
+    names = {part[1].replace("-", "_"): part[1] for part in find_parts(domain, ":action")}
+    roots = read_tasks(problem)
+    return plan_text(steps, len(roots), recover_decomposition(found, state, roots, steps), names)
 
 
 def main() -> None:

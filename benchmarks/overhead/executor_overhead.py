@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from benchmarks.overhead.overhead_setting import INDEPENDENT, Setting
-from benchmarks.report import markdown
+from benchmarks.report import format_table
 from executor.executor import Executor
 from executor.testing import SimulatedWorld
 from planner import load
@@ -55,38 +55,38 @@ def overhead(
     planned: Annotated[int, typer.Option("--planned", min=0, help="How many runs are planned at once; 0: none.")] = 100,
 ) -> None:
     """Time steps that do nothing, in microseconds, without and with a journal; and memory, and many runs at once."""
-    from benchmarks.overhead.overhead_setting import measured
+    from benchmarks.overhead.overhead_setting import measure_memory
 
-    give(markdown(HEAD, _rows(_settings(_lengths(steps)), rounds)))
+    give(format_table(HEAD, _measure_rows(_list_settings(_parse_lengths(steps)), rounds)))
     if memory:
-        give(said_of_memory(measured(memory)))
+        give(describe_memory(measure_memory(memory)))
     if runs:
-        give(said_of_crowd(crowd(runs)))
+        give(describe_crowd(run_crowd(runs)))
     if planned:
-        give(said_of_gaps(gaps(planned)))
+        give(describe_gaps(measure_gaps(planned)))
 
 
-def _lengths(text: str) -> list[int]:
+def _parse_lengths(text: str) -> list[int]:
     words = text.split(",")
     if not all(word.strip().isdecimal() and int(word) for word in words):
         raise typer.BadParameter("write numbers of steps with commas between, such as 1,10,100", param_hint="--steps")
     return [int(word) for word in words]
 
 
-def _settings(lengths: Sequence[int]) -> Iterator[Setting]:
+def _list_settings(lengths: Sequence[int]) -> Iterator[Setting]:
     from benchmarks.overhead.overhead_setting import PLANS, Setting
 
     for plan, model, observed, steps in product(PLANS, MODELS, (False, True), lengths):
         yield Setting(plan, model, steps, observed)
 
 
-def _rows(settings: Iterator[Setting], rounds: int) -> Iterator[list[object]]:
-    from benchmarks.overhead.overhead_setting import once, timed
+def _measure_rows(settings: Iterator[Setting], rounds: int) -> Iterator[list[object]]:
+    from benchmarks.overhead.overhead_setting import time_once, time_runs
 
     for number, each in enumerate(settings):
         if not number:
-            once(each, None)  # what is imported late is imported now
-        plain, kept = timed(each, journal=False, rounds=rounds), timed(each, journal=True, rounds=rounds)
+            time_once(each, None)  # what is imported late is imported now
+        plain, kept = time_runs(each, journal=False, rounds=rounds), time_runs(each, journal=True, rounds=rounds)
         times = (plain.start, plain.order, plain.run, plain.cpu, kept.run, kept.cpu)
         looks = "one a step" if each.observed else "none"
         tell(
@@ -95,13 +95,13 @@ def _rows(settings: Iterator[Setting], rounds: int) -> Iterator[list[object]]:
         yield [each.plan, each.model, looks, each.steps, *[f"{one:.0f}" for one in times]]
 
 
-def said_of_memory(found: Memory) -> str:
+def describe_memory(found: Memory) -> str:
     """Return the memory of a run in words."""
     each, peak = found.run / found.steps, found.peak / 2**20
     return f"A run of {found.steps} steps takes {each:.0f} bytes a step; the process {peak:.0f} MiB at its peak."
 
 
-def said_of_crowd(found: Crowd) -> str:
+def describe_crowd(found: Crowd) -> str:
     """Return what many runs at once took, in words."""
     steps = found.runs * 10
     before, meanwhile, after = found.files
@@ -112,7 +112,7 @@ def said_of_crowd(found: Crowd) -> str:
     )
 
 
-def said_of_gaps(found: Gaps) -> str:
+def describe_gaps(found: Gaps) -> str:
     """Return how long the event loop was held up, in words."""
     return (
         f"{found.runs} runs planned and carried out at once, with a journal: {found.seconds:.2f} s; the longest gap of "
@@ -136,7 +136,7 @@ class Crowd:
     files: tuple[int, int, int]
 
 
-def crowd(runs: int) -> Crowd:
+def run_crowd(runs: int) -> Crowd:
     """Return what so many runs take whose steps do nothing but wait a moment."""
     world, plan = Setting(INDEPENDENT, "sequential", STEPS).made()
     meanwhile = [0]
@@ -182,7 +182,7 @@ class Gaps:
     cpu: float
 
 
-def gaps(runs: int, *, journal: bool = True) -> Gaps:
+def measure_gaps(runs: int, *, journal: bool = True) -> Gaps:
     """Return for how long nothing else could run in the event loop while so many problems were planned and done."""
     problem = load(DOMAIN)
     with tempfile.TemporaryDirectory(prefix="forethought-gaps-") as folder:
@@ -190,7 +190,7 @@ def gaps(runs: int, *, journal: bool = True) -> Gaps:
         found: list[tuple[float, float]] = []
 
         async def all_of_them() -> float:
-            async with _watched(found):
+            async with _watch_loop(found):
                 began = time.perf_counter()
                 await asyncio.gather(*[executor.run(problem) for _ in range(runs)])
                 return time.perf_counter() - began
@@ -202,7 +202,7 @@ def gaps(runs: int, *, journal: bool = True) -> Gaps:
 
 
 @asynccontextmanager
-async def _watched(found: list[tuple[float, float]]) -> AsyncIterator[None]:
+async def _watch_loop(found: list[tuple[float, float]]) -> AsyncIterator[None]:
     """Note how late a task is woken up again and again meanwhile, and what CPU time the loop's thread took."""
 
     async def watch() -> None:

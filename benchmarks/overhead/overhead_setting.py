@@ -42,10 +42,10 @@ class Setting:
 
     def made(self) -> tuple[World, Plan]:
         """Return the plan, and a world in which it works."""
-        return (_chain if self.plan == CHAIN else _independent)(self.steps, observed=self.observed)
+        return (_make_chain if self.plan == CHAIN else _make_visits)(self.steps, observed=self.observed)
 
 
-def _chain(steps: int, *, observed: bool) -> tuple[World, Plan]:
+def _make_chain(steps: int, *, observed: bool) -> tuple[World, Plan]:
     """Return a walk along a line of spots."""
     domain = Domain("chain", types=["spot"])
     domain.action(
@@ -71,12 +71,12 @@ def _chain(steps: int, *, observed: bool) -> tuple[World, Plan]:
     async def where() -> str:
         return place[0]
 
-    return _with(world, go, "at(_)" if observed else None, where), Plan(
+    return _attach(world, go, "at(_)" if observed else None, where), Plan(
         tuple([Step("go", each, 1) for each in pairs]), problem
     )
 
 
-def _independent(steps: int, *, observed: bool) -> tuple[World, Plan]:
+def _make_visits(steps: int, *, observed: bool) -> tuple[World, Plan]:
     """Return visits to spots, in any order."""
     domain = Domain("visits", types=["spot"])
     domain.action("go", {"a": "spot"}, provides=["seen(a)"], tags=() if observed else ("trusted",))
@@ -91,10 +91,10 @@ def _independent(steps: int, *, observed: bool) -> tuple[World, Plan]:
         return a in visited
 
     plan = Plan(tuple([Step("go", (each,), 1) for each in spots]), problem)
-    return _with(world, go, "seen(a)" if observed else None, has_seen), plan
+    return _attach(world, go, "seen(a)" if observed else None, has_seen), plan
 
 
-def _with(world: World, handler: Callable[..., Any], pattern: str | None, observer: Callable[..., Any]) -> World:
+def _attach(world: World, handler: Callable[..., Any], pattern: str | None, observer: Callable[..., Any]) -> World:
     world.handler("go")(handler)
     if pattern is not None:
         world.observer(pattern)(observer)
@@ -133,24 +133,24 @@ class Marks:
             self.clock[kind], self.cpu[kind] = time.perf_counter(), time.process_time()
 
 
-def timed(setting: Setting, *, journal: bool, rounds: int) -> Timed:
+def time_runs(setting: Setting, *, journal: bool, rounds: int) -> Timed:
     """Return the medians of so many rounds."""
     repeats = max(1, FEW // setting.steps)
     with tempfile.TemporaryDirectory(prefix="forethought-overhead-") as folder:
         files = [Path(folder) / f"{number}.db" if journal else None for number in range(rounds * repeats)]
-        return medians([once(setting, file) for file in files])
+        return medians([time_once(setting, file) for file in files])
 
 
 def medians(found: Sequence[Timed]) -> Timed:
     """Return the median of each field."""
-    return Timed(*[median(_values(found, each.name)) for each in fields(Timed)])
+    return Timed(*[median(_list_values(found, each.name)) for each in fields(Timed)])
 
 
-def _values(found: Iterable[Timed], name: str) -> list[float]:
+def _list_values(found: Iterable[Timed], name: str) -> list[float]:
     return [getattr(each, name) for each in found]
 
 
-def once(setting: Setting, journal: Path | None) -> Timed:
+def time_once(setting: Setting, journal: Path | None) -> Timed:
     """Return what one run takes."""
     world, plan = setting.made()
     marks = Marks()
@@ -183,25 +183,25 @@ class Memory:
     run: int
 
 
-def measured(steps: int) -> Memory:
+def measure_memory(steps: int) -> Memory:
     """Return what a process needs that does nothing but carry out one plan of so many steps."""
     command = [sys.executable, "-m", "benchmarks.overhead.overhead_setting", str(steps)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return Memory(**json.loads(done.stdout))
 
 
-def here(steps: int) -> Memory:
+def measure_memory_here(steps: int) -> Memory:
     """Carry out the plan in this process."""
     world, plan = Setting(CHAIN, "sequential", steps).made()
-    before = _peak()
+    before = _peak_memory()
     outcome = asyncio.run(Executor(world, model="sequential").run(plan))
     assert outcome.succeeded, outcome
-    return Memory(steps, _peak(), _peak() - before)
+    return Memory(steps, _peak_memory(), _peak_memory() - before)
 
 
-def _peak() -> int:
+def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(here(int(sys.argv[1])))))  # noqa: T201 - that is what it is started for
+    print(json.dumps(asdict(measure_memory_here(int(sys.argv[1])))))  # noqa: T201 - that is what it is started for

@@ -19,8 +19,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, installed, missing
-from benchmarks.planners.downward import Downward, Translator, symk
+from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, find_installed, find_missing
+from benchmarks.planners.downward import Downward, Translator, make_symk
 from benchmarks.planners.ours import Ours, TaskProbe
 from benchmarks.planners.python_peers import Guest, Pyperplan
 from planner.errors import DocumentError, did_you_mean
@@ -34,23 +34,23 @@ __all__ = [
     "Job",
     "Outcome",
     "Planner",
-    "installed",
-    "missing",
+    "find_installed",
+    "find_missing",
     "planner_of",
 ]
 
 KINDS: Final[dict[str, Callable[[str, str], Planner]]] = {
-    "ours": lambda label, options: Ours(label, _pairs(options)),
+    "ours": lambda label, options: Ours(label, _parse_pairs(options)),
     "ours-ground": lambda label, _: TaskProbe(label, "ours-ground", "grounding"),
     "ours-initial": lambda label, _: TaskProbe(label, "ours-initial", "lmcut"),
     "fd": Downward,
     "fd-translate": lambda label, _: Translator(label),
-    "symk": symk,
-    "pyperplan": lambda label, options: Pyperplan(label, **_pairs(options)),
-    "kairos": lambda label, options: Guest(label, "kairos", "kairos-planner", _pairs(options)),
-    "jupyddl": lambda label, options: Guest(label, "jupyddl", "jupyddl", _pairs(options)),
-    "aries": lambda label, options: Guest(label, "aries", "up-aries", _pairs(options)),
-    "gtpyhop": lambda label, options: Guest(label, "gtpyhop", "gtpyhop", _pairs(options)),
+    "symk": make_symk,
+    "pyperplan": lambda label, options: Pyperplan(label, **_parse_pairs(options)),
+    "kairos": lambda label, options: Guest(label, "kairos", "kairos-planner", _parse_pairs(options)),
+    "jupyddl": lambda label, options: Guest(label, "jupyddl", "jupyddl", _parse_pairs(options)),
+    "aries": lambda label, options: Guest(label, "aries", "up-aries", _parse_pairs(options)),
+    "gtpyhop": lambda label, options: Guest(label, "gtpyhop", "gtpyhop", _parse_pairs(options)),
 }
 
 NAMED: Final = {
@@ -91,5 +91,5 @@ def planner_of(text: str) -> Planner:
         raise DocumentError(f"'{description}' is not a configuration: {error}") from error
 
 
-def _pairs(options: str) -> dict[str, str]:
+def _parse_pairs(options: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in options.split(",") if pair)

@@ -25,7 +25,7 @@ from benchmarks.suite import HDDL, PDDL
 VARIABLE: Final = "FORETHOUGHT_PEERS"
 
 
-def peers_folder() -> Path:
+def find_peers_folder() -> Path:
     """Return the folder of environments, whether it exists or not."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get(VARIABLE) or Path(cache) / "forethought" / "peers").absolute()
@@ -33,12 +33,12 @@ def peers_folder() -> Path:
 
 def interpreter_of(package: str) -> Path:
     """Return the interpreter of the environment of `package`, whether it exists or not."""
-    return peers_folder() / package / "bin" / "python"
+    return find_peers_folder() / package / "bin" / "python"
 
 
-def version_in_own(package: str) -> str | None:
+def find_own_version(package: str) -> str | None:
     """Return the version of `package` in an environment of its own; None where there is none."""
-    places = [str(path) for path in (peers_folder() / package / "lib").glob("python*/site-packages")]
+    places = [str(path) for path in (find_peers_folder() / package / "lib").glob("python*/site-packages")]
     return next((one.version for one in distributions(name=package, path=places)), None)
 
 
@@ -149,33 +149,34 @@ class Planner(Protocol):
         ...
 
 
-def installed(packages: tuple[str, ...]) -> dict[str, str]:
+def find_installed(packages: tuple[str, ...]) -> dict[str, str]:
     """Return the versions of those distributions of `packages` that are installed, here or by themselves."""
     found = {
-        package: version_in_own(package) if package in OWN_ENVIRONMENT else _version(package) for package in packages
+        package: find_own_version(package) if package in OWN_ENVIRONMENT else _find_version(package)
+        for package in packages
     }
     return {package: version for package, version in found.items() if version is not None}
 
 
-def _version(package: str) -> str | None:
+def _find_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-def languages(planner: Planner) -> frozenset[str]:
-    """Return the suffixes of the files that `planner` reads: what its `languages` say, or PDDL alone."""
+def languages_of(planner: Planner) -> frozenset[str]:
+    """Return the suffixes of the files that `planner` reads: what its `languages_of` say, or PDDL alone."""
     return getattr(planner, "languages", frozenset({PDDL}))
 
 
-def missing(planner: Planner) -> str | None:
+def find_missing(planner: Planner) -> str | None:
     """Return the first distribution that `planner` lacks, or None."""
-    found = installed(planner.packages)
+    found = find_installed(planner.packages)
     return next((package for package in planner.packages if package not in found), None)
 
 
-def package_folder(name: str) -> Path:
+def find_package_folder(name: str) -> Path:
     """Return the folder of an installed import package without importing it."""
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
@@ -183,7 +184,7 @@ def package_folder(name: str) -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def failed(run: Run) -> Answer:
+def explain_failure(run: Run) -> Answer:
     """Return the outcome of a process that gave no answer: the limit that it reached, or an error in its last words."""
     match run.limit:
         case "time":
@@ -194,24 +195,24 @@ def failed(run: Run) -> Answer:
             return Answer(Outcome.ERROR, detail=f"exit code {run.returncode}: {run.last_words}")
 
 
-def last_count(pattern: str, text: str) -> int | None:
+def find_last_count(pattern: str, text: str) -> int | None:
     """Return the whole number in the only group of the last match of `pattern`, or None."""
     found = re.findall(pattern, text)
     return int(found[-1]) if found else None
 
 
-def last_number(pattern: str, text: str) -> float | None:
+def find_last_number(pattern: str, text: str) -> float | None:
     """Return the number in the only group of the last match of `pattern`, or None."""
     found = re.findall(pattern, text)
-    return number(found[-1]) if found else None
+    return parse_number(found[-1]) if found else None
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Return the number in `text`, as an int where it is one."""
     value = float(text)
     return int(value) if value.is_integer() else value
 
 
-def stated_cost(plan: str) -> float | None:
+def read_stated_cost(plan: str) -> float | None:
     """Return the cost in the comment of a plan in the competition's format."""
-    return last_number(r";\s*cost\s*=\s*([\d.]+)", plan)
+    return find_last_number(r";\s*cost\s*=\s*([\d.]+)", plan)

@@ -20,11 +20,11 @@ from benchmarks.planners.base import (
     Effort,
     Job,
     Outcome,
-    failed,
-    last_count,
-    last_number,
-    package_folder,
-    stated_cost,
+    explain_failure,
+    find_last_count,
+    find_last_number,
+    find_package_folder,
+    read_stated_cost,
 )
 from benchmarks.process import Limits, Run
 
@@ -70,7 +70,7 @@ class Downward:
     def job(self, limits: Limits) -> Job:
         """Return the driver's command, its own limits set to ours so that it ends in good order."""
         module, _, inner = self.driver.partition("/")
-        script = package_folder(module) / inner / "fast-downward.py"
+        script = find_package_folder(module) / inner / "fast-downward.py"
         bounds = [
             f"--overall-time-limit={limits.cpu_seconds:.0f}s",
             f"--overall-memory-limit={limits.memory_gib * 1024:.0f}M",
@@ -87,25 +87,25 @@ class Downward:
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:
         """Return the outcome from the exit code, the last plan written, and the times and bounds in the log."""
-        plan = last_plan(folder)
+        plan = read_last_plan(folder)
         proves = self.proves(features)
         if plan is not None:
             outcome = Outcome.OPTIMAL if proves and run.returncode == 0 else Outcome.SOLVED
-        elif proves and run.returncode == GAVE_UP and bounds_met(run.stdout):
+        elif proves and run.returncode == GAVE_UP and have_bounds_met(run.stdout):
             outcome = Outcome.UNSOLVABLE
         else:
-            outcome = EXIT_CODES.get(run.returncode, failed(run).outcome)
-        bound = None if outcome is Outcome.UNSOLVABLE else lower_bound(run.stdout)
-        cost = None if plan is None else stated_cost(plan)
+            outcome = EXIT_CODES.get(run.returncode, explain_failure(run).outcome)
+        bound = None if outcome is Outcome.UNSOLVABLE else read_lower_bound(run.stdout)
+        cost = None if plan is None else read_stated_cost(plan)
         return Answer(
             outcome,
             plan=plan,
             cost=cost,
             lower_bound=(cost if outcome is Outcome.OPTIMAL else bound) if proves else None,
-            translate_seconds=last_number(r"Done! \[([\d.]+)s CPU", run.stdout),
-            search_seconds=last_number(r"Total time: ([\d.]+)s", run.stdout),
-            effort=effort(run.stdout),
-            detail=failed(run).detail if outcome is Outcome.ERROR else "",
+            translate_seconds=find_last_number(r"Done! \[([\d.]+)s CPU", run.stdout),
+            search_seconds=find_last_number(r"Total time: ([\d.]+)s", run.stdout),
+            effort=read_effort(run.stdout),
+            detail=explain_failure(run).detail if outcome is Outcome.ERROR else "",
         )
 
     def proves(self, features: frozenset[str]) -> bool:
@@ -117,43 +117,43 @@ class Downward:
         return self.options.startswith("astar(") and evaluators <= admissible
 
 
-def symk(label: str, options: str) -> Downward:
+def make_symk(label: str, options: str) -> Downward:
     """Return SymK with a search such as `sym_bd()`."""
     return Downward(label, options, "symk", "up-symk", "up_symk/symk")
 
 
-def last_plan(folder: Path) -> str | None:
+def read_last_plan(folder: Path) -> str | None:
     """Return the best plan in `folder`: anytime configurations number theirs from `plan.1` on, each cheaper.
 
     A plan whose last line, the cost, is missing was cut off by a limit, and is none.
     """
     numbered = sorted(folder.glob(f"{PLAN_FILE}.*"), key=lambda path: int(path.suffix.lstrip(".")))
     texts = [path.read_text(encoding="utf-8") for path in (*numbered, *folder.glob(PLAN_FILE))]
-    return next((text for text in reversed(texts) if stated_cost(text) is not None), None)
+    return next((text for text in reversed(texts) if read_stated_cost(text) is not None), None)
 
 
-def effort(log: str) -> Effort:
+def read_effort(log: str) -> Effort:
     """Return what the searches took; of the memory, what came on top of that at their beginning."""
     before = re.search(r", (\d+) KB\] (?:Conducting|Starting search)", log)
-    peak = last_count(r"Peak memory: (\d+) KB", log)
+    peak = find_last_count(r"Peak memory: (\d+) KB", log)
     return Effort(
-        evaluations=last_count(r"Evaluated (\d+) state", log),
-        expansions=last_count(r"Expanded (\d+) state", log),
-        stored_states=last_count(r"Number of registered states: (\d+)", log),
-        effort_seconds=last_number(r"Search time: ([\d.]+)s", log),
+        evaluations=find_last_count(r"Evaluated (\d+) state", log),
+        expansions=find_last_count(r"Expanded (\d+) state", log),
+        stored_states=find_last_count(r"Number of registered states: (\d+)", log),
+        effort_seconds=find_last_number(r"Search time: ([\d.]+)s", log),
         search_bytes=None if before is None or peak is None else 1024 * (peak - int(before[1])),
     )
 
 
-def bounds_met(log: str) -> bool:
+def have_bounds_met(log: str) -> bool:
     """Return whether the last bounds of symbolic search say that no plan is left: it has exhausted one side."""
     bounds = re.findall(r"BOUND: (\d+) < (\d+) \[0/", log)
     return bool(bounds) and bounds[-1][0] == bounds[-1][1]
 
 
-def lower_bound(log: str) -> float | None:
+def read_lower_bound(log: str) -> float | None:
     """Return what an unfinished proof had reached: A*'s last f-value, or symbolic search's last bound."""
-    return last_number(r"(?:\] f = |BOUND: )(\d+)", log)
+    return find_last_number(r"(?:\] f = |BOUND: )(\d+)", log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class Translator:
 
     def job(self, limits: Limits) -> Job:  # noqa: ARG002 - the limits of the process are all it has
         """Return the translator's command, without the driver's process around it."""
-        place = package_folder("up_fast_downward") / "downward" / "builds" / "release" / "bin"
+        place = find_package_folder("up_fast_downward") / "downward" / "builds" / "release" / "bin"
         command = (sys.executable, "-m", "fast_downward.translate", DOMAIN_FILE, PROBLEM_FILE)
         return Job(command, {"PYTHONPATH": str(place)})
 
@@ -175,12 +175,12 @@ class Translator:
         """Return the sizes of the ground task."""
         log = run.stdout
         if run.returncode not in (0, 10):
-            outcome = EXIT_CODES.get(run.returncode, failed(run).outcome)
-            return Answer(outcome, detail=failed(run).detail if outcome is Outcome.ERROR else "")
+            outcome = EXIT_CODES.get(run.returncode, explain_failure(run).outcome)
+            return Answer(outcome, detail=explain_failure(run).detail if outcome is Outcome.ERROR else "")
         names = {"facts": "facts", "actions": "operators", "variables": "variables", "axioms": "axioms"}
-        found = {size: last_number(rf"Translator {word}: (\d+)", log) for size, word in names.items()}
+        found = {size: find_last_number(rf"Translator {word}: (\d+)", log) for size, word in names.items()}
         return Answer(
             Outcome.GROUNDED,
-            translate_seconds=last_number(r"Done! \[([\d.]+)s CPU", log),
+            translate_seconds=find_last_number(r"Done! \[([\d.]+)s CPU", log),
             sizes={size: int(count) for size, count in found.items() if count is not None},
         )

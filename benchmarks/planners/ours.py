@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import planner
-from benchmarks.planners.base import DOMAIN_FILE, PLAN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed
+from benchmarks.planners.base import DOMAIN_FILE, PLAN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, explain_failure
 from benchmarks.process import Limits, Run
 from benchmarks.suite import HDDL, PDDL
 
@@ -76,9 +76,9 @@ class Ours:
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
         """Return what the printed JSON says."""
-        result = _json(run.stdout)
+        result = _parse_json(run.stdout)
         if result is None:
-            return _without_result(run)
+            return _explain_missing_result(run)
         written = folder / PLAN_FILE
         statistics: dict[str, Any] = result["statistics"]
         return Answer(
@@ -88,14 +88,14 @@ class Ours:
             lower_bound=result["lower_bound"],
             translate_seconds=statistics.get("ground_seconds"),
             search_seconds=statistics.get("search_seconds"),
-            effort=effort(statistics, run),
+            effort=read_effort(statistics, run),
             sizes={name: statistics[name] for name in ("facts", "actions", "variables") if name in statistics},
             by=" ".join(filter(None, [statistics.get("search"), statistics.get("heuristic")])),
             detail=result.get("reason") or "",
         )
 
 
-def effort(statistics: Mapping[str, Any], run: Run) -> Effort:
+def read_effort(statistics: Mapping[str, Any], run: Run) -> Effort:
     """Return what our statistics say of the search.
 
     Where its time is told by the clock only, its CPU time is estimated from the share that the whole process had.
@@ -132,7 +132,7 @@ class TaskProbe:
         try:
             result = ast.literal_eval(run.stdout)  # not JSON: importing that would be a tenth of a small task's time
         except (ValueError, SyntaxError):
-            return failed(run)
+            return explain_failure(run)
         return Answer(
             Outcome(result["outcome"]),
             lower_bound=result.get("lower_bound"),
@@ -142,14 +142,14 @@ class TaskProbe:
         )
 
 
-def _without_result(run: Run) -> Answer:
+def _explain_missing_result(run: Run) -> Answer:
     if run.limit is None and run.returncode in EXITS:
         by_memory = "memory" in run.last_words
         return Answer(Outcome.MEMORY if by_memory else EXITS[run.returncode], detail=run.last_words)
-    return failed(run)
+    return explain_failure(run)
 
 
-def _json(text: str) -> dict[str, Any] | None:
+def _parse_json(text: str) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
     except ValueError:

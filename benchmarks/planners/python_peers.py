@@ -19,9 +19,9 @@ from benchmarks.planners.base import (
     Effort,
     Job,
     Outcome,
-    failed,
+    explain_failure,
+    find_last_number,
     interpreter_of,
-    last_number,
 )
 from benchmarks.process import Limits, Run
 from benchmarks.suite import HDDL, PDDL
@@ -53,7 +53,7 @@ class Pyperplan:
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:
         """Return the outcome; what its parser refuses is unsupported."""
-        seconds = last_number(r"Search time: ([\d.e+-]+)", run.stdout)
+        seconds = find_last_number(r"Search time: ([\d.e+-]+)", run.stdout)
         solution = folder / f"{PROBLEM_FILE}.soln"
         if run.returncode == 0 and solution.exists():
             plan = solution.read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ class Pyperplan:
             return Answer(Outcome.UNSOLVABLE if self.search in COMPLETE else Outcome.UNKNOWN, search_seconds=seconds)
         if run.limit is None and "pyperplan/pddl/" in run.stderr:
             return Answer(Outcome.UNSUPPORTED, detail=run.last_words)
-        return failed(run)
+        return explain_failure(run)
 
 
 SCRIPT: Final = Path(__file__).with_name("guest_script.py")
@@ -145,7 +145,7 @@ class Guest:
         try:
             told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            return failed(run)
+            return explain_failure(run)
         outcome = OUTCOMES.get(told["status"], Outcome.ERROR)
         if outcome is Outcome.OPTIMAL and self.kind == "jupyddl" and features & {"axioms", "conditional effects"}:
             outcome = Outcome.SOLVED

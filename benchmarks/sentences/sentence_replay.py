@@ -48,30 +48,30 @@ def sentences(
 
     The exit code is 10 where an answer came to anything but what is recorded, or to what must not be.
     """
-    chosen = [each for each in recorded() if only in each.say]
+    chosen = [each for each in read_sentences() if only in each.say]
     if not chosen:
         raise typer.BadParameter(f"no sentence has {only!r} in it", param_hint="--only")
     if language_model is not None or endpoint is not None:
         given = {"model": language_model, "url": endpoint}
-        violated = say(chosen, {name: each for name, each in given.items() if each is not None})
+        violated = say_sentences(chosen, {name: each for name, each in given.items() if each is not None})
     else:
-        violated = replay(chosen, with_texts=not only)
+        violated = replay_sentences(chosen, with_texts=not only)
     if violated:
         raise typer.Exit(WRONG)
 
 
-def replay(chosen: Sequence[Sentence], *, with_texts: bool) -> bool:
+def replay_sentences(chosen: Sequence[Sentence], *, with_texts: bool) -> bool:
     """Replay the recorded answers, and texts that tools return; return whether anything was violated."""
-    from benchmarks.sentences.injections import injected
-    from benchmarks.sentences.sentence_verdict import endings_table, injections_table, judged, sentences_table
+    from benchmarks.sentences.injections import run_injections
+    from benchmarks.sentences.sentence_verdict import endings_table, injections_table, judge_answers, sentences_table
 
-    found = [each for sentence in chosen for each in judged(sentence)]
+    found = [each for sentence in chosen for each in judge_answers(sentence)]
     for each in found:
         if each.violation:
             tell(f"{each.sentence.where}: {each.sentence.say}\n  {each.why or 'the right answer'}: {each.violation}")
     give(sentences_table(found))
     give(endings_table(found))
-    texts = list(injected()) if with_texts else []
+    texts = list(run_injections()) if with_texts else []
     for one in texts:
         if one.violation:
             tell(f"{one.text!r}, {one.way}: {one.violation}")
@@ -80,9 +80,9 @@ def replay(chosen: Sequence[Sentence], *, with_texts: bool) -> bool:
     return any(each.violation for each in found) or any(each.violation for each in texts)
 
 
-def say(chosen: Sequence[Sentence], settings: Mapping[str, str]) -> bool:
+def say_sentences(chosen: Sequence[Sentence], settings: Mapping[str, str]) -> bool:
     """Say the sentences to a language model, and tell how it understands them; return whether anything was violated."""
-    from benchmarks.sentences.sentence_verdict import heard, heard_table
+    from benchmarks.sentences.sentence_verdict import heard_table, judge_model
     from executor.language_model.event_loop import ThreadedModel
     from executor.language_model.settings import model_of
 
@@ -92,7 +92,7 @@ def say(chosen: Sequence[Sentence], settings: Mapping[str, str]) -> bool:
     found = []
     with ThreadedModel(model) as listening:
         for sentence in chosen:
-            found.append(heard(sentence, listening))
+            found.append(judge_model(sentence, listening))
             what = "understood" if found[-1].is_understood else f"not understood: {found[-1].ending}"
             tell(f"{sentence.say}\n  {what}{f', {found[-1].violation}' if found[-1].violation else ''}")
     give(heard_table(found).rstrip())
@@ -155,7 +155,7 @@ class Sentence(_Part):
 
 
 @cache
-def recorded() -> tuple[Sentence, ...]:
+def read_sentences() -> tuple[Sentence, ...]:
     """Return all recorded sentences, by domain."""
     found: list[Sentence] = []
     for path in sorted(FOLDER.glob("*.yaml")):
@@ -168,24 +168,24 @@ def recorded() -> tuple[Sentence, ...]:
 def problem_of(where: str) -> Problem:
     """Return the problem that is named as domain/problem, without its tasks, if it has any."""
     found = load(*where.split("/"))
-    return found.classical if isinstance(found, HtnProblem) else _classical(found)
+    return found.classical if isinstance(found, HtnProblem) else _check_classical(found)
 
 
-def _classical(found: Any) -> Problem:
+def _check_classical(found: Any) -> Problem:
     if not isinstance(found, Problem):
         raise TypeError(f"{found!r} is no classical problem")
     return found
 
 
-def meant(sentence: Sentence) -> list[Problem]:
+def read_meanings(sentence: Sentence) -> list[Problem]:
     """Return the problems that `sentence` means."""
-    return [_problem(problem_of(sentence.where), each) for each in sentence.meanings]
+    return [_make_problem(problem_of(sentence.where), each) for each in sentence.meanings]
 
 
-def _problem(base: Problem, part: dict[str, Any]) -> Problem:
+def _make_problem(base: Problem, part: dict[str, Any]) -> Problem:
     objects = {each.name: list(each.types) for each in base.objects} | part.get("objects", {})
     text = json.dumps({"problem": base.name, **part, "objects": objects})
-    found = _classical(*read_documents(text, domain=base.domain).problems)
+    found = _check_classical(*read_documents(text, domain=base.domain).problems)
     deadlines = [each for each in (base.deadline, found.deadline) if each is not None]
     budgets = {name: min(most, base.budgets.get(name, most)) for name, most in found.budgets.items()}
     return replace(
@@ -198,12 +198,12 @@ def _problem(base: Problem, part: dict[str, Any]) -> Problem:
     )
 
 
-def same(one: Problem, other: Problem) -> bool:
+def is_same_request(one: Problem, other: Problem) -> bool:
     """Return whether both ask for the same."""
-    return _asked(one) == _asked(other)
+    return _request_of(one) == _request_of(other)
 
 
-def _asked(problem: Problem) -> tuple[Any, ...]:
+def _request_of(problem: Problem) -> tuple[Any, ...]:
     return (
         set(conjuncts(problem.goal.hard)),
         set(problem.goal.soft),
@@ -214,17 +214,17 @@ def _asked(problem: Problem) -> tuple[Any, ...]:
     )
 
 
-def same_words(one: str, other: str) -> bool:
+def is_same_text(one: str, other: str) -> bool:
     """Return whether a person who reads both, in whatever order their lines are, reads the same."""
-    return _lines(one) == _lines(other)
+    return _titled_lines(one) == _titled_lines(other)
 
 
-def words_of(problem: Problem) -> str:
+def describe_request(problem: Problem) -> str:
     """Return what a person expects to be shown."""
     return describe_goal(problem)
 
 
-def _lines(words: str) -> set[tuple[str, str]]:
+def _titled_lines(words: str) -> set[tuple[str, str]]:
     found, title = set(), ""
     for line in words.splitlines():
         title = title if line.startswith("- ") else line
@@ -246,16 +246,18 @@ class Person:
         unmodelled = tuple([part for reading in proposal.readings for part in reading.unmodelled])
         if self.wanted is None or unmodelled != self.left:
             return False
-        return same_words(proposal.words, words_of(self.wanted))
+        return is_same_text(proposal.words, describe_request(self.wanted))
 
     @property
     def misled(self) -> bool:
         """Whether the words once said the same of different goals, or something else of the same."""
         if self.wanted is None:
             return False
-        wanted, words = self.wanted, words_of(self.wanted)
+        wanted, words = self.wanted, describe_request(self.wanted)
         goals = [each for each in self.seen if each.problem is not None and not each.improvised]
-        return any(same_words(each.words, words) is not same(each.problem or wanted, wanted) for each in goals)
+        return any(
+            is_same_text(each.words, words) is not is_same_request(each.problem or wanted, wanted) for each in goals
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,15 +278,17 @@ class Replayed:
         return any("read_only" not in actions[each.predicate].tags for each in done)
 
 
-def speaker(sentence: Sentence, said: Sequence[Any]) -> ScriptedModel:
+def make_speaker(sentence: Sentence, said: Sequence[Any]) -> ScriptedModel:
     """Return a model that says `said`, round by round, and the last of it as often as it is asked."""
     steps = [] if sentence.steps is None else [sentence.steps] * ROUNDS
-    return ScriptedModel({Purpose.GOAL: [*map(_answer, said), *[_answer(said[-1])] * ROUNDS], Purpose.STEPS: steps})
+    return ScriptedModel(
+        {Purpose.GOAL: [*map(_wrap_meanings, said), *[_wrap_meanings(said[-1])] * ROUNDS], Purpose.STEPS: steps}
+    )
 
 
-def replayed(sentence: Sentence, model: LanguageModel) -> Replayed:
+def replay_answer(sentence: Sentence, model: LanguageModel) -> Replayed:
     """Return what comes of `sentence`, as `model` understands it."""
-    means, base = meant(sentence), problem_of(sentence.where)
+    means, base = read_meanings(sentence), problem_of(sentence.where)
     simulated = SimulatedWorld(replace(base, objects=means[-1].objects) if sentence.open else base)
     person = Person(means[-1] if means else None, tuple(sentence.left))
     agent = Agent(
@@ -295,15 +299,15 @@ def replayed(sentence: Sentence, model: LanguageModel) -> Replayed:
         open_types=sentence.open,
         approve=lambda _: True,
     )
-    first, achieved = run_virtual(_carried_out(agent, sentence, person, simulated))
+    first, achieved = run_virtual(_carry_out(agent, sentence, person, simulated))
     return Replayed(sentence, first, achieved, person, simulated)
 
 
-def _answer(said: Any) -> Any:
+def _wrap_meanings(said: Any) -> Any:
     return {"meanings": said} if isinstance(said, list) else said
 
 
-async def _carried_out(
+async def _carry_out(
     agent: Agent, sentence: Sentence, person: Person, simulated: SimulatedWorld
 ) -> tuple[Proposal, Achieved]:
     """Have all done that a person allows; where there are several readings, the last one is meant."""

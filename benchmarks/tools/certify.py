@@ -1,8 +1,8 @@
 """Cheapest plans found without our solver, by plain searches that can be read in a minute each.
 
-`exhaustive` is uniform-cost search (Dijkstra 1959) over all states that the relevant tools can reach. `regression`
+`search_exhaustively` is uniform-cost search (Dijkstra 1959) over all states that the relevant tools can reach. `search_by_regression`
 ignores deletes and goes through all sets of facts that may be needed, from the goal backwards; what it finds costs no
-more than any plan does, so it is the optimum wherever it is a plan with the deletes too (`works`).
+more than any plan does, so it is the optimum wherever it is a plan with the deletes too (`is_plan`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_STATES = 2_000_000
 UNREACHABLE = 1 << 60
 
 
-def reachable(tools: Iterable[Tool], initial: Iterable[str]) -> list[Tool]:
+def find_reachable(tools: Iterable[Tool], initial: Iterable[str]) -> list[Tool]:
     """Return the tools that can ever be used if nothing is deleted, in an order in which they can."""
     waiting: dict[str, list[Tool]] = defaultdict(list)
     missing: dict[str, int] = {}
@@ -46,10 +46,10 @@ def reachable(tools: Iterable[Tool], initial: Iterable[str]) -> list[Tool]:
     return ready
 
 
-def relevant(tools: Iterable[Tool], initial: Iterable[str], goal: Iterable[str]) -> list[Tool]:
+def find_relevant(tools: Iterable[Tool], initial: Iterable[str], goal: Iterable[str]) -> list[Tool]:
     """Return the reachable tools that provide what the goal, or another one of them, needs."""
     providers: dict[str, list[Tool]] = defaultdict(list)
-    for tool in reachable(tools, initial):
+    for tool in find_reachable(tools, initial):
         for fact in tool.provides:
             providers[fact].append(tool)
     needed, queue = set(goal), list(goal)
@@ -63,9 +63,9 @@ def relevant(tools: Iterable[Tool], initial: Iterable[str], goal: Iterable[str])
     return list(found.values())
 
 
-def exhaustive(tools: Iterable[Tool], initial: Collection[str], goal: Collection[str]) -> tuple[str, ...]:
+def search_exhaustively(tools: Iterable[Tool], initial: Collection[str], goal: Collection[str]) -> tuple[str, ...]:
     """Return a cheapest plan; raises `ValueError` where there is none or the states are too many."""
-    used = relevant(tools, initial, goal)
+    used = find_relevant(tools, initial, goal)
     bits: dict[str, int] = defaultdict(lambda: 1 << len(bits))
     wanted, start = _mask(goal, bits), _mask(initial, bits)
     masks = [(_mask(t.requires, bits), ~_mask(t.deletes, bits), _mask(t.provides, bits), t.cost) for t in used]
@@ -74,7 +74,7 @@ def exhaustive(tools: Iterable[Tool], initial: Collection[str], goal: Collection
     while queue:
         cost, state = heapq.heappop(queue)
         if state & wanted == wanted:
-            return tuple([used[number].name for number in _way(came, state)])
+            return tuple([used[number].name for number in _extract_path(came, state)])
         if cost > cost_of[state]:
             continue
         for number, (needs, keeps, adds, price) in enumerate(masks):
@@ -88,7 +88,7 @@ def exhaustive(tools: Iterable[Tool], initial: Collection[str], goal: Collection
     raise ValueError("there is no plan")
 
 
-def regression(
+def search_by_regression(
     tools: Iterable[Tool], initial: Collection[str], goal: Collection[str], level: Mapping[str, int]
 ) -> tuple[str, ...]:
     """Return a cheapest plan that ignores deletes, in ascending order of levels.
@@ -97,7 +97,7 @@ def regression(
     what provides it, when the needed facts are met from the highest level down, and no tool is paid for twice.
     Raises `ValueError` where levels are not so, where there is no plan, and where the needs are too many.
     """
-    used = relevant(tools, initial, goal)
+    used = find_relevant(tools, initial, goal)
     wanted = {fact for tool in used for fact in tool.requires}.union(goal).difference(initial)
     bits = {fact: 1 << place for place, fact in enumerate(sorted(wanted, key=lambda fact: (level[fact], fact)))}
     providers: list[list[tuple[int, int, int, int]]] = [[] for _ in bits]
@@ -122,7 +122,7 @@ def _cheapest_choice(goal: int, providers: Sequence[Sequence[tuple[int, int, int
     while queue:
         needs = heapq.heappop(queue)[2]
         if not needs:
-            return _way(came, needs)
+            return _extract_path(came, needs)
         if needs in closed:
             continue
         closed.add(needs)
@@ -146,7 +146,7 @@ def _single_costs(providers: Sequence[Sequence[tuple[int, int, int, int]]]) -> l
     return costs
 
 
-def works(tools: Iterable[Tool], initial: Iterable[str], goal: Iterable[str], plan: Iterable[str]) -> bool:
+def is_plan(tools: Iterable[Tool], initial: Iterable[str], goal: Iterable[str], plan: Iterable[str]) -> bool:
     """Return whether the tools named in `plan`, one after the other, reach the goal, deletes and all."""
     by_name, state = {tool.name: tool for tool in tools}, set(initial)
     for name in plan:
@@ -163,7 +163,7 @@ def relaxed_cost(tools: Iterable[Tool], initial: Collection[str], goal: Iterable
     Each fact is provided by the tool with which it is cheapest if everything that one needs is paid for separately
     (Hoffmann and Nebel 2001).
     """
-    used = reachable(tools, initial)
+    used = find_reachable(tools, initial)
     costs = dict.fromkeys(initial, 0)
     best: dict[str, Tool] = {}
     changed = True
@@ -201,7 +201,7 @@ def _places(mask: int) -> list[int]:
     return found
 
 
-def _way(came: Mapping[int, tuple[int, int]], node: int) -> list[int]:
+def _extract_path(came: Mapping[int, tuple[int, int]], node: int) -> list[int]:
     """Return the numbers on the way that came to `node`, the first one first."""
     numbers = []
     while node in came:

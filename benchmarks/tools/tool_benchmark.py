@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from benchmarks.commands.options import present
+from benchmarks.commands.options import select_installed
 from benchmarks.planners import Answer, Outcome, Planner
 from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE
 from benchmarks.process import Limits, run_limited
-from benchmarks.report import markdown
-from benchmarks.tools.tool_library import Library, declare, declared, problem_of, said
+from benchmarks.report import format_table
+from benchmarks.tools.tool_library import Library, declare_problem, declare_tools, describe_tools, problem_of
 from benchmarks.tools.tool_profiles import generate
 from planner import Result, Status, solve, validate
 from planner.errors import ForethoughtError
@@ -64,7 +64,7 @@ def tools(
     """Plan with generated libraries of agent tools: milliseconds from declarations in memory to a proved optimum."""
     from benchmarks.tools.tool_profiles import PROFILES
 
-    libraries = _libraries(profile or list(PROFILES), _sizes(sizes), seeds, subjects)
+    libraries = _generate_libraries(profile or list(PROFILES), _parse_sizes(sizes), seeds, subjects)
     if write is not None:
         from benchmarks.tools.tool_library import write_suite
 
@@ -72,11 +72,11 @@ def tools(
         return
 
     warm_up(subjects)
-    others = present([*(planner or ()), *(PEERS if peers else ())])
-    _measure(libraries, others, lambda library: measure(library, time_limit, rounds), time_limit, out)
+    others = select_installed([*(planner or ()), *(PEERS if peers else ())])
+    _measure_all(libraries, others, lambda library: measure(library, time_limit, rounds), time_limit, out)
 
 
-def _measure(
+def _measure_all(
     libraries: Iterable[Library],
     others: list[Planner],
     ours: Callable[[Library], Measured],
@@ -97,7 +97,7 @@ def _measure(
         raise typer.Exit(10)
 
 
-def _libraries(profiles: Sequence[str], sizes: Sequence[int], seeds: int, subjects: int) -> Iterator[Library]:
+def _generate_libraries(profiles: Sequence[str], sizes: Sequence[int], seeds: int, subjects: int) -> Iterator[Library]:
     from benchmarks.tools.tool_profiles import generate
 
     return (
@@ -108,7 +108,7 @@ def _libraries(profiles: Sequence[str], sizes: Sequence[int], seeds: int, subjec
     )
 
 
-def _sizes(text: str) -> list[int]:
+def _parse_sizes(text: str) -> list[int]:
     try:
         return [int(word.replace("_", "")) for word in text.split(",")]
     except ValueError:
@@ -164,10 +164,10 @@ def measure(library: Library, time_limit: float, rounds: int = 1) -> Measured:
 
 def _measure_library(library: Library, time_limit: float) -> Measured:
     """Declare the library, ask for a proved optimum within `time_limit` seconds, and check what comes."""
-    tools = said(library)
+    tools = describe_tools(library)
     gc.collect()
     began = time.perf_counter()
-    domain = declare(library, tools)
+    domain = declare_tools(library, tools)
     declared = time.perf_counter()
     used = time.process_time()
     problem = problem_of(library, domain)
@@ -182,7 +182,7 @@ def _measure_library(library: Library, time_limit: float) -> Measured:
         seed=library.seed,
         subjects=library.subjects,
         planner=OURS,
-        outcome=judged(result, library.optimum),
+        outcome=judge_result(result, library.optimum),
         optimum=library.optimum,
         cost=None if result.cost is None else float(result.cost),
         total=1000 * (ended - declared),
@@ -194,7 +194,7 @@ def _measure_library(library: Library, time_limit: float) -> Measured:
     )
 
 
-def judged(result: Result, optimum: int) -> str:
+def judge_result(result: Result, optimum: int) -> str:
     """Return the outcome in words: the plan is validated, its cost and bound are compared with the optimum."""
     if result.plan is None:
         return "wrong: no plan" if result.status is Status.UNSOLVABLE else result.stopped_by.name.lower()
@@ -221,7 +221,7 @@ def measure_others(library: Library, planners: list[Planner], time_limit: float)
     """Return what each planner takes, from PDDL files to a plan; interpreter start and imports are not counted."""
     if not planners:
         return []
-    exported = export(declared(library))
+    exported = export(declare_problem(library))
     return [_measure_other(library, planner, exported, Limits(time_limit, MEMORY_GIB)) for planner in planners]
 
 
@@ -280,7 +280,7 @@ def tools_table(measured: Sequence[Measured]) -> str:
     for one in measured:
         profile = one.profile + (f", {one.subjects} subject(s)" if one.subjects else "")
         cells.setdefault((profile, one.size, one.planner), []).append(one)
-    return markdown(HEAD, [_row(*key, members) for key, members in cells.items()])
+    return format_table(HEAD, [_row(*key, members) for key, members in cells.items()])
 
 
 def _row(profile: str, size: int, planner: str, members: Sequence[Measured]) -> tuple[str, ...]:

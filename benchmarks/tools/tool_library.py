@@ -74,7 +74,7 @@ PARAMETERS = {"account": "account", "subject": "subject"}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ToolDeclaration:
     """What an agent program says about one tool."""
 
     name: str
@@ -84,25 +84,27 @@ class Said:
     cost: int
 
 
-def declared(library: Library) -> Problem:
+def declare_problem(library: Library) -> Problem:
     """Return the problem, through the declarations that programs use."""
-    return problem_of(library, declare(library, said(library)))
+    return problem_of(library, declare_tools(library, describe_tools(library)))
 
 
-def said(library: Library) -> list[Said]:
+def describe_tools(library: Library) -> list[ToolDeclaration]:
     """Return what is declared for each tool."""
     found = []
     for tool in library.task.tools:
         requires, provides, deletes = map(list, (tool.requires, tool.provides, tool.deletes))
         if library.subjects:
-            requires, provides, deletes = (about("subject", facts) for facts in (requires, provides, deletes))
+            requires, provides, deletes = (
+                apply_to_subject("subject", facts) for facts in (requires, provides, deletes)
+            )
             requires = ["access(account, subject)", *requires]
         provides += [f"not {fact}" for fact in deletes]
-        found.append(Said(tool.name, PARAMETERS if library.subjects else {}, requires, provides, tool.cost))
+        found.append(ToolDeclaration(tool.name, PARAMETERS if library.subjects else {}, requires, provides, tool.cost))
     return found
 
 
-def declare(library: Library, tools: Iterable[Said]) -> Domain:
+def declare_tools(library: Library, tools: Iterable[ToolDeclaration]) -> Domain:
     """Return a domain that declares the tools."""
     domain = Domain("tools", types=["account", "subject"] if library.subjects else ())
     for tool in tools:
@@ -115,16 +117,16 @@ def problem_of(library: Library, domain: Domain) -> Problem:
     task = library.task
     if not library.subjects:
         return domain.problem(library.name, initial=task.initial, goal=task.goal)
-    initial = [fact for subject in SUBJECTS for fact in about(subject, task.initial)]
+    initial = [fact for subject in SUBJECTS for fact in apply_to_subject(subject, task.initial)]
     return domain.problem(
         library.name,
         objects={**dict.fromkeys(ACCOUNTS, "account"), **dict.fromkeys(SUBJECTS, "subject")},
         initial=[*initial, *[f"access({account}, {subject})" for account, subject in ACCESS]],
-        goal=[fact for subject in SUBJECTS[: library.subjects] for fact in about(subject, task.goal)],
+        goal=[fact for subject in SUBJECTS[: library.subjects] for fact in apply_to_subject(subject, task.goal)],
     )
 
 
-def about(subject: str, facts: Iterable[str]) -> list[str]:
+def apply_to_subject(subject: str, facts: Iterable[str]) -> list[str]:
     """Return the facts as ones about `subject`."""
     return [f"{fact}({subject})" for fact in facts]
 
@@ -148,7 +150,7 @@ def write_library(library: Library, folder: Path) -> tuple[str, str, str]:
     place = folder / library.profile
     place.mkdir(parents=True, exist_ok=True)
     files = f"domain-{library.name}.pddl", f"{library.name}.pddl"
-    exported = export(declared(library))
+    exported = export(declare_problem(library))
     for name, text in zip(files, (exported.domain, exported.problem), strict=True):
         (place / name).write_text(text, encoding="utf-8")
     return (library.profile, *files)

@@ -24,7 +24,7 @@ from math import log10
 from random import Random
 from typing import Final
 
-from benchmarks.tools.certify import exhaustive, regression, relaxed_cost
+from benchmarks.tools.certify import relaxed_cost, search_by_regression, search_exhaustively
 from benchmarks.tools.tool_library import SUBJECTS, Library, Task, Tool
 from planner.errors import DocumentError, did_you_mean
 
@@ -32,7 +32,7 @@ SHARE: Final = 0.3
 """How many of the tools delete something."""
 
 
-def with_deletes(tools: Sequence[Tool], goal: Iterable[str], plan: Sequence[str], random: Random) -> list[Tool]:
+def add_deletes(tools: Sequence[Tool], goal: Iterable[str], plan: Sequence[str], random: Random) -> list[Tool]:
     """Return the tools, some of which now delete one of the facts that they require or that a neighbour provides.
 
     A tool of the plan deletes only what no later step and no goal needs.
@@ -65,21 +65,23 @@ def multi(size: int, random: Random) -> Task:
     stages = min(STAGES, max(1, size // (2 * WAYS)))
     number = max(1, (size - SHARED) // (stages * WAYS + 2))
     tools = [
-        _stage_tool(c, s, number, straight=True, random=random) for c in range(number) for s in range(1, stages + 1)
+        _make_stage_tool(c, s, number, straight=True, random=random)
+        for c in range(number)
+        for s in range(1, stages + 1)
     ]
     pool = number + SHARED - 1
-    tools += [_source(shared, place, random) for place in (1, 2) for shared in range(pool)]
+    tools += [_make_source(shared, place, random) for place in (1, 2) for shared in range(pool)]
     del tools[size:]
     while len(tools) < size:
         chain, stage = random.randrange(number), random.randint(1, stages)
-        tools.append(_stage_tool(chain, stage, number, straight=False, random=random, place=len(tools)))
+        tools.append(_make_stage_tool(chain, stage, number, straight=False, random=random, place=len(tools)))
     wanted = min(number, int(log10(size)), 3)
     first = random.randrange(number - wanted + 1)
     goal = tuple(fact_of(chain, stages) for chain in range(first, first + wanted))
     level = {f"shared{place}": 0 for place in range(pool)}
     level |= {fact_of(c, s): s for c in range(number) for s in range(1, stages + 1)}
-    plan = regression(tools, (), goal, level)
-    return Task(with_deletes(tools, goal, plan, random), (), goal, plan, "regression")
+    plan = search_by_regression(tools, (), goal, level)
+    return Task(add_deletes(tools, goal, plan, random), (), goal, plan, "regression")
 
 
 def fact_of(chain: int, stage: int) -> str:
@@ -87,11 +89,11 @@ def fact_of(chain: int, stage: int) -> str:
     return f"chain{chain}_stage{stage}"
 
 
-def _source(shared: int, place: int, random: Random) -> Tool:
+def _make_source(shared: int, place: int, random: Random) -> Tool:
     return Tool(f"fetch{shared}_way{place}", (), (f"shared{shared}",), cost=random.randint(4, 9))
 
 
-def _stage_tool(chain: int, stage: int, number: int, *, straight: bool, random: Random, place: int = 0) -> Tool:
+def _make_stage_tool(chain: int, stage: int, number: int, *, straight: bool, random: Random, place: int = 0) -> Tool:
     """Return a way to do a stage; `straight` ones need nothing but the chain's previous stage, and cost the most."""
     name = f"do{chain}_{stage}" if straight else f"do{chain}_{stage}_way{place}"
     other = min(number - 1, max(0, chain + random.choice((-1, 1))))
@@ -124,15 +126,15 @@ def dense(size: int, random: Random) -> Task:
     tools = []
     for number in range(size):
         layer, place = targets[number % len(targets)]
-        tools.append(_tool(f"tool{number + 1}", layers, layer, place, random))
+        tools.append(_make_tool(f"tool{number + 1}", layers, layer, place, random))
     goal = tuple(sorted(random.sample(layers[-1], min(3 if size <= 5_000 else 2, width))))
     level = {fact: number for number, layer in enumerate(layers) for fact in layer}
     initial = tuple(fact for fact in layers[0] if any(fact in tool.requires for tool in tools))
-    plan = regression(tools, initial, goal, level)
-    return Task(with_deletes(tools, goal, plan, random), initial, goal, plan, "regression")
+    plan = search_by_regression(tools, initial, goal, level)
+    return Task(add_deletes(tools, goal, plan, random), initial, goal, plan, "regression")
 
 
-def _tool(name: str, layers: list[list[str]], layer: int, place: int, random: Random) -> Tool:
+def _make_tool(name: str, layers: list[list[str]], layer: int, place: int, random: Random) -> Tool:
     provides = {layers[layer][place]}
     if random.random() < 0.2:
         provides.add(random.choice(layers[layer]))
@@ -152,7 +154,7 @@ AREAS: Final = ("mail", "calendar", "files", "tickets", "wiki", "chat", "search"
 def groups(size: int, random: Random) -> Task:
     """Return a task with `size` tools in groups."""
     number = max(1, size // GROUP)
-    parents = _parents(number, random)
+    parents = _draw_parents(number, random)
     tools: list[Tool] = []
     for group in range(number):
         room = size - len(tools) if group == number - 1 else size // number
@@ -162,9 +164,9 @@ def groups(size: int, random: Random) -> Task:
     for group in range(number):
         for layer in range(GROUP_LAYERS):
             level |= dict.fromkeys(layer_facts(name_of(group), layer), 1 + group * GROUP_LAYERS + layer)
-    goal = _goal(parents, int(2 * log10(size) - 1), random)
-    plan = regression(tools, ("signed_in",), goal, level)
-    return Task(with_deletes(tools, goal, plan, random), ("signed_in",), goal, plan, "regression")
+    goal = _draw_goal(parents, int(2 * log10(size) - 1), random)
+    plan = search_by_regression(tools, ("signed_in",), goal, level)
+    return Task(add_deletes(tools, goal, plan, random), ("signed_in",), goal, plan, "regression")
 
 
 def name_of(group: int) -> str:
@@ -193,12 +195,12 @@ def group_tools(name: str, entry: tuple[str, ...], number: int, random: Random) 
         wanted.append(random.sample(facts, min(len(facts), random.choice((1, 1, 1, 2)))))
     random.shuffle(wanted)
     return [
-        Tool(f"{name}_tool{place}", _needs(name, entry, facts[0], random), tuple(facts), cost=random.randint(1, 9))
+        Tool(f"{name}_tool{place}", _draw_needs(name, entry, facts[0], random), tuple(facts), cost=random.randint(1, 9))
         for place, facts in enumerate(wanted, start=1)
     ]
 
 
-def _needs(name: str, entry: tuple[str, ...], target: str, random: Random) -> tuple[str, ...]:
+def _draw_needs(name: str, entry: tuple[str, ...], target: str, random: Random) -> tuple[str, ...]:
     layer = next(each for each in range(GROUP_LAYERS) if target in layer_facts(name, each))
     if layer == 0:
         return entry
@@ -210,12 +212,12 @@ def _needs(name: str, entry: tuple[str, ...], target: str, random: Random) -> tu
     return tuple(sorted(needs))
 
 
-def _parents(number: int, random: Random) -> list[list[int]]:
+def _draw_parents(number: int, random: Random) -> list[list[int]]:
     """Return for each group the one or two earlier ones that it builds on, none for the first and some others."""
     return [random.sample(range(group), min(group, random.choice((0, 1, 1, 2)))) for group in range(number)]
 
 
-def _goal(parents: list[list[int]], number: int, random: Random) -> tuple[str, ...]:
+def _draw_goal(parents: list[list[int]], number: int, random: Random) -> tuple[str, ...]:
     """Return what two groups hand on that need `number` groups between them, or as near as a few tries come."""
     if len(parents) == 1:
         return (output(0),)
@@ -248,44 +250,44 @@ class Core:
     goal: tuple[str, ...]
 
 
-def contended(core: Callable[[float, Random], Core], size: int, random: Random) -> Task:
+def draw_contended(core: Callable[[float, Random], Core], size: int, random: Random) -> Task:
     """Return a task with `size` tools around a core, whose difficulty is given the decimal logarithm of the size."""
     while True:
         drawn = core(log10(size), random)
         room = size - len(drawn.tools)
         if room < 0:
             raise ValueError(f"{size} tools are too few")
-        tools = [*drawn.tools, *_dearer(drawn.tools, room, random)]
-        plan = exhaustive(tools, drawn.initial, drawn.goal)
+        tools = [*drawn.tools, *_draw_dearer(drawn.tools, room, random)]
+        plan = search_exhaustively(tools, drawn.initial, drawn.goal)
         task = Task(tools, drawn.initial, drawn.goal, plan, "exhaustive search")
         if relaxed_cost(drawn.tools, drawn.initial, drawn.goal) <= MOST_RELAXED * task.optimum:
-            return replace(task, tools=[*tools, *bystanders(drawn, size - len(tools), random)])
+            return replace(task, tools=[*tools, *draw_bystanders(drawn, size - len(tools), random)])
 
 
-def _dearer(tools: Sequence[Tool], room: int, random: Random) -> list[Tool]:
+def _draw_dearer(tools: Sequence[Tool], room: int, random: Random) -> list[Tool]:
     chosen = [tool for tool in tools if random.random() < DEARER][:room]
     return [replace(tool, name=f"slow_{tool.name}", cost=tool.cost + random.randint(1, 3)) for tool in chosen]
 
 
-def bystanders(core: Core, number: int, random: Random) -> list[Tool]:
+def draw_bystanders(core: Core, number: int, random: Random) -> list[Tool]:
     """Return tools of other groups, a fifth of which also use up something that the core needs."""
     found: list[Tool] = []
     facts = sorted({fact for tool in core.tools for fact in tool.requires})
     while len(found) < number:
         found += group_tools(f"other{len(found) // GROUP}", core.initial[:1], min(GROUP, number - len(found)), random)
-    return [_using_up(tool, random.choice(facts)) if random.random() < 0.2 else tool for tool in found]
+    return [_use_up(tool, random.choice(facts)) if random.random() < 0.2 else tool for tool in found]
 
 
-def _using_up(tool: Tool, fact: str) -> Tool:
+def _use_up(tool: Tool, fact: str) -> Tool:
     return replace(tool, requires=(*tool.requires, fact), deletes=(fact,))
 
 
 def quotas(size: int, random: Random) -> Task:
     """Return a task with `size` tools around calls of two services with quotas."""
-    return contended(_quotas, size, random)
+    return draw_contended(_draw_quotas, size, random)
 
 
-def _quotas(scale: float, random: Random) -> Core:
+def _draw_quotas(scale: float, random: Random) -> Core:
     items, full = max(2, int(2.5 * scale)), 1 if scale < 2 else 2
     names = ("search",) if scale < 2 else ("search", "maps")
     tools = []
@@ -303,10 +305,10 @@ def _quotas(scale: float, random: Random) -> Core:
 
 def sessions(size: int, random: Random) -> Task:
     """Return a task with `size` tools around work in systems of which one is open at a time."""
-    return contended(_sessions, size, random)
+    return draw_contended(_draw_sessions, size, random)
 
 
-def _sessions(scale: float, random: Random) -> Core:
+def _draw_sessions(scale: float, random: Random) -> Core:
     systems, chains = (2, 1) if scale < 2 else (int(scale) + 1, 3)
     length = 4 if scale < 2 else int(2 * scale) - 1
     tools = [
@@ -327,10 +329,10 @@ def _sessions(scale: float, random: Random) -> Core:
 
 def locks(size: int, random: Random) -> Task:
     """Return a task with `size` tools around files to be locked, with few slots for locks."""
-    return contended(_locks, size, random)
+    return draw_contended(_draw_locks, size, random)
 
 
-def _locks(scale: float, random: Random) -> Core:
+def _draw_locks(scale: float, random: Random) -> Core:
     slots, files, jobs = (1, 2, 4) if scale < 2 else (2, int(scale) + 2, int(2 * scale))
     tools = []
     for file in range(1, files + 1):
@@ -352,33 +354,33 @@ def providers(size: int, random: Random) -> Task:
     """Return a task with `size` tools, of which one job's can be of use."""
     steps = 2 if size < 30 else int(log10(size)) + 1
     services = max(2, min(size // (steps + 1), 4 * int(log10(size)) ** 2))
-    prices = [_prices(service % 3, steps, random) for service in range(services)]
-    tools = [_connect(service, prices[service][0]) for service in range(services)]
+    prices = [_draw_prices(service % 3, steps, random) for service in range(services)]
+    tools = [_make_connector(service, prices[service][0]) for service in range(services)]
     tools += [
-        _step(service, step, prices[service][step]) for service in range(services) for step in range(1, steps + 1)
+        _make_step(service, step, prices[service][step]) for service in range(services) for step in range(1, steps + 1)
     ]
-    plan = _plan(_blocks(prices, steps), steps)
+    plan = _make_plan(_find_blocks(prices, steps), steps)
     tools += group_tools("other", ("request",), size - len(tools), random)
     return Task(tools, ("request",), (f"step{steps}_done",), plan, "construction")
 
 
-def _prices(kind: int, steps: int, random: Random) -> list[int]:
+def _draw_prices(kind: int, steps: int, random: Random) -> list[int]:
     """Return what it takes to connect to a service of one of three kinds, and each step: one in three is its own."""
     usual = [(4, 3, 2)[kind], *((1 if step % 3 == kind else 5) for step in range(1, steps + 1))]
     return [cost if random.random() < 0.8 else cost + 1 for cost in usual]
 
 
-def _connect(service: int, cost: int) -> Tool:
+def _make_connector(service: int, cost: int) -> Tool:
     return Tool(f"connect_{service}", ("request",), (f"connected_{service}",), cost=cost)
 
 
-def _step(service: int, step: int, cost: int) -> Tool:
+def _make_step(service: int, step: int, cost: int) -> Tool:
     before = f"step{step - 1}_done" if step > 1 else "request"
     deletes = (before,) if step > 1 else ()
     return Tool(f"step{step}_by_{service}", (before, f"connected_{service}"), (f"step{step}_done",), deletes, cost)
 
 
-def _blocks(prices: list[list[int]], steps: int) -> list[tuple[int, int]]:
+def _find_blocks(prices: list[list[int]], steps: int) -> list[tuple[int, int]]:
     """Return (service, its steps as bits): the cheapest partition of all steps into blocks of one service each."""
     everything = (1 << steps) - 1
     single = [(0, 0)]
@@ -397,7 +399,7 @@ def _blocks(prices: list[list[int]], steps: int) -> list[tuple[int, int]]:
     return best[everything][1]
 
 
-def _plan(blocks: list[tuple[int, int]], steps: int) -> tuple[str, ...]:
+def _make_plan(blocks: list[tuple[int, int]], steps: int) -> tuple[str, ...]:
     """Return the plan: connect to the services, then the steps in their order. A service is in one block at most."""
     by_step = {step: service for service, block in blocks for step in range(1, steps + 1) if block >> (step - 1) & 1}
     used = dict.fromkeys(service for service, _ in blocks)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from benchmarks.report import markdown
+from benchmarks.report import format_table
 from benchmarks.uncertain.uncertain_problems import (
     asking,
     blocks,
@@ -51,9 +51,9 @@ def uncertain(
             raise typer.BadParameter(f"there is no problem {name!r}; there are {known}", param_hint="--problem")
     exact, carried = [], []
     for name in problem or CASES:
-        exact.append(solved_exactly(name, CASES[name], size or CASES[name].size, time_limit))
+        exact.append(solve_exactly(name, CASES[name], size or CASES[name].size, time_limit))
         typer.echo(f"{name}  {exact[-1].best.describe()}", err=True)
-        carried += carried_out(exact[-1], runs, seed, time_limit)
+        carried += carry_out_strategies(exact[-1], runs, seed, time_limit)
     typer.echo(optima_table(exact))
     typer.echo(executions_table(carried), nl=False)
 
@@ -140,7 +140,7 @@ class Replanning:
         return tuple(steps)
 
 
-def as_intended(problem: Problem, time_limit: float) -> Replanning:
+def replan_as_intended(problem: Problem, time_limit: float) -> Replanning:
     """Return the strategy that takes all actions to come out as intended (FF-Replan: Yoon, Fern and Givan, 2007)."""
     actions = {
         name: replace(action, risk=Decimal(0), outcomes=(), cases=()) for name, action in problem.domain.actions.items()
@@ -149,7 +149,7 @@ def as_intended(problem: Problem, time_limit: float) -> Replanning:
     return Replanning(certain, dict(zip(actions, actions, strict=True)), time_limit)
 
 
-def as_wished(problem: Problem, time_limit: float) -> Replanning:
+def replan_as_wished(problem: Problem, time_limit: float) -> Replanning:
     """Return the strategy that takes actions to come out as it likes, by all-outcomes determinisation (the same)."""
     compiled = determinize(problem)
     return Replanning(compiled.problem, {name: way.action for name, way in compiled.ways.items()}, time_limit)
@@ -171,7 +171,7 @@ class Exact:
         return next((each for each in self.decisions.values() if each.is_proved), self.decisions["lao"])
 
 
-def solved_exactly(name: str, case: Case, size: int, time_limit: float) -> Exact:
+def solve_exactly(name: str, case: Case, size: int, time_limit: float) -> Exact:
     """Return both exact solutions of a problem of this size."""
     problem, decisions, seconds = case.make(size), {}, {}
     for search in ("vi", "lao"):
@@ -184,10 +184,10 @@ def solved_exactly(name: str, case: Case, size: int, time_limit: float) -> Exact
 def optima_table(found: Sequence[Exact]) -> str:
     """Return a table of the optima, and of what it took to prove them."""
     head = ["problem", "aim", "success", "cost", "utility", "states", "s", "LAO*: states", "s"]
-    return markdown(head, [_optimum(each) for each in found])
+    return format_table(head, [_optimum_row(each) for each in found])
 
 
-def _optimum(found: Exact) -> list[str]:
+def _optimum_row(found: Exact) -> list[str]:
     everything, promising = found.decisions["vi"], found.decisions["lao"]
     policy, best = found.best.policy, found.best
     return [
@@ -208,8 +208,8 @@ def _optimum(found: Exact) -> list[str]:
 
 
 WAYS: Final[dict[str, Callable[[Problem, float], Strategy]]] = {
-    "replanning as intended": as_intended,
-    "replanning as wished": as_wished,
+    "replanning as intended": replan_as_intended,
+    "replanning as wished": replan_as_wished,
 }
 
 
@@ -224,7 +224,7 @@ class Carried:
     penalty: int
 
 
-def carried_out(found: Exact, runs: int, seed: int, time_limit: float) -> list[Carried]:
+def carry_out_strategies(found: Exact, runs: int, seed: int, time_limit: float) -> list[Carried]:
     """Return how the best policy and the ways of replanning do, with the same chances for all."""
     strategies: dict[str, Strategy] = {}
     if found.best.policy is not None:
@@ -242,22 +242,22 @@ def carried_out(found: Exact, runs: int, seed: int, time_limit: float) -> list[C
 def executions_table(found: Sequence[Carried]) -> str:
     """Return a table of success rates and mean costs, penalties included, with standard errors."""
     head = ["problem", "way", "success", "mean cost", "mean utility", "ms a run"]
-    return markdown(head, [_carried(each) for each in found])
+    return format_table(head, [_execution_row(each) for each in found])
 
 
-def _carried(found: Carried) -> list[str]:
+def _execution_row(found: Carried) -> list[str]:
     costs = [float(run.cost) + found.penalty * (not run.success) for run in found.runs]
     utilities = [run.utility for run in found.runs]
     return [
         found.name,
         found.way,
         f"{fmean(run.success for run in found.runs):.1%}",
-        _mean(costs),
-        _mean(utilities) if any(utilities) else "—",
+        _format_mean(costs),
+        _format_mean(utilities) if any(utilities) else "—",
         f"{1000 * found.seconds / len(found.runs):.2f}",
     ]
 
 
-def _mean(values: Sequence[float]) -> str:
+def _format_mean(values: Sequence[float]) -> str:
     error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return f"{fmean(values):.2f} ± {error:.2f}"

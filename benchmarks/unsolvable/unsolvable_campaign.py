@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from benchmarks.commands.options import Cores, CpuSeconds, MemoryGib, NameFilter, Out, SuiteFolder, present, tasks_of
+from benchmarks.commands.options import (
+    Cores,
+    CpuSeconds,
+    MemoryGib,
+    NameFilter,
+    Out,
+    SuiteFolder,
+    select_installed,
+    select_tasks,
+)
 from benchmarks.planners import Outcome
 from benchmarks.records import Record, TaskId
-from benchmarks.report import Table, columns_of, in_order
+from benchmarks.report import Table, columns_of, numeric_sort_key
 from planner.cli.output import give, tell
 
 if TYPE_CHECKING:
@@ -43,25 +52,25 @@ def unsolvable(
     from benchmarks.process import Limits
     from benchmarks.records import read_records
     from benchmarks.run import Settings, attempts_of, run_all
-    from benchmarks.unsolvable.unsolvable_tasks import made, taken
+    from benchmarks.unsolvable.unsolvable_tasks import make_tasks, take_tasks
 
-    for task in (*taken(suite), *made()):
+    for task in (*take_tasks(suite), *make_tasks()):
         task.write(folder)
-    tasks = tasks_of(folder, track=None, domains=None, names=name)
-    planners = present(list(planner or PLANNERS))
+    tasks = select_tasks(folder, track=None, domains=None, names=name)
+    planners = select_installed(list(planner or PLANNERS))
     settings = Settings(Limits(time_limit, memory_limit), cores=core.numbers if core else ())
-    run_all(attempts_of(tasks, planners), out, settings, _tell)
+    run_all(attempts_of(tasks, planners), out, settings, _tell_record)
     records = read_records(out)
     first = planners[0].label
-    give("\n".join(table.markdown() for table in (proofs(records, first), ratios(records, first))).rstrip())
-    wrong = contradictions(records)
+    give("\n".join(table.markdown() for table in (proof_table(records, first), ratio_table(records, first))).rstrip())
+    wrong = find_contradictions(records)
     for each in wrong:
         tell(each)
     if wrong:
         raise typer.Exit(WRONG)
 
 
-def _tell(record: Record) -> None:
+def _tell_record(record: Record) -> None:
     tell(f"{record.task}  {record.planner}  {record.outcome}  {record.cpu_seconds:.2f} s  {record.by} {record.detail}")
 
 
@@ -79,38 +88,42 @@ def part_of(record: Record) -> str:
     return "search" if not record.by and record.expansions else PARTS.get(record.by, record.by)
 
 
-def contradictions(records: Iterable[Record]) -> list[str]:
+def find_contradictions(records: Iterable[Record]) -> list[str]:
     """Return, in words, the records that have a plan: no task here has one."""
     return [f"{each.planner} has a plan for {each.task}" for each in records if each.plan is not None]
 
 
-def proofs(records: Sequence[Record], first: str) -> Table:
+def proof_table(records: Sequence[Record], first: str) -> Table:
     """Return CPU seconds of each proof task by task, with the part by which planner `first` has it, and sums."""
     columns = columns_of(records)
-    tasks = sorted({task for column in columns.values() for task in column}, key=lambda task: in_order(task[1]))
+    tasks = sorted({task for column in columns.values() for task in column}, key=lambda task: numeric_sort_key(task[1]))
     rows = [
-        (_name(task), _part(columns[first].get(task)), *(_cell(column.get(task)) for column in columns.values()))
+        (
+            _task_name(task),
+            _proof_part(columns[first].get(task)),
+            *(_format_cell(column.get(task)) for column in columns.values()),
+        )
         for task in tasks
     ]
     proved = [sum(each.outcome is Outcome.UNSOLVABLE for each in column.values()) for column in columns.values()]
-    return Table(["task", f"{first}, by", *columns], rows, ["proved", _parts(columns[first]), *proved])
+    return Table(["task", f"{first}, by", *columns], rows, ["proved", _count_parts(columns[first]), *proved])
 
 
-def ratios(records: Sequence[Record], first: str) -> Table:
+def ratio_table(records: Sequence[Record], first: str) -> Table:
     """Return how `first` compares with each other planner, and with the faster of them, where both have a proof."""
-    columns = {label: _proved(column) for label, column in columns_of(records).items()}
+    columns = {label: _proof_seconds(column) for label, column in columns_of(records).items()}
     own = columns.pop(first)
     rows = []
     best: dict[TaskId, float] = {}
     for label, times in columns.items():
-        rows.append(_ratio(label, own, times))
+        rows.append(_ratio_row(label, own, times))
         for task, seconds in times.items():
             best[task] = min(best.get(task, seconds), seconds)
-    rows.append(_ratio("the faster of them", own, best))
+    rows.append(_ratio_row("the faster of them", own, best))
     return Table([f"{first} over", "both", "only ours", "only theirs", "time, geometric mean", "worst"], rows)
 
 
-def _ratio(
+def _ratio_row(
     label: str, own: Mapping[TaskId, float], times: Mapping[TaskId, float]
 ) -> tuple[str, int, int, int, str, str]:
     both = [own[task] / times[task] for task in own if task in times]
@@ -118,25 +131,25 @@ def _ratio(
     return label, len(both), len(own.keys() - times), len(times.keys() - own), mean, worst
 
 
-def _proved(column: Column) -> dict[TaskId, float]:
+def _proof_seconds(column: Column) -> dict[TaskId, float]:
     return {task: each.cpu_seconds for task, each in column.items() if each.outcome is Outcome.UNSOLVABLE}
 
 
-def _name(task: TaskId) -> str:
+def _task_name(task: TaskId) -> str:
     return task[1].removesuffix("/problem.pddl")
 
 
-def _part(record: Record | None) -> str:
+def _proof_part(record: Record | None) -> str:
     return part_of(record) if record is not None and record.outcome is Outcome.UNSOLVABLE else ""
 
 
-def _parts(column: Column) -> str:
+def _count_parts(column: Column) -> str:
     """Return how often each part had the proof."""
-    counts = Counter(filter(None, map(_part, column.values())))
+    counts = Counter(filter(None, map(_proof_part, column.values())))
     return ", ".join(f"{part} {count}" for part, count in counts.most_common())
 
 
-def _cell(record: Record | None) -> str:
+def _format_cell(record: Record | None) -> str:
     if record is None:
         return ""
     return f"{record.cpu_seconds:.2f}" if record.outcome is Outcome.UNSOLVABLE else str(record.outcome)

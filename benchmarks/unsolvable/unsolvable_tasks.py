@@ -23,13 +23,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from benchmarks.pddltext import Expression, read_expression, read_file, sections, write_expression
+from benchmarks.pddltext import Expression, find_sections, read_expression, read_file, write_expression
 from planner.errors import DocumentError, Location
 
 Cell = tuple[int, int]
 
 
-def named(letter: str, count: int) -> list[str]:
+def number_names(letter: str, count: int) -> list[str]:
     """Return so many names."""
     return [f"{letter}{number}" for number in range(count)]
 
@@ -59,7 +59,7 @@ def rows_of(cells: Iterable[Cell], length: int) -> Iterator[list[Cell]]:
                 yield found
 
 
-def in_rows(predicate: str, cells: Iterable[Cell], length: int) -> list[str]:
+def row_facts(predicate: str, cells: Iterable[Cell], length: int) -> list[str]:
     """Return `predicate` of each straight row of so many of the cells, in a fixed order."""
     return [" ".join([predicate, *names_of(row)]) for row in sorted(rows_of(cells, length))]
 
@@ -68,7 +68,7 @@ DOMAIN_FILE = "domain.pddl"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTask:
     """A task in PDDL: its `name`, the texts of `domain` and `problem`, and the reason why there is no plan."""
 
     name: str
@@ -103,7 +103,7 @@ TABLE: Final = Path(__file__).with_name("taken.tsv")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenTask:
     """A task of a suite, the facts to take away from it, and who has proved that no plan is left."""
 
     domain: str
@@ -117,16 +117,16 @@ class Taken:
         """The name of what is left."""
         return f"{self.domain}-{Path(self.problem_file).stem}"
 
-    def of(self, suite: Path) -> Written:
+    def of(self, suite: Path) -> WrittenTask:
         """Return what is left of the task in `suite`; raises `DocumentError` where a fact is not there."""
         path = suite / self.domain / self.problem_file
         problem = read_file(path)
-        for initial in sections(problem, ":init"):
+        for initial in find_sections(problem, ":init"):
             for fact in self.facts:
                 _take(initial, fact, path)
         domain = (suite / self.domain / self.domain_file).read_text(encoding="utf-8")
         because = f"proved by {self.proved_by} without {' '.join(self.facts)}"
-        return Written(self.name, domain, write_expression(problem) + "\n", because)
+        return WrittenTask(self.name, domain, write_expression(problem) + "\n", because)
 
 
 def _take(initial: list[Expression], fact: str, path: Path) -> None:
@@ -136,17 +136,17 @@ def _take(initial: list[Expression], fact: str, path: Path) -> None:
     initial.remove(gone)
 
 
-def all_taken() -> Iterator[Taken]:
+def read_taken() -> Iterator[TakenTask]:
     """Yield what `taken.tsv` says."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
             facts = tuple(fact.strip() for fact in row["facts"].split(";"))
-            yield Taken(row["domain"], row["domain_file"], row["problem_file"], facts, row["proved_by"])
+            yield TakenTask(row["domain"], row["domain_file"], row["problem_file"], facts, row["proved_by"])
 
 
-def taken(suite: Path) -> list[Written]:
+def take_tasks(suite: Path) -> list[WrittenTask]:
     """Return what is left of tasks in `suite`; those that it does not have are left out."""
-    return [each.of(suite) for each in all_taken() if (suite / each.domain / each.problem_file).exists()]
+    return [each.of(suite) for each in read_taken() if (suite / each.domain / each.problem_file).exists()]
 
 
 PACKING: Final = """(define (domain packing)
@@ -199,61 +199,61 @@ COLOURS: Final = """(define (domain colours)
 """
 
 
-def packing(boxes: int) -> Written:
+def packing(boxes: int) -> WrittenTask:
     """Return the task to pack things into boxes, one into each, of which there is one too few."""
-    things, names = named("t", boxes + 1), named("b", boxes)
+    things, names = number_names("t", boxes + 1), number_names("b", boxes)
     initial = [f"loose {thing}" for thing in things] + [f"free {box}" for box in names]
     text = problem_text("packing", {"thing": things, "box": names}, initial, [f"packed {thing}" for thing in things])
-    return Written(f"packing-{boxes}", PACKING, text, f"{boxes + 1} things do not go into {boxes} boxes, one each")
+    return WrittenTask(f"packing-{boxes}", PACKING, text, f"{boxes + 1} things do not go into {boxes} boxes, one each")
 
 
-def cover(side: int) -> Written:
+def cover(side: int) -> WrittenTask:
     """Return the task to cover a chessboard without two opposite corners with dominoes (Black, 1946)."""
     cells = [cell for cell in grid(side, side) if cell not in {(0, 0), (side - 1, side - 1)}]
-    initial = [*(f"bare {cell}" for cell in names_of(cells)), *in_rows("beside", cells, 2)]
+    initial = [*(f"bare {cell}" for cell in names_of(cells)), *row_facts("beside", cells, 2)]
     goal = [f"covered {cell}" for cell in names_of(cells)]
     because = "a domino covers a black and a white cell; two more are of one colour than of the other"
     text = problem_text("cover", {"cell": names_of(cells)}, initial, goal)
-    return Written(f"cover-{side}x{side}", COVER, text, because)
+    return WrittenTask(f"cover-{side}x{side}", COVER, text, because)
 
 
-def tour(rows: int, columns: int) -> Written:
+def tour(rows: int, columns: int) -> WrittenTask:
     """Return the task to see all cells of a grid with fuel for one drive less than there are cells to go to."""
     cells = grid(rows, columns)
-    levels = named("l", len(cells) - 1)
+    levels = number_names("l", len(cells) - 1)
     start = name_of(cells[0])
-    initial = [f"at {start}", f"seen {start}", f"fuel {levels[-1]}", *in_rows("beside", cells, 2)]
+    initial = [f"at {start}", f"seen {start}", f"fuel {levels[-1]}", *row_facts("beside", cells, 2)]
     initial += [f"less {low} {high}" for low, high in pairwise(levels)]
     objects = {"cell": names_of(cells), "level": levels}
     text = problem_text("tour", objects, initial, [f"seen {cell}" for cell in names_of(cells)])
     because = f"{len(cells) - 1} cells are new, each takes a drive, and there is fuel for {len(cells) - 2}"
-    return Written(f"tour-{rows}x{columns}", TOUR, text, because)
+    return WrittenTask(f"tour-{rows}x{columns}", TOUR, text, because)
 
 
-def bridges(islands: int) -> Written:
+def bridges(islands: int) -> WrittenTask:
     """Return the task to fetch a parcel from each island over planks that break, with one plank too few."""
-    places, planks = named("i", islands), named("k", islands - 1)
+    places, planks = number_names("i", islands), number_names("k", islands - 1)
     initial = ["here", *(f"parcel {place}" for place in places), *(f"whole {plank}" for plank in planks)]
     text = problem_text("bridges", {"place": places, "plank": planks}, initial, [f"kept {place}" for place in places])
     because = f"each of {islands} islands takes a plank, and there are {islands - 1}"
-    return Written(f"bridges-{islands}", BRIDGES, text, because)
+    return WrittenTask(f"bridges-{islands}", BRIDGES, text, because)
 
 
-def colours(cycle: int) -> Written:
+def colours(cycle: int) -> WrittenTask:
     """Return the task to colour the graph that Mycielski (1955) makes of an odd cycle with three colours."""
-    outer, inner = named("u", cycle), named("v", cycle)
+    outer, inner = number_names("u", cycle), number_names("v", cycle)
     edges = [(outer[place], outer[(place + 1) % cycle]) for place in range(cycle)]
     edges += [(inner[place], outer[(place + step) % cycle]) for place in range(cycle) for step in (1, cycle - 1)]
     edges += [("w", each) for each in inner]
     initial = [f"beside {one} {other}" for edge in edges for one, other in (edge, edge[::-1])]
     nodes = [*outer, *inner, "w"]
     initial += [f"plain {node}" for node in nodes]
-    objects = {"node": nodes, "colour": named("c", 3)}
+    objects = {"node": nodes, "colour": number_names("c", 3)}
     text = problem_text("colours", objects, initial, [f"done {node}" for node in nodes])
     because = (
         f"it takes four colours: Mycielski's graph of a cycle of {cycle} takes one more than the cycle, which is odd"
     )
-    return Written(f"colours-{cycle}", COLOURS, text, because)
+    return WrittenTask(f"colours-{cycle}", COLOURS, text, because)
 
 
 TILES: Final = """(define (domain tiles)
@@ -329,84 +329,88 @@ CROSSING: Final = """(define (domain crossing)
 """
 
 
-def tiles(rows: int, columns: int) -> Written:
+def tiles(rows: int, columns: int) -> WrittenTask:
     """Return the sliding-tile puzzle of this size with the last two tiles swapped (Johnson and Story, 1879)."""
     cells = grid(rows, columns)
-    pieces, places = named("t", len(cells) - 1), names_of(cells)
+    pieces, places = number_names("t", len(cells) - 1), names_of(cells)
     gap = f"gap {places[-1]}"
-    goal = [gap, *_each("on", pieces, places)]
-    start = [gap, *_each("on", [*pieces[:-2], pieces[-1], pieces[-2]], places), *in_rows("beside", cells, 2)]
+    goal = [gap, *_pair_facts("on", pieces, places)]
+    start = [gap, *_pair_facts("on", [*pieces[:-2], pieces[-1], pieces[-2]], places), *row_facts("beside", cells, 2)]
     text = problem_text("tiles", {"tile": pieces, "cell": places}, start, goal)
     because = "two tiles are swapped and the gap is where it was, which takes an odd and an even number of moves"
-    return Written(f"tiles-{rows}x{columns}", TILES, text, because)
+    return WrittenTask(f"tiles-{rows}x{columns}", TILES, text, because)
 
 
-def lamps(side: int, lit: Cell) -> Written:
+def lamps(side: int, lit: Cell) -> WrittenTask:
     """Return Lights Out on a square, with one lamp lit that is in a quiet pattern (Anderson and Feil, 1998)."""
     cells = grid(side, side)
-    start = [f"lit {name_of(lit)}", *(f"near {cell} {cell}" for cell in names_of(cells)), *in_rows("near", cells, 2)]
+    start = [f"lit {name_of(lit)}", *(f"near {cell} {cell}" for cell in names_of(cells)), *row_facts("near", cells, 2)]
     text = problem_text("lamps", {"lamp": names_of(cells)}, start, [f"not (lit {cell})" for cell in names_of(cells)])
     because = "each button changes an even number of some lamps, of which one is lit"
-    return Written(f"lamps-{side}x{side}", LAMPS, text, because)
+    return WrittenTask(f"lamps-{side}x{side}", LAMPS, text, because)
 
 
-def line(cells: int, robots: int) -> Written:
+def line(cells: int, robots: int) -> WrittenTask:
     """Return the task to swap two robots of several that cannot pass each other on a line."""
-    places, names = named("c", cells), named("r", robots)
+    places, names = number_names("c", cells), number_names("r", robots)
     start = [
-        *_each("at", names, places),
+        *_pair_facts("at", names, places),
         *(f"free {place}" for place in places[robots:]),
-        *_steps(places, closed=False),
+        *_step_facts(places, closed=False),
     ]
-    goal = _each("at", [names[1], names[0], *names[2:]], places)
+    goal = _pair_facts("at", [names[1], names[0], *names[2:]], places)
     text = problem_text("robots", {"robot": names, "cell": places}, start, goal)
-    return Written(f"line-{cells}-{robots}", ROBOTS, text, "robots on a line stay in their order")
+    return WrittenTask(f"line-{cells}-{robots}", ROBOTS, text, "robots on a line stay in their order")
 
 
-def ring(cells: int, robots: int) -> Written:
+def ring(cells: int, robots: int) -> WrittenTask:
     """Return the task to swap two robots of several that cannot pass each other on a ring."""
-    places, names = named("c", cells), named("r", robots)
-    start = [*_each("at", names, places), *(f"free {place}" for place in places[robots:]), *_steps(places, closed=True)]
-    goal = _each("at", [names[1], names[0], *names[2:]], places)
+    places, names = number_names("c", cells), number_names("r", robots)
+    start = [
+        *_pair_facts("at", names, places),
+        *(f"free {place}" for place in places[robots:]),
+        *_step_facts(places, closed=True),
+    ]
+    goal = _pair_facts("at", [names[1], names[0], *names[2:]], places)
     text = problem_text("robots", {"robot": names, "cell": places}, start, goal)
-    return Written(f"ring-{cells}-{robots}", ROBOTS, text, "robots on a ring stay in their order")
+    return WrittenTask(f"ring-{cells}-{robots}", ROBOTS, text, "robots on a ring stay in their order")
 
 
-def circle(blocks: int) -> Written:
+def circle(blocks: int) -> WrittenTask:
     """Return the task to put three blocks of several on each other in a circle."""
-    names = named("b", blocks)
+    names = number_names("b", blocks)
     start = ["empty", *(f"{what} {block}" for block in names for what in ("bottom", "clear"))]
     text = problem_text("stacks", {"block": names}, start, ["on b0 b1", "on b1 b2", "on b2 b0"])
-    return Written(f"circle-{blocks}", STACKS, text, "the last block to be put down is below another one")
+    return WrittenTask(f"circle-{blocks}", STACKS, text, "the last block to be put down is below another one")
 
 
-def pegs(rows: int, columns: int, last: Cell) -> Written:
+def pegs(rows: int, columns: int, last: Cell) -> WrittenTask:
     """Return peg solitaire with a hole in a corner, and the last peg where it cannot be (Reiss, 1857)."""
     cells = grid(rows, columns)
-    start = ["hole c0-0", *(f"peg {cell}" for cell in names_of(cells[1:])), *in_rows("line", cells, 3)]
+    start = ["hole c0-0", *(f"peg {cell}" for cell in names_of(cells[1:])), *row_facts("line", cells, 3)]
     goal = [f"{'peg' if cell == last else 'hole'} {name_of(cell)}" for cell in cells]
     text = problem_text("pegs", {"cell": names_of(cells)}, start, goal)
     because = "of three colours along the diagonals a jump changes the parities of all, and these do not fit the goal"
-    return Written(f"pegs-{rows}x{columns}", PEGS, text, because)
+    return WrittenTask(f"pegs-{rows}x{columns}", PEGS, text, because)
 
 
-def crates(rows: int, columns: int, count: int) -> Written:
+def crates(rows: int, columns: int, count: int) -> WrittenTask:
     """Return Sokoban with crates along a wall, and one target less along it."""
     cells = grid(rows, columns)
-    boxes, along = named("b", count), [(0, 1 + 2 * place) for place in range(count)]
-    start = ["me c1-0", *_each("at", boxes, names_of(along))]
+    boxes, along = number_names("b", count), [(0, 1 + 2 * place) for place in range(count)]
+    start = ["me c1-0", *_pair_facts("at", boxes, names_of(along))]
     start += [f"target {cell}" for cell in names_of((0, columns - 1 - place) for place in range(count - 1))]
     start += [f"target {cell}" for cell in names_of((rows - 1, 1 + place) for place in range(count))]
     start += [f"free {name_of(cell)}" for cell in cells if cell not in {(1, 0), *along}]
-    start += [*in_rows("beside", cells, 2), *in_rows("line", cells, 3)]
+    start += [*row_facts("beside", cells, 2), *row_facts("line", cells, 3)]
     text = problem_text("crates", {"crate": boxes, "cell": names_of(cells)}, start, [f"home {box}" for box in boxes])
     because = f"none of {count} crates ever leaves the wall, along which there are {count - 1} targets"
-    return Written(f"crates-{rows}x{columns}-{count}", CRATES, text, because)
+    return WrittenTask(f"crates-{rows}x{columns}-{count}", CRATES, text, because)
 
 
-def crossing(pairs: int) -> Written:
+def crossing(pairs: int) -> WrittenTask:
     """Return the task to take as many sheep as wolves over a river in a boat for two, sheep never outnumbered."""
-    counts = named("n", pairs + 1)
+    counts = number_names("n", pairs + 1)
     numbers = range(pairs + 1)
     start = ["boat west", "across west east", "across east west"]
     start += [f"{who} {bank} {count}" for who in ("sheep", "wolves") for bank, count in _banks(counts)]
@@ -416,24 +420,24 @@ def crossing(pairs: int) -> Written:
     text = problem_text(
         "crossing", {"count": counts, "bank": ["west", "east"]}, start, ["sheep west n0", "wolves west n0"]
     )
-    return Written(f"crossing-{pairs}", CROSSING, text, "a boat for two takes at most three pairs across")
+    return WrittenTask(f"crossing-{pairs}", CROSSING, text, "a boat for two takes at most three pairs across")
 
 
 def _banks(counts: list[str]) -> list[tuple[str, str]]:
     return [("west", counts[-1]), ("east", counts[0])]
 
 
-def _each(predicate: str, first: Sequence[str], second: Sequence[str]) -> list[str]:
+def _pair_facts(predicate: str, first: Sequence[str], second: Sequence[str]) -> list[str]:
     """Return the first fact about the first of both, and so on."""
     return [f"{predicate} {one} {other}" for one, other in zip(first, second, strict=False)]
 
 
-def _steps(places: Sequence[str], *, closed: bool) -> list[str]:
+def _step_facts(places: Sequence[str], *, closed: bool) -> list[str]:
     pairs = list(zip(places, [*places[1:], places[0]] if closed else places[1:], strict=False))
     return [f"beside {one} {other}" for pair in pairs for one, other in (pair, pair[::-1])]
 
 
-def made() -> list[Written]:
+def make_tasks() -> list[WrittenTask]:
     """Return the tasks, small ones and large ones of each kind."""
     return [
         packing(7),

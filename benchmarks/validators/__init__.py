@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.planners.base import installed
+from benchmarks.planners.base import find_installed
 from benchmarks.planners.ours import HERE
 from benchmarks.process import Limits, run_limited
 
@@ -63,7 +63,7 @@ class Validator:
     @property
     def available(self) -> bool:
         """Whether the distribution that it needs is installed."""
-        return self.package is None or bool(installed((self.package,)))
+        return self.package is None or bool(find_installed((self.package,)))
 
 
 BEYOND_STRIPS: Final = frozenset(

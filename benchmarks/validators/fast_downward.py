@@ -12,9 +12,18 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.pddltext import Expression, Steps, names_in, option, plan_steps, read_file, sections, write_expression
-from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Outcome, package_folder, stated_cost
-from benchmarks.planners.downward import EXIT_CODES, last_plan
+from benchmarks.pddltext import (
+    Expression,
+    Steps,
+    find_option,
+    find_sections,
+    names_in,
+    read_file,
+    read_plan_steps,
+    write_expression,
+)
+from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Outcome, find_package_folder, read_stated_cost
+from benchmarks.planners.downward import EXIT_CODES, read_last_plan
 from benchmarks.validators import VALID, Verdict
 
 NO_INVARIANTS = ("--translate-options", "--invariant-generation-max-candidates", "0")
@@ -23,18 +32,18 @@ NO_INVARIANTS = ("--translate-options", "--invariant-generation-max-candidates",
 
 def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
     """Return whether Fast Downward solves the task that only the plan can solve."""
-    domain, problem, steps = read_file(domain_path), read_file(problem_path), plan_steps(plan)
-    wrong = misfit(domain, problem, steps)
+    domain, problem, steps = read_file(domain_path), read_file(problem_path), read_plan_steps(plan)
+    wrong = find_misfit(domain, problem, steps)
     return (
         Verdict(f"invalid: {wrong}") if wrong else _solve(replay_domain(domain, steps), replay_problem(problem, steps))
     )
 
 
-def misfit(domain: list[Expression], problem: list[Expression], steps: Steps) -> str | None:
+def find_misfit(domain: list[Expression], problem: list[Expression], steps: Steps) -> str | None:
     """Return which step names no action, no object, or has the wrong number of arguments, or None."""
-    lists = [*sections(domain, ":constants"), *sections(problem, ":objects")]
+    lists = [*find_sections(domain, ":constants"), *find_sections(problem, ":objects")]
     objects = {name for typed in lists for name in names_in(typed[1:])}
-    arities = {action[1]: len(parameters_of(action)) for action in sections(domain, ":action")}
+    arities = {action[1]: len(parameters_of(action)) for action in find_sections(domain, ":action")}
     for number, (name, *arguments) in enumerate(steps, start=1):
         if name not in arities:
             return f"step {number}: there is no action {name}"
@@ -47,13 +56,13 @@ def misfit(domain: list[Expression], problem: list[Expression], steps: Steps) ->
 
 def parameters_of(action: list[Expression]) -> list[Expression]:
     """Return the variables of an action."""
-    return [*names_in(option(action, ":parameters"))]
+    return [*names_in(find_option(action, ":parameters"))]
 
 
 def replay_domain(domain: list[Expression], steps: Steps) -> list[Expression]:
     """Return `domain` with one action for each step in place of its own."""
-    schemas = {action[1]: action for action in sections(domain, ":action")}
-    actions = [_step_action(schemas[step[0]], number) for number, step in enumerate(steps)]
+    schemas = {action[1]: action for action in find_sections(domain, ":action")}
+    actions = [_make_step_action(schemas[step[0]], number) for number, step in enumerate(steps)]
     declared: list[Expression] = [[f"replay-due-{number}"] for number in range(len(steps) + 1)]
     declared += [
         [f"replay-args-{number}", *(f"?a{index}" for index in range(len(step) - 1))]
@@ -68,22 +77,22 @@ def replay_domain(domain: list[Expression], steps: Steps) -> list[Expression]:
                 continue
             case _:
                 kept.append(part)
-    if not any(sections(domain, ":predicates")):
+    if not any(find_sections(domain, ":predicates")):
         kept.append([":predicates", *declared])
     return [*kept, *actions]
 
 
-def _step_action(schema: list[Expression], number: int) -> list[Expression]:
+def _make_step_action(schema: list[Expression], number: int) -> list[Expression]:
     own: Expression = [f"replay-args-{number}", *parameters_of(schema)]
     due: Expression = [f"replay-due-{number}"]
     next_due: Expression = [f"replay-due-{number + 1}"]
-    conditions = [part for part in (option(schema, ":precondition"),) if part]
-    effects = [part for part in (option(schema, ":effect"),) if part]
+    conditions = [part for part in (find_option(schema, ":precondition"),) if part]
+    effects = [part for part in (find_option(schema, ":effect"),) if part]
     return [
         ":action",
         f"replay-{number}",
         ":parameters",
-        option(schema, ":parameters"),
+        find_option(schema, ":parameters"),
         ":precondition",
         ["and", due, own, *conditions],
         ":effect",
@@ -109,7 +118,7 @@ def replay_problem(problem: list[Expression], steps: Steps) -> list[Expression]:
 
 
 def _solve(domain: list[Expression], problem: list[Expression]) -> Verdict:
-    driver = package_folder("up_fast_downward") / "downward" / "fast-downward.py"
+    driver = find_package_folder("up_fast_downward") / "downward" / "fast-downward.py"
     with TemporaryDirectory(prefix="replay-") as name:
         folder = Path(name)
         (folder / DOMAIN_FILE).write_text(write_expression(domain), encoding="utf-8")
@@ -117,9 +126,9 @@ def _solve(domain: list[Expression], problem: list[Expression]) -> Verdict:
         files = ("--plan-file", "plan", DOMAIN_FILE, PROBLEM_FILE)
         command = (sys.executable, str(driver), *files, "--search", "astar(blind())", *NO_INVARIANTS)
         run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        found = last_plan(folder)
+        found = read_last_plan(folder)
         if run.returncode == 0 and found is not None:
-            return Verdict(VALID, stated_cost(found))
+            return Verdict(VALID, read_stated_cost(found))
         outcome = EXIT_CODES.get(run.returncode, Outcome.ERROR)
         if outcome is Outcome.UNSOLVABLE:
             return Verdict("invalid: the task in which only this plan can be carried out is unsolvable")

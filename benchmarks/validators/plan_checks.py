@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.pddltext import plan_steps
-from benchmarks.planners.base import number
+from benchmarks.pddltext import read_plan_steps
+from benchmarks.planners.base import parse_number
 from benchmarks.suite import HDDL
 from benchmarks.validators import VALID, Verdict
 from htn.language.hddl import read as read_hierarchical
@@ -65,7 +65,7 @@ def check_by_pyperplan(domain_path: Path, problem_path: Path, plan: str) -> Verd
     problem = parser.parse_problem(parser.parse_domain())
     state = grounding._get_partial_state(problem.initial_state)  # noqa: SLF001 - it has no public way to one operator
     goal = grounding._get_partial_state(problem.goal)  # noqa: SLF001 - as above
-    steps = plan_steps(plan)
+    steps = read_plan_steps(plan)
     for place, step in enumerate(steps, start=1):
         operator = _make_operator(grounding, problem, step)
         if operator is None:
@@ -135,7 +135,7 @@ def _check_in_unified_planning(domain_path: Path, problem_path: Path, plan: str)
     result = validator.validate(problem, steps)
     if result.status is ValidationResultStatus.VALID:
         costs = list((result.metric_evaluations or {}).values())  # one of the metric, none where steps count
-        return Verdict(VALID, number(str(float(costs[0] if costs else len(steps.actions)))))
+        return Verdict(VALID, parse_number(str(float(costs[0] if costs else len(steps.actions)))))
     return Verdict(f"invalid: {result.reason}, step {result.inapplicable_action}")
 
 

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.adversary.adversary_campaign import adversary_table, campaign, judged
-from benchmarks.adversary.adversary_models import CunningModel, wild_plan
-from benchmarks.adversary.adversary_run import WAYS, Counting, carry_out, setting
+from benchmarks.adversary.adversary_campaign import adversary_table, judge_run, run_campaign
+from benchmarks.adversary.adversary_models import CunningModel, draw_wild_plan
+from benchmarks.adversary.adversary_run import WAYS, Counting, carry_out, draw_setting
 from benchmarks.cli import app
 from benchmarks.sentences.sentence_replay import problem_of
 from executor.agent.describe_problem import describe_domain
@@ -28,7 +28,7 @@ ASKED = Request(
 
 
 def test_runs_with_any_model_end_as_they_may() -> None:
-    found = list(campaign(range(24), 7))
+    found = list(run_campaign(range(24), 7))
     assert [each.violations for each in found] == [()] * 24, [str(each.setting) for each in found if each.violations]
     assert {each.setting.way for each in found} == set(WAYS)
     assert len({each.ending for each in found}) >= 5
@@ -39,9 +39,9 @@ def test_runs_with_any_model_end_as_they_may() -> None:
 
 
 def test_a_seed_determines_a_run() -> None:
-    drawn = [setting(11, 3), setting(11, 3)]
+    drawn = [draw_setting(11, 3), draw_setting(11, 3)]
     assert drawn[0] == drawn[1]
-    ends = [judged(each, carry_out(each)) for each in drawn]
+    ends = [judge_run(each, carry_out(each)) for each in drawn]
     assert [(each.ending, each.calls, each.tokens) for each in ends] == [
         (ends[0].ending, ends[0].calls, ends[0].tokens)
     ] * 2
@@ -57,41 +57,45 @@ def test_a_cunning_model_knows_the_vocabulary() -> None:
 
 
 def test_wild_plans_are_of_all_kinds() -> None:
-    kinds = {type(wild_plan(PROBLEM, Random(seed))) for seed in range(200)}
+    kinds = {type(draw_wild_plan(PROBLEM, Random(seed))) for seed in range(200)}
     assert {str, dict, list, type(None), int} <= kinds
 
 
 def test_what_must_not_happen_is_noticed() -> None:
     drawn = next(
-        each for each in map(setting, range(1, 600, len(WAYS))) if each.approves and each.has_memory and not each.faults
+        each
+        for each in map(draw_setting, range(1, 600, len(WAYS)))
+        if each.approves and each.has_memory and not each.faults
     )
     carried = carry_out(drawn)
     assert carried.outcomes[0].succeeded
-    honest = judged(drawn, carried)
+    honest = judge_run(drawn, carried)
     assert honest.violations == ()
     thrifty = dataclasses.replace(drawn, allowance=Allowance(calls=1, tokens=1, money=0.01))
     carried.model.spent, carried.model.before = {0: Usage(2, 1, 1, 0.02)}, {0: Usage(1, 1, 1, 0.01)}
-    assert set(judged(thrifty, carried).violations) == {
+    assert set(judge_run(thrifty, carried).violations) == {
         *("more calls than allowed", "a call without tokens left", "a call without money left")
     }
     carried.model.spent, carried.model.before = {}, {}
     unasked = dataclasses.replace(drawn, way="sentence", confirms=None, waived=False)
-    assert "something was done that nobody has confirmed" in judged(unasked, carried).violations
+    assert "something was done that nobody has confirmed" in judge_run(unasked, carried).violations
     carried.error = "Traceback"
-    assert judged(drawn, carried).violations == ("it crashed",)
+    assert judge_run(drawn, carried).violations == ("it crashed",)
 
 
 def test_success_that_is_none_is_noticed() -> None:
     drawn = next(
-        each for each in map(setting, range(1, 1200, len(WAYS))) if each.where == "outing/stroll" and not each.faults
+        each
+        for each in map(draw_setting, range(1, 1200, len(WAYS)))
+        if each.where == "outing/stroll" and not each.faults
     )
     carried = carry_out(drawn)
     assert carried.outcomes[0].succeeded
-    assert judged(drawn, carried).violations == ()
+    assert judge_run(drawn, carried).violations == ()
     carried.held[0] = False
-    assert "success that is none" in judged(drawn, carried).violations
+    assert "success that is none" in judge_run(drawn, carried).violations
     stranger = dataclasses.replace(drawn, where="courier/one-parcel")
-    assert "an action that was never declared" in judged(stranger, carried).violations
+    assert "an action that was never declared" in judge_run(stranger, carried).violations
 
 
 def test_calls_are_counted_by_request() -> None:

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.process import Limits, Run
-from benchmarks.topk_comparison import LISTERS, Listed, table
+from benchmarks.topk_comparison import LISTERS, Listed, listing_table
 
 DOMAIN = """(define (domain ways) (:requirements :action-costs) (:predicates (there)) (:functions (total-cost))
   (:action near :parameters () :precondition () :effect (and (there) (increase (total-cost) 2)))
@@ -54,6 +54,6 @@ def test_costs_are_read_from_what_others_leave(tmp_path):
 def test_the_table_says_whether_costs_are_the_same(ours, symk, kstar, agreed):
     costs = {"ours": ours, "symk": symk, "kstar": kstar}
     found = [Listed("one", 2, label, tuple(map(float, each)), 1.5) for label, each in costs.items()]
-    row = table(found).splitlines()[2]
+    row = listing_table(found).splitlines()[2]
     assert f"| {agreed} |" in row
     assert row.count("1.50") == sum(map(bool, costs.values()))

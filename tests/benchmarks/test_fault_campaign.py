@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.faults.fault_campaign import Judged, campaign, report
+from benchmarks.faults.fault_campaign import Judged, format_report, run_campaign
 from benchmarks.faults.fault_run import Carried, carry_out
-from benchmarks.faults.fault_setting import KINDS, MODELS, TIMEOUT, Setting, setting, shipped
-from benchmarks.faults.fault_verdict import REPEATS, Ending, Violation, verdict
+from benchmarks.faults.fault_setting import KINDS, MODELS, TIMEOUT, Setting, draw_setting, plan_shipped
+from benchmarks.faults.fault_verdict import REPEATS, Ending, Violation, judge_run
 from executor.events.events import RunEnded, RunStatus
 from executor.events.failures import Tried
 from executor.testing import Fault, FaultKind, Observe
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(scope="module")
 def judged() -> list[Judged]:
-    return list(campaign(range(RUNS)))
+    return list(run_campaign(range(RUNS)))
 
 
 def told(judged: list[Judged], *violations: Violation) -> list[str]:
@@ -47,20 +47,22 @@ def test_all_kinds_of_faults_and_all_models_had_their_turn(judged: list[Judged])
     assert sum(each.crashes for each in judged) >= RUNS // 15
     endings = Counter(each.verdict.ending for each in judged)
     assert endings[Ending.REACHED] > RUNS // 3, endings
-    text = report(judged)
+    text = format_report(judged)
     assert all(f"| {kind.name} |" in text for kind in KINDS)
     assert f"| **all** | **{RUNS}** |" in text
 
 
 def test_a_seed_draws_the_same_run_again() -> None:
-    first, again = setting(77), setting(77)
+    first, again = draw_setting(77), draw_setting(77)
     assert (str(first), first.plan.steps, first.faults) == (str(again), again.plan.steps, again.faults)
-    assert {str(setting(seed)) for seed in range(40)} != {str(setting(seed, campaign=1)) for seed in range(40)}
+    assert {str(draw_setting(seed)) for seed in range(40)} != {
+        str(draw_setting(seed, campaign=1)) for seed in range(40)
+    }
 
 
 @pytest.mark.parametrize("seed", [200, 636])
 def test_no_success_rests_on_what_is_stale_and_was_seen_otherwise(seed: int) -> None:
-    [found] = campaign([seed])
+    [found] = run_campaign([seed])
     assert found.verdict.violation is None, found.verdict.detail
 
 
@@ -80,7 +82,7 @@ def test_the_command_prints_tables() -> None:
 
 
 def courier(*faults: Fault, observe: Observe = Observe()) -> Setting:  # noqa: B008 - frozen
-    plan, kind = shipped("courier", "one-parcel"), faults[0].kind if faults else KINDS[0]
+    plan, kind = plan_shipped("courier", "one-parcel"), faults[0].kind if faults else KINDS[0]
     return Setting(0, kind, "sequential", plan, faults, observe, ExecutionPolicy(timeout=TIMEOUT), 0.0, 1, False, False)
 
 
@@ -90,27 +92,27 @@ def carried(tmp_path: Path) -> Carried:
 
 
 def test_a_run_without_faults_reaches_the_goal(carried: Carried) -> None:
-    assert verdict(courier(), carried).ending is Ending.REACHED
+    assert judge_run(courier(), carried).ending is Ending.REACHED
 
 
 def test_success_that_is_none_is_noticed(carried: Carried) -> None:
     carried.simulated.truth.change([f"not {fact}" for fact in carried.simulated.facts if fact.predicate == "lies"])
-    assert verdict(courier(), carried).violation is Violation.FALSE
+    assert judge_run(courier(), carried).violation is Violation.FALSE
 
 
 def test_what_is_done_twice_is_noticed(carried: Carried) -> None:
     truth = carried.simulated.truth
     for step in (truth.applicable()[0], *truth.applicable()[:1]):
         truth.apply(step, "r/s1")
-    assert verdict(courier(), carried).violation is Violation.DOUBLE
+    assert judge_run(courier(), carried).violation is Violation.DOUBLE
 
 
 def test_errors_and_silence_are_noticed(carried: Carried) -> None:
     assert carried.outcome is not None
     carried.outcome = replace(carried.outcome, status=RunStatus.FAILED, reason="")
-    assert verdict(courier(), carried).violation is Violation.SILENT
+    assert judge_run(courier(), carried).violation is Violation.SILENT
     carried.outcome = None
-    assert verdict(courier(), carried).violation is Violation.ERROR
+    assert judge_run(courier(), carried).violation is Violation.ERROR
 
 
 def test_who_is_always_undone_may_give_up(carried: Carried) -> None:
@@ -120,10 +122,10 @@ def test_who_is_always_undone_may_give_up(carried: Carried) -> None:
     truth.change(["not lies(sample, office)", "on(sample, r2-tray1)", "not empty(r2-tray1)"])
     there, back = Step("move", ("r2", "office", "hall")), Step("move", ("r2", "hall", "office"))
     for times in range(REPEATS):
-        assert verdict(courier(), carried).violation is Violation.GAVE_UP, times
+        assert judge_run(courier(), carried).violation is Violation.GAVE_UP, times
         truth.apply(there, "")
         truth.apply(back, f"r/s{times}")
-    assert verdict(courier(), carried).ending is Ending.UNDONE
+    assert judge_run(courier(), carried).ending is Ending.UNDONE
 
 
 def test_giving_up_is_judged_by_what_can_still_be_reached(carried: Carried) -> None:
@@ -131,10 +133,10 @@ def test_giving_up_is_judged_by_what_can_still_be_reached(carried: Carried) -> N
     carried.outcome = replace(carried.outcome, status=RunStatus.FAILED, reason="tired")
     changes = ["not lies(sample, office)", "on(sample, r2-tray1)", "not empty(r2-tray1)"]
     carried.simulated.truth.change(changes)
-    assert verdict(courier(), carried).violation is Violation.GAVE_UP
-    assert verdict(courier(observe=Observe(share=0.5)), carried).ending is Ending.BLIND
-    assert verdict(courier(Fault(FaultKind.FAILS, "put_down", times=None)), carried).ending is Ending.OUT_OF_REACH
+    assert judge_run(courier(), carried).violation is Violation.GAVE_UP
+    assert judge_run(courier(observe=Observe(share=0.5)), carried).ending is Ending.BLIND
+    assert judge_run(courier(Fault(FaultKind.FAILS, "put_down", times=None)), carried).ending is Ending.OUT_OF_REACH
     tried = carried.outcome.state.tried
     for tray in ("r2-tray1", "r1-tray1"):
         tried["put_down", ("r2", tray, "sample", "office")] = Tried(1, carried.simulated.facts, spent=False)
-    assert verdict(courier(), carried).ending is Ending.SPENT
+    assert judge_run(courier(), carried).ending is Ending.SPENT

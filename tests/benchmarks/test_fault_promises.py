@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults.fault_campaign import campaign
+from benchmarks.faults.fault_campaign import run_campaign
 from benchmarks.faults.fault_run import carry_out
-from benchmarks.faults.fault_setting import KINDS, ORDERS_MODELS, TIMEOUT, Setting, shipped_orders
-from benchmarks.faults.fault_verdict import Ending, Violation, evidence_of, verdict
+from benchmarks.faults.fault_setting import KINDS, ORDERS_MODELS, TIMEOUT, Setting, plan_orders
+from benchmarks.faults.fault_verdict import Ending, Violation, evidence_of, judge_run
 from benchmarks.faults.promises import (
     Evidence,
-    broken_promises,
-    early_steps,
-    repeated_steps,
-    steps_despite_questions,
-    successes_with_strangers,
-    undone_by_final_steps,
+    find_broken_promises,
+    find_early_steps,
+    find_repeated_steps,
+    find_steps_despite_questions,
+    find_successes_with_strangers,
+    find_undoing_final_steps,
 )
 from executor.events.answers import HAPPENED, NOTHING
 from executor.events.events import Answered, Asked, PlanChanged, RunEnded, RunStatus, StepStarted
@@ -34,7 +34,7 @@ CHARGED = Atom("charged", ("o1",))
 
 
 def run_of(name: str, *faults: Fault, model="sequential", hasty=False, twice=False) -> Setting:
-    kind, plan = faults[0].kind if faults else KINDS[0], shipped_orders(name, is_hasty=hasty)
+    kind, plan = faults[0].kind if faults else KINDS[0], plan_orders(name, is_hasty=hasty)
     observe, policy = Observe(conclusive=True, twice=twice), ExecutionPolicy(timeout=TIMEOUT)
     return Setting(0, kind, model, plan, faults, observe, policy, 0.0, 1, has_journal=False, is_asked=False)
 
@@ -42,7 +42,7 @@ def run_of(name: str, *faults: Fault, model="sequential", hasty=False, twice=Fal
 def evidence(folder: Path, name: str, **options) -> Evidence:
     setting = run_of(name, **options)
     found = evidence_of(setting, carry_out(setting, folder))
-    assert broken_promises(found) == []
+    assert find_broken_promises(found) == []
     return found
 
 
@@ -70,8 +70,8 @@ def test_an_irreversible_step_in_an_undo_is_found(siblings: Evidence) -> None:
         return PlanChanged((step,), 0, 1, 0, "given up", undoes=True)
 
     last = len(siblings.events) - 1
-    assert list(undone_by_final_steps(with_events(siblings, last, undo("release")))) == []
-    [found] = undone_by_final_steps(with_events(siblings, last, undo("refund")))
+    assert list(find_undoing_final_steps(with_events(siblings, last, undo("release")))) == []
+    [found] = find_undoing_final_steps(with_events(siblings, last, undo("refund")))
     assert found == "refund(o1) is irreversible and part of an undo"
 
 
@@ -79,14 +79,14 @@ def test_an_irreversible_call_for_an_undo_is_found_whatever_the_plan_said(siblin
     step = {"id": "u1", "action": "release", "arguments": {"order": "o1"}}
     doctored = with_events(siblings, len(siblings.events) - 1, PlanChanged((step,), 0, 1, 0, "", undoes=True))
     doctored = replace(doctored, calls=[*siblings.calls, Call(9.0, Atom("refund", ("o1",)), "r/u1")])
-    assert list(undone_by_final_steps(doctored)) == ["refund(o1) is irreversible and was called to undo something"]
+    assert list(find_undoing_final_steps(doctored)) == ["refund(o1) is irreversible and was called to undo something"]
 
 
 def repeated(found: Evidence, *sightings: Sighting, **changes) -> list[str]:
     [first] = [call for call in found.calls if call.step == CHARGE]
     again = Call(first.at + 5, CHARGE, "r/p1")
     looks = [replace(each, at=first.at + each.at) for each in sightings]
-    return list(repeated_steps(replace(found, calls=[*found.calls, again], sightings=looks, **changes)))
+    return list(find_repeated_steps(replace(found, calls=[*found.calls, again], sightings=looks, **changes)))
 
 
 def test_a_repeated_irreversible_step_needs_conclusive_evidence(siblings: Evidence) -> None:
@@ -119,7 +119,7 @@ def test_an_irreversible_step_before_a_reversible_sibling_is_found(tmp_path: Pat
     events.insert(check, (events[check][0], events.pop(charge)[1]))
     reserved = found.state_at(float("inf")).copy()
     reserved.world.update([CHARGED, Atom("at", ("o1", "s1")), Atom("checked", ("s1",))], [])
-    [text] = early_steps(replace(found, events=events, state_at=lambda _: reserved))
+    [text] = find_early_steps(replace(found, events=events, state_at=lambda _: reserved))
     assert text.startswith("charge(o1) began before ")
     assert "check(s1)" in text
 
@@ -132,8 +132,8 @@ def test_an_irreversible_step_that_others_depend_on_is_not_early(tmp_path: Path)
 def test_an_irreversible_step_despite_an_open_question_is_found(siblings: Evidence) -> None:
     at, asked = begun(siblings, "charge"), Asked("doubt:s3", "s3", "Did it happen?")
     answered = with_events(siblings, at, asked, Answered("doubt:s3", HAPPENED))
-    assert list(steps_despite_questions(answered)) == []
-    assert list(steps_despite_questions(with_events(siblings, at, asked))) == [
+    assert list(find_steps_despite_questions(answered)) == []
+    assert list(find_steps_despite_questions(with_events(siblings, at, asked))) == [
         "charge(o1) began while doubt:s3 had no answer"
     ]
 
@@ -141,29 +141,29 @@ def test_an_irreversible_step_despite_an_open_question_is_found(siblings: Eviden
 def test_an_undo_despite_an_open_question_is_found(siblings: Evidence) -> None:
     doubt, undo = Asked("doubt:s3", "s3", "Did it happen?"), PlanChanged((), 0, 0, 0, "given up", undoes=True)
     found = with_events(siblings, len(siblings.events) - 1, doubt, undo)
-    assert list(steps_despite_questions(found)) == ["an undo was planned while doubt:s3 had no answer"]
+    assert list(find_steps_despite_questions(found)) == ["an undo was planned while doubt:s3 had no answer"]
 
 
 def test_success_with_an_unknown_object_is_found_where_the_goal_is_over_all(tmp_path: Path) -> None:
     told = [Atom("at", ("o1", STRANGER))]
     shelves = evidence(tmp_path, "shelves")
-    [text] = successes_with_strangers(replace(shelves, strangers=told))
+    [text] = find_successes_with_strangers(replace(shelves, strangers=told))
     assert text == "the run succeeded, though at(o1, stranger) was told"
     ended = RunEnded(RunStatus.UNVERIFIED)
     honest = replace(shelves, strangers=told, events=[*shelves.events[:-1], (shelves.events[-1][0], ended)])
-    assert list(successes_with_strangers(honest)) == []
+    assert list(find_successes_with_strangers(honest)) == []
 
 
 def test_success_with_an_unknown_object_that_the_goal_is_not_about_is_none(siblings: Evidence) -> None:
-    assert list(successes_with_strangers(replace(siblings, strangers=[Atom("at", ("o1", STRANGER))]))) == []
+    assert list(find_successes_with_strangers(replace(siblings, strangers=[Atom("at", ("o1", STRANGER))]))) == []
 
 
 def test_a_broken_promise_is_a_violation(tmp_path: Path) -> None:
     setting = run_of("siblings")
     carried = carry_out(setting, tmp_path)
-    assert verdict(setting, carried).ending is Ending.REACHED
+    assert judge_run(setting, carried).ending is Ending.REACHED
     carried.simulated.calls.append(Call(99.0, CHARGE, "r/p1"))
-    assert verdict(setting, carried).violation is Violation.PROMISE
+    assert judge_run(setting, carried).violation is Violation.PROMISE
 
 
 @pytest.mark.parametrize(
@@ -173,21 +173,21 @@ def test_a_broken_promise_is_a_violation(tmp_path: Path) -> None:
 def test_what_is_not_approved_is_not_done(tmp_path: Path, kind: FaultKind, model: str) -> None:
     setting = run_of("siblings", Fault(kind, "charge", times=None), model=model)
     carried = carry_out(setting, tmp_path)
-    assert verdict(setting, carried).violation is None
+    assert judge_run(setting, carried).violation is None
     assert CHARGE not in [call.step for call in carried.simulated.calls]
     assert carried.simulated.truth.struck[0] >= 1
 
 
 def test_a_late_approval_is_waited_for(tmp_path: Path) -> None:
     setting = run_of("siblings", Fault(FaultKind.APPROVAL_LATE, "charge", seconds=5.0))
-    assert verdict(setting, carry_out(setting, tmp_path)).ending is Ending.REACHED
+    assert judge_run(setting, carry_out(setting, tmp_path)).ending is Ending.REACHED
 
 
 @pytest.mark.parametrize("model", ORDERS_MODELS)
 def test_the_second_observer_alone_disagrees(tmp_path: Path, model: str) -> None:
     setting = run_of("siblings", Fault(FaultKind.OBSERVER_DISAGREES, "charged", times=None), model=model, twice=True)
     carried = carry_out(setting, tmp_path)
-    assert verdict(setting, carried).violation is None
+    assert judge_run(setting, carried).violation is None
     assert [call.step for call in carried.simulated.calls].count(CHARGE) <= 1
     said = {look.by: look.says(CHARGED) for look in carried.simulated.sightings if look.says(CHARGED) is not None}
     assert set(said) == {"main", "second"}
@@ -201,7 +201,7 @@ def test_strangers_are_told_and_noted(tmp_path: Path, fault: Fault, model: str) 
     setting = run_of("shelves", fault, model=model)
     carried = carry_out(setting, tmp_path)
     assert carried.simulated.strangers
-    assert verdict(setting, carried).violation is None
+    assert judge_run(setting, carried).violation is None
     assert carried.outcome is not None
     assert carried.outcome.status is not RunStatus.SUCCEEDED
 
@@ -213,10 +213,10 @@ def test_the_true_state_of_an_evidence_can_be_asked(siblings: Evidence) -> None:
 
 @pytest.mark.parametrize(("seed", "number"), [(0, 341), (1, 365)])
 def test_a_step_that_begins_during_the_search_for_a_patch_is_not_planned_again(seed: int, number: int) -> None:
-    [found] = campaign([number], seed)
+    [found] = run_campaign([number], seed)
     assert found.verdict.violation is None, found.verdict.detail
 
 
 def test_what_somebody_else_has_done_does_not_make_a_step_early() -> None:
-    [found] = campaign([155], 1)
+    [found] = run_campaign([155], 1)
     assert found.verdict.violation is None, found.verdict.detail

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.foreign_plans.foreign_plan_cases import MISTAKES, SIZES, shipped, spoilt, spoilt_plans
-from benchmarks.foreign_plans.foreign_plan_repair import Measured, foreign_table, measure, untrue
+from benchmarks.foreign_plans.foreign_plan_cases import MISTAKES, SIZES, draw_shipped, spoil_plan, spoil_plans
+from benchmarks.foreign_plans.foreign_plan_repair import Measured, find_untruth, foreign_table, measure
 from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repair_plan
 from planner import load, solve, validate
 from planner.lightweight import replace
@@ -25,7 +25,7 @@ def page():
 @pytest.mark.parametrize("kind", MISTAKES)
 @pytest.mark.parametrize("seed", range(6))
 def test_plans_with_mistakes_are_repaired(page, kind: str, seed: int) -> None:
-    case = spoilt("here", *page, kind, Random(seed))
+    case = spoil_plan("here", *page, kind, Random(seed))
     measured = measure(case, 10.0)
     assert measured.wrong == ""
     assert measured.status is not RepairStatus.REFUSED
@@ -40,13 +40,13 @@ def test_plans_with_mistakes_are_repaired(page, kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("source", SIZES)
 def test_each_source_gives_plans(source: str) -> None:
-    name, problem = next(shipped(source, 3))
+    name, problem = next(draw_shipped(source, 3))
     assert name == source
-    assert problem == next(shipped(source, 3))[1]
+    assert problem == next(draw_shipped(source, 3))[1]
 
 
 def test_a_seed_determines_the_cases() -> None:
-    drawn = [list(spoilt_plans([shipped("assistant", 1), shipped("random", 1)], 8, 5, 10.0)) for _ in range(2)]
+    drawn = [list(spoil_plans([draw_shipped("assistant", 1), draw_shipped("random", 1)], 8, 5, 10.0)) for _ in range(2)]
     assert [each.written for each in drawn[0]] == [each.written for each in drawn[1]]
     assert [each.mistake for each in drawn[0]] == [*MISTAKES, *list(MISTAKES)[:2]]
     assert {each.source for each in drawn[0]} == {"assistant", "random"}
@@ -54,16 +54,18 @@ def test_a_seed_determines_the_cases() -> None:
 
 
 def test_false_claims_are_noticed(page) -> None:
-    case = spoilt("here", *page, "dropped", Random(1))
+    case = spoil_plan("here", *page, "dropped", Random(1))
     honest = repair_plan(case.problem, case.written)
-    assert untrue(case, honest) == ""
-    assert untrue(case, Repaired(RepairStatus.VALID, honest.given, replace(honest.plan, steps=honest.plan.steps[1:])))
+    assert find_untruth(case, honest) == ""
+    assert find_untruth(
+        case, Repaired(RepairStatus.VALID, honest.given, replace(honest.plan, steps=honest.plan.steps[1:]))
+    )
     cheap = tuple([replace(step, cost=0) for step in honest.plan.steps])
-    assert "costs" in untrue(case, replace(honest, plan=replace(honest.plan, steps=cheap)))
-    assert "kept" in untrue(case, replace(honest, origins=honest.origins[::-1]))
+    assert "costs" in find_untruth(case, replace(honest, plan=replace(honest.plan, steps=cheap)))
+    assert "kept" in find_untruth(case, replace(honest, origins=honest.origins[::-1]))
     sound = replace(case, written=[str(step) for step in case.right.steps])
     given = repair_plan(sound.problem, sound.written).given
-    assert "refused" in untrue(sound, Repaired(RepairStatus.REFUSED, given))
+    assert "refused" in find_untruth(sound, Repaired(RepairStatus.REFUSED, given))
 
 
 def test_the_table_adds_up() -> None:

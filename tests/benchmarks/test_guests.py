@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.planners import Answer, Outcome, installed, missing, planner_of
-from benchmarks.planners.base import VARIABLE, interpreter_of, peers_folder, version_in_own
+from benchmarks.planners import Answer, Outcome, find_installed, find_missing, planner_of
+from benchmarks.planners.base import VARIABLE, find_own_version, find_peers_folder, interpreter_of
 from benchmarks.planners.python_peers import Guest
 from benchmarks.process import Limits, Run, run_limited
 from benchmarks.records import read_records
 from benchmarks.tools.tool_benchmark import measure_others
-from benchmarks.tools.tool_library import declared
+from benchmarks.tools.tool_library import declare_problem
 from benchmarks.tools.tool_profiles import generate
 from planner import solve
 from planner.language.pddl.export import export
@@ -92,22 +92,22 @@ def jupyddl(peers: Path, **says: Any) -> None:
 
 
 def test_without_an_environment_a_peer_is_missing(peers: Path) -> None:
-    assert peers_folder() == peers
-    assert missing(planner_of("jupyddl-astar-lmcut")) == "jupyddl"
-    assert missing(planner_of("kairos")) == "kairos-planner"
+    assert find_peers_folder() == peers
+    assert find_missing(planner_of("jupyddl-astar-lmcut")) == "jupyddl"
+    assert find_missing(planner_of("kairos")) == "kairos-planner"
 
 
 def test_the_folder_is_in_the_cache_unless_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert peers_folder() == tmp_path / "forethought" / "peers"
+    assert find_peers_folder() == tmp_path / "forethought" / "peers"
 
 
 def test_a_peer_in_an_environment_is_found_with_its_version(peers: Path) -> None:
     jupyddl(peers)
-    assert version_in_own("jupyddl") == "7.1"
-    assert installed(("jupyddl", "kairos-planner")) == {"jupyddl": "7.1"}
-    assert missing(planner_of("jupyddl-astar-lmcut")) is None
+    assert find_own_version("jupyddl") == "7.1"
+    assert find_installed(("jupyddl", "kairos-planner")) == {"jupyddl": "7.1"}
+    assert find_missing(planner_of("jupyddl-astar-lmcut")) is None
     assert planner_of("kairos").job(LIMITS).command[0] == str(interpreter_of("kairos-planner"))
 
 
@@ -141,7 +141,7 @@ def test_a_peer_without_an_answer_is_an_error() -> None:
 
 def suite_of(folder: Path) -> Path:
     library = generate("quotas", 10)
-    exported = export(declared(library))
+    exported = export(declare_problem(library))
     (folder / "domain.pddl").write_text(exported.domain, encoding="utf-8")
     (folder / "p01.pddl").write_text(exported.problem, encoding="utf-8")
     return folder
@@ -215,7 +215,7 @@ def test_kairos_ends_by_itself_in_time(peers: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("stop", "outcome"), [("PROVEN_OPTIMAL", "optimal"), ("TIMEOUT", "solved")])
 def test_others_are_measured_on_tool_libraries_and_judged(peers: Path, stop: str, outcome: str) -> None:
     library = generate("quotas", 10)
-    problem = declared(library)
+    problem = declare_problem(library)
     exported = export(problem)
     plan = solve(exported.written).expect_plan()
     kairos(peers, cost=plan.cost, plan=write_plan(plan), stop=stop)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.hop.gtpyhop_domains import Blocks, Snacks, Towers, initial, parts, read, tasks
-from benchmarks.hop.gtpyhop_guest import chosen, decomposed, plan_text, written
-from benchmarks.planners import Outcome, missing, planner_of
+from benchmarks.hop.gtpyhop_domains import Blocks, Snacks, Towers, find_parts, read_expression, read_initial, read_tasks
+from benchmarks.hop.gtpyhop_guest import choose_method, find_python_domain, plan_text, recover_decomposition
+from benchmarks.planners import Outcome, find_missing, planner_of
 from benchmarks.planners import guest_script as aries
 from benchmarks.planners.base import VARIABLE
 from benchmarks.process import Limits, run_limited
@@ -54,14 +54,14 @@ def greedy(kind: Callable[..., Any], text: str) -> tuple[Any, list[str]]:
     state = Space(steps=0)
     domain = kind(state, problem)
     actions = {action.__name__: action for action in domain.actions}
-    todo, steps = tasks(problem), []
+    todo, steps = read_tasks(problem), []
     while todo:
         task = todo.pop(0)
         if task[0] in actions:
             assert actions[task[0]](state, *task[1:]) is state, task
             steps.append(" ".join(task))
         else:
-            subtasks = chosen(domain, state, task)[1]
+            subtasks = choose_method(domain, state, task)[1]
             assert subtasks is not None, task
             todo = subtasks + todo
     assert state.steps == len(steps)
@@ -72,20 +72,20 @@ def read_text(text: str) -> Any:
     with NamedTemporaryFile("w", suffix=".hddl", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        return read(file.name)
+        return read_expression(file.name)
 
 
 def test_reading() -> None:
     problem = read_text("""; a (comment
       (define (problem P) (:INIT (on A b) (free) ; (more
         (on b c)) (:htn :parameters () :ordered-tasks (and (t1 (get A)) (put b c))))""")
-    assert initial(problem) == {"on": [("a", "b"), ("b", "c")], "free": [()]}
-    assert tasks(problem) == [("get", "a"), ("put", "b", "c")]
-    assert parts(problem, "problem") == [["problem", "p"]]
+    assert read_initial(problem) == {"on": [("a", "b"), ("b", "c")], "free": [()]}
+    assert read_tasks(problem) == [("get", "a"), ("put", "b", "c")]
+    assert find_parts(problem, "problem") == [["problem", "p"]]
 
 
 def test_one_task_may_stand_alone() -> None:
-    assert tasks(read_text("(define (problem p) (:htn :ordered-subtasks (get a)))")) == [("get", "a")]
+    assert read_tasks(read_text("(define (problem p) (:htn :ordered-subtasks (get a)))")) == [("get", "a")]
 
 
 def test_blocks() -> None:
@@ -177,7 +177,7 @@ class Counting:
 def test_decompositions_are_told() -> None:
     state = Space()
     steps = [("one",)] * 3
-    nodes = decomposed(Counting(state), state, [("up", "2"), ("up", "3")], steps)
+    nodes = recover_decomposition(Counting(state), state, [("up", "2"), ("up", "3")], steps)
     assert plan_text(steps, 2, nodes, {"one": "add-one"}).splitlines() == [
         "==>",
         "0 add-one",
@@ -196,7 +196,7 @@ def test_decompositions_are_told() -> None:
 @pytest.mark.parametrize(("count", "roots"), [(1, ["2"]), (3, ["2"]), (2, ["2", "1"])])
 def test_steps_that_the_first_methods_do_not_give(count: int, roots: list[str]) -> None:
     state, steps = Space(), [("one",)] * count
-    assert decomposed(Counting(state), state, [("up", root) for root in roots], steps) is None
+    assert recover_decomposition(Counting(state), state, [("up", root) for root in roots], steps) is None
     assert plan_text(steps, 1, None, {"one": "one"}) == "(one)\n" * count
 
 
@@ -220,7 +220,7 @@ def ask_peer(domain: Path, problem: Path, folder: Path) -> Any:
     for name, path in (("domain", domain), ("problem", problem)):
         (place / f"{name}.hddl").symlink_to(path)
     planner = planner_of("gtpyhop")
-    assert missing(planner) is None
+    assert find_missing(planner) is None
     job = planner.job(LIMITS).on(HDDL)
     run = run_limited(job.command, place, LIMITS, environment=job.environment)
     return planner.read(run, place, frozenset({"hierarchy"}))
@@ -256,8 +256,8 @@ def test_what_is_not_written_in_python_is_unsupported(tmp_path: Path) -> None:
 def test_a_domain_is_known_by_its_tasks() -> None:
     problem = read_text("(define (problem p) (:htn :ordered-tasks (and)) (:init))")
     names = ("do_put_on", "do_on_table", "do_move", "do_clear")
-    assert isinstance(written([[":task", name] for name in names], problem, Space()), Blocks)
-    assert written([[":task", name] for name in names[1:]], problem, Space()) is None
+    assert isinstance(find_python_domain([[":task", name] for name in names], problem, Space()), Blocks)
+    assert find_python_domain([[":task", name] for name in names[1:]], problem, Space()) is None
 
 
 @pytest.mark.parametrize("name", ["aries:optimal=1", "gtpyhop:first=1"])
@@ -271,7 +271,7 @@ def test_a_peer_without_an_environment_is_missing(
     name: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    assert missing(planner_of(name)) == package
+    assert find_missing(planner_of(name)) == package
 
 
 def test_plans_of_aries() -> None:

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.html_report import report_page
-from benchmarks.pddltext import features, read_expression
+from benchmarks.pddltext import find_features, read_expression
 from benchmarks.planners import Answer, Job, Outcome, planner_of
-from benchmarks.planners.base import PROBLEM_FILE, languages
+from benchmarks.planners.base import PROBLEM_FILE, languages_of
 from benchmarks.process import Limits, Run
-from benchmarks.records import Record, done, read_records
-from benchmarks.report import length_score, shortest_plans, track_tables
+from benchmarks.records import Record, is_done, read_records
+from benchmarks.report import find_shortest_plans, length_score, track_tables
 from benchmarks.run import Attempt, Settings, carry_out, plan_length
 from benchmarks.suite import BenchmarkTask, Selection, load_suite
 from benchmarks.validators.plan_checks import check_by_forethought
@@ -142,9 +142,9 @@ def test_files_that_are_no_task(text: str | None, says: str | None, suite: Path)
 
 def test_what_hierarchies_use() -> None:
     problem = read_expression(PROBLEM, "p")
-    assert features(read_expression(DOMAIN, "d"), problem) == {"hierarchy", "method preconditions"}
+    assert find_features(read_expression(DOMAIN, "d"), problem) == {"hierarchy", "method preconditions"}
     plain = re.sub(r":precondition \((at|way)[^()]*\)", ":precondition (and) :constraints (and)", DOMAIN)
-    assert features(read_expression(plain, "d"), problem) == {"hierarchy"}
+    assert find_features(read_expression(plain, "d"), problem) == {"hierarchy"}
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_who_reads_no_hierarchies_is_not_run(suite: Path) -> None:
     ],
 )
 def test_languages(name: str, reads: set[str]) -> None:
-    assert languages(planner_of(name)) == reads
+    assert languages_of(planner_of(name)) == reads
 
 
 def bench(*arguments: Any) -> str:
@@ -285,7 +285,7 @@ RECORDS = [
 
 
 def test_length_scores() -> None:
-    shortest = shortest_plans(RECORDS)
+    shortest = find_shortest_plans(RECORDS)
     assert shortest == {
         ("s", "total-order/a/1"): 5,
         ("s", "total-order/a/2"): 5,
@@ -311,5 +311,5 @@ def test_tables_by_track() -> None:
 def test_classical_tasks_have_no_such_tables() -> None:
     classical = Record("s", "d", "t", "x", "c", Outcome.SOLVED, plan_length=3, tracks=("opt",))
     assert track_tables([classical]) == []
-    assert "By track" not in report_page([classical], done, {}, "Results")
-    assert "By track" in report_page([classical, *RECORDS], done, {}, "Results")
+    assert "By track" not in report_page([classical], is_done, {}, "Results")
+    assert "By track" in report_page([classical, *RECORDS], is_done, {}, "Results")

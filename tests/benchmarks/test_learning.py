@@ -7,21 +7,21 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.learning_runs import ORACLE, STAGES, TOOLS, WAYS, learning_table, paid, setting
+from benchmarks.learning_runs import ORACLE, STAGES, TOOLS, WAYS, draw_setting, learning_table, measure_costs
 from planner import expected_costs, solve
 
 
 def test_the_truth_is_not_declared() -> None:
-    drawn = setting(3)
-    assert drawn == setting(3)
+    drawn = draw_setting(3)
+    assert drawn == draw_setting(3)
     assert len(drawn.prices) == len(STAGES) * TOOLS
     assert not drawn.declared.domain.actions["call"].cases
     assert len(drawn.truth.domain.actions["call"].cases) == len(drawn.prices)
 
 
 def test_runs_learn_what_the_truth_is(tmp_path: Path) -> None:
-    drawn, runs = setting(4), 25
-    costs = {way: paid(drawn, way, runs, 4, tmp_path) for way in WAYS}
+    drawn, runs = draw_setting(4), 25
+    costs = {way: measure_costs(drawn, way, runs, 4, tmp_path) for way in WAYS}
     least = solve(expected_costs(drawn.truth)).cost
     assert least is not None
     plain, *learning, oracle = costs.values()

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.overhead.executor_overhead import HEAD, MODELS, crowd
-from benchmarks.overhead.overhead_setting import PLANS, Setting, Timed, here, medians, once
+from benchmarks.overhead.executor_overhead import HEAD, MODELS, run_crowd
+from benchmarks.overhead.overhead_setting import PLANS, Setting, Timed, measure_memory_here, medians, time_once
 from planner import validate
 
 
@@ -23,7 +23,7 @@ def test_plans_are_as_long_as_they_say_and_valid(plan: str, *, observed: bool) -
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("plan", PLANS)
 def test_every_part_of_a_run_takes_time(plan: str, model: str) -> None:
-    found = once(Setting(plan, model, 3, observed=True), None)
+    found = time_once(Setting(plan, model, 3, observed=True), None)
     assert min(found.start, found.order, found.run) > 0
 
 
@@ -32,7 +32,7 @@ def test_medians_are_taken_of_each_part() -> None:
 
 
 def test_what_many_runs_open_they_close() -> None:
-    found = crowd(3)
+    found = run_crowd(3)
     before, meanwhile, after = found.files
     assert before == after
     assert meanwhile >= before
@@ -40,7 +40,7 @@ def test_what_many_runs_open_they_close() -> None:
 
 
 def test_memory_is_that_of_the_run() -> None:
-    found = here(10)
+    found = measure_memory_here(10)
     assert found.peak > found.run >= 0
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from benchmarks.cli import app
 from benchmarks.html_report import LogAxis, Point, cactus, element, label, report_page, scatter, text, whole_ticks
 from benchmarks.planners import Outcome
-from benchmarks.records import Record, done, proved, write_records
+from benchmarks.records import Record, is_done, is_proved, write_records
 from planner.errors import DocumentError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -131,7 +131,7 @@ RECORDS = [
 
 
 def test_a_page() -> None:
-    page = report_page(RECORDS, done, {}, "A & B")
+    page = report_page(RECORDS, is_done, {}, "A & B")
     read = balanced(page)
     assert [data for tag, data in read.texts if tag == "h2"] == [
         "Summary",
@@ -161,12 +161,12 @@ def test_a_page() -> None:
 
 def test_rates_of_searches_stand_in_a_page_where_they_are_told() -> None:
     told = {"effort_seconds": 2.0, "evaluations": 1000}
-    page = report_page([record("x/1", name, Outcome.SOLVED, **told) for name in "ab"], done, {}, "t")
+    page = report_page([record("x/1", name, Outcome.SOLVED, **told) for name in "ab"], is_done, {}, "t")
     assert ("h2", "Search alone") in balanced(page).texts
 
 
 def test_of_many_planners_only_pairs_with_the_first_are_plotted() -> None:
-    page = report_page([record("x/1", name, Outcome.SOLVED) for name in "abcde"], done, {}, "t")
+    page = report_page([record("x/1", name, Outcome.SOLVED) for name in "abcde"], is_done, {}, "t")
     labels = [plot.get("aria-label") or "" for plot in drawings(page)]
     assert sorted(one for one in labels if "seconds" in one) == [f"{name} against a, CPU seconds" for name in "bcde"]
 
@@ -185,7 +185,7 @@ def test_of_many_planners_only_pairs_with_the_first_are_plotted() -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("counts", [done, proved])
+@pytest.mark.parametrize("counts", [is_done, is_proved])
 def test_odd_records_make_a_page(records: list[Record], counts: object) -> None:
     page = report_page(records, counts, {}, "t")  # type: ignore[arg-type]
     balanced(page)
@@ -202,7 +202,7 @@ def test_names_are_never_markup(names: list[tuple[str, str, str]]) -> None:
         Record(suite, suite, task, planner, f"<i>{planner}", Outcome.SOLVED, checks={suite: "<b>"})
         for suite, task, planner in [*names, ("<&\">'", "</svg><script>", "]]>")]
     ]
-    page = report_page(records, done, {}, "</title><script>")
+    page = report_page(records, is_done, {}, "</title><script>")
     read = balanced(page)
     assert {"b", "i", "script"}.isdisjoint(tag for tag, _ in read.texts)
     assert drawings(page)

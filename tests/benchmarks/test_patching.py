@@ -6,13 +6,20 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.patch_comparison import SIZES, Measured, broken_plans, in_order, measure, patching_table
+from benchmarks.patch_comparison import (
+    SIZES,
+    Measured,
+    common_subsequence_length,
+    generate_broken_plans,
+    measure,
+    patching_table,
+)
 from planner import validate
 
 
 @pytest.mark.parametrize("domain", SIZES)
 def test_plans_are_broken_and_go_on(domain: str) -> None:
-    cases = list(broken_plans(domain, 3, 2, 0, 60.0))
+    cases = list(generate_broken_plans(domain, 3, 2, 0, 60.0))
     assert len(cases) == 2
     for case in cases:
         assert not validate(case.problem, case.remaining).valid
@@ -25,14 +32,16 @@ def test_plans_are_broken_and_go_on(domain: str) -> None:
 
 
 def test_a_seed_determines_the_cases() -> None:
-    assert list(broken_plans("stacking", 3, 2, 7, 60.0)) == list(broken_plans("stacking", 3, 2, 7, 60.0))
+    assert list(generate_broken_plans("stacking", 3, 2, 7, 60.0)) == list(
+        generate_broken_plans("stacking", 3, 2, 7, 60.0)
+    )
 
 
 @pytest.mark.parametrize(
     ("one", "other", "length"), [("abcbdab", "bdcaba", 4), ("", "abc", 0), ("abc", "abc", 3), ("abc", "cba", 1)]
 )
 def test_the_longest_common_subsequence(one: str, other: str, length: int) -> None:
-    assert in_order(one, other) == length
+    assert common_subsequence_length(one, other) == length
 
 
 def test_the_table_sums_what_all_ways_have_solved() -> None:

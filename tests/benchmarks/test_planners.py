@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.planners import NAMED, Answer, Outcome, missing, planner_of
+from benchmarks.planners import NAMED, Answer, Outcome, find_missing, planner_of
 from benchmarks.planners.base import Effort
-from benchmarks.planners.downward import Downward, Translator, symk
+from benchmarks.planners.downward import Downward, Translator, make_symk
 from benchmarks.planners.ours import Ours
 from benchmarks.planners.python_peers import Pyperplan
 from benchmarks.process import Limits, Run
@@ -30,10 +30,10 @@ def ended(returncode: int = 0, stdout: str = "", stderr: str = "", **used: Any) 
 def test_every_named_planner_has_a_command_or_says_what_it_lacks(name: str) -> None:
     planner = planner_of(name)
     assert planner.label == name
-    if missing(planner) is None:
+    if find_missing(planner) is None:
         assert all(isinstance(word, str) for word in planner.job(LIMITS).command)
     else:
-        assert missing(planner) in planner.packages
+        assert find_missing(planner) in planner.packages
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -109,7 +109,7 @@ def test_the_driver_without_a_plan(run: Run, outcome: Outcome, tmp_path: Path) -
     ],
 )
 def test_symbolic_search_that_has_exhausted_one_side(log: str, outcome: Outcome, tmp_path: Path) -> None:
-    answer = symk("symk", "sym_bd()").read(ended(12, log), tmp_path, NO_FEATURES)
+    answer = make_symk("symk", "sym_bd()").read(ended(12, log), tmp_path, NO_FEATURES)
     assert answer.outcome is outcome
     assert answer.lower_bound == (4 if log and outcome is Outcome.UNKNOWN else None)
 

@@ -13,7 +13,14 @@ from benchmarks.cli import app
 from benchmarks.leaving_out import PARTS
 from benchmarks.planners import Outcome, planner_of
 from benchmarks.process import Limits
-from benchmarks.proofs import Sides, agreement, coverage, gaps, missed, parts
+from benchmarks.proofs import (
+    Sides,
+    tabulate_agreement,
+    tabulate_coverage,
+    tabulate_gaps,
+    tabulate_missed,
+    tabulate_parts,
+)
 from benchmarks.records import Record
 from benchmarks.report import columns_of
 
@@ -46,7 +53,7 @@ SIDES = Sides("ours", COLUMNS["ours"], {"fd": COLUMNS["fd"], "symk": COLUMNS["sy
 
 
 def test_coverage_is_counted_for_all_and_by_feature() -> None:
-    assert list(coverage(SIDES).rows) == [
+    assert list(tabulate_coverage(SIDES).rows) == [
         ("all", 3, 2, 1, 2, 2, "50.0%", "0.50", 1),
         ("supported by all", 2, 2, 1, 1, 1, "100.0%", "0.50", 1),
         ("with axioms", 1, 0, 0, 1, 1, "0.0%", "none", 0),
@@ -55,24 +62,24 @@ def test_coverage_is_counted_for_all_and_by_feature() -> None:
 
 
 def test_who_proves_the_same_agrees() -> None:
-    assert list(agreement(SIDES).rows) == [("with the same cost", 1)]
+    assert list(tabulate_agreement(SIDES).rows) == [("with the same cost", 1)]
     wrong = {task: replace(one, cost=5) for task, one in SIDES.ours.items()}
-    rows = list(agreement(replace(SIDES, ours=wrong)).rows)
+    rows = list(tabulate_agreement(replace(SIDES, ours=wrong)).rows)
     assert rows[1:] == [("contradiction: 1", "both proved, costs differ")] * 2
 
 
 def test_what_only_peers_prove_is_listed() -> None:
-    assert list(missed(SIDES).rows) == [("2", T, "-", "8.0 s")]
+    assert list(tabulate_missed(SIDES).rows) == [("2", T, "-", "8.0 s")]
 
 
 def test_gaps_are_measured_by_the_best_known_plan() -> None:
-    rows = list(gaps(SIDES, {"initial": COLUMNS["initial"]}, RECORDS).rows)
+    rows = list(tabulate_gaps(SIDES, {"initial": COLUMNS["initial"]}, RECORDS).rows)
     assert rows == [("ours", 1, "25.0%"), ("initial", 1, "75.0%")]
 
 
 def test_configurations_are_compared_with_the_first() -> None:
     less = {task: replace(one, cpu_seconds=4.0) for task, one in SIDES.ours.items() if one.outcome is not U}
-    rows = list(parts("ours", SIDES.ours, {"less": less}).rows)
+    rows = list(tabulate_parts("ours", SIDES.ours, {"less": less}).rows)
     assert rows == [("less", 2, 1, 0, 0, "4.00")]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.planners import Outcome
-from benchmarks.records import Record, append_record, read_records, reserved, resume, write_records
+from benchmarks.records import Record, append_record, lock_results, read_records, resume, write_records
 from planner.errors import DocumentError
 
 RECORD = Record(
@@ -90,7 +90,10 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="it cannot be written: Is a directory"):
         write_records(tmp_path, [RECORD])
     (tmp_path / "file").touch()
-    with pytest.raises(DocumentError, match="it cannot be written: "), reserved(tmp_path / "file" / "results.jsonl"):
+    with (
+        pytest.raises(DocumentError, match="it cannot be written: "),
+        lock_results(tmp_path / "file" / "results.jsonl"),
+    ):
         pass
 
 

@@ -6,11 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.compare import compare, contradiction
+from benchmarks.compare import compare, find_contradiction
 from benchmarks.planners import Outcome
 from benchmarks.rates import OURS, THEIRS, ground_report
-from benchmarks.records import Record, done, proved
-from benchmarks.report import Table, by_task, checks, domain_table, full_report, markdown, outcomes, ratio_table, ratios
+from benchmarks.records import Record, is_done, is_proved
+from benchmarks.report import (
+    Table,
+    compute_ratios,
+    domain_table,
+    format_table,
+    full_report,
+    ratio_table,
+    select_by_task,
+    tabulate_checks,
+    tabulate_outcomes,
+)
 
 O, S, T, U = Outcome.OPTIMAL, Outcome.SOLVED, Outcome.TIME, Outcome.UNSOLVABLE  # noqa: E741 - they make a table
 
@@ -37,7 +47,7 @@ def cells(table: str) -> list[list[str]]:
 
 
 def test_markdown() -> None:
-    assert markdown(["a", "b"], [("x|y", 1)]) == "| a | b |\n| --- | ---: |\n| x\\|y | 1 |\n"
+    assert format_table(["a", "b"], [("x|y", 1)]) == "| a | b |\n| --- | ---: |\n| x\\|y | 1 |\n"
 
 
 def test_a_table_has_its_totals_in_bold() -> None:
@@ -48,39 +58,39 @@ def test_a_table_has_its_totals_in_bold() -> None:
 
 
 def test_coverage_by_domain_and_in_total() -> None:
-    covered = domain_table("done", RECORDS, done)
+    covered = domain_table("done", RECORDS, is_done)
     assert list(covered.rows) == [("blocks", 2, "1", "2"), ("rooms", 2, "2", "2")]
     assert covered.total == ("total", 4, "3", "4")
-    assert domain_table("proved", RECORDS, proved).total == ("total", 4, "3", "2")
+    assert domain_table("proved", RECORDS, is_proved).total == ("total", 4, "3", "2")
 
 
 def test_outcomes_that_occur() -> None:
-    table = outcomes(RECORDS)
+    table = tabulate_outcomes(RECORDS)
     assert table.head == ["planner", "optimal", "solved", "unsolvable", "time"]
     assert table.rows == [("a", 2, 0, 1, 1), ("b", 1, 2, 1, 0)]
 
 
 def test_time_and_memory_on_the_tasks_that_both_did() -> None:
-    assert ratio_table(RECORDS, done).rows == [("b", 3, "2.00", "1.59", "1.00", "1.00")]
-    found = ratios(by_task(RECORDS, "b"), by_task(RECORDS, "a"), done)
+    assert ratio_table(RECORDS, is_done).rows == [("b", 3, "2.00", "1.59", "1.00", "1.00")]
+    found = compute_ratios(select_by_task(RECORDS, "b"), select_by_task(RECORDS, "a"), is_done)
     assert [(one.task, ratio) for ratio, one, _ in found] == [("rooms/2", 4.0), ("blocks/1", 2.0), ("rooms/1", 0.5)]
     memory = [record("x/1", "a", S, peak_mib=50.0), record("x/1", "b", S, peak_mib=100.0)]
-    assert ratio_table(memory, done).rows == [("b", 1, "1.00", "1.00", "2.00", "2.00")]
+    assert ratio_table(memory, is_done).rows == [("b", 1, "1.00", "1.00", "2.00", "2.00")]
 
 
 def test_of_several_rounds_the_fastest_that_did_it_counts() -> None:
     rounds = [record("x/1", "a", T, 1.0), record("x/1", "a", S, 3.0), record("x/1", "a", S, 2.0)]
-    assert by_task(rounds)["s", "x/1"] == rounds[2]
+    assert select_by_task(rounds)["s", "x/1"] == rounds[2]
 
 
 def test_a_report_has_all_tables() -> None:
     report = full_report(RECORDS)
     assert "| **total** | **4** | **3** | **4** |" in report
     assert "| b | v | 1 | 1 |" in report
-    assert checks(RECORDS).rows == [("a", "v", 1, 0), ("b", "v", 1, 1)]
+    assert tabulate_checks(RECORDS).rows == [("a", "v", 1, 0), ("b", "v", 1, 1)]
     assert "over that of a" in report
-    assert "CPU time" not in full_report(RECORDS[:1], proved)
-    assert "satisficing score" not in full_report(RECORDS, proved)
+    assert "CPU time" not in full_report(RECORDS[:1], is_proved)
+    assert "satisficing score" not in full_report(RECORDS, is_proved)
 
 
 def test_a_report_sums_up_by_planner() -> None:
@@ -113,12 +123,12 @@ def test_a_report_sums_up_by_planner() -> None:
     ],
 )
 def test_contradicting_claims(one: Record, other: Record, found: str | None) -> None:
-    assert contradiction(one, other) == contradiction(other, one) == found
+    assert find_contradiction(one, other) == find_contradiction(other, one) == found
 
 
 def test_comparison() -> None:
     clash = record("rooms/3", "b", S, cost=1), record("rooms/3", "a", O, cost=2, lower_bound=2)
-    left, right = by_task([*RECORDS, *clash], "a"), by_task([*RECORDS, *clash], "b")
+    left, right = select_by_task([*RECORDS, *clash], "a"), select_by_task([*RECORDS, *clash], "b")
     text = compare(left, right)
     assert "| left: a () | 4 | 0 |" in text
     assert "| right: b () | 5 | 1 |" in text
@@ -131,7 +141,7 @@ def test_comparison() -> None:
 
 
 def test_comparison_of_nothing() -> None:
-    assert "on 0 tasks of both: median none" in compare({}, {}, proved)
+    assert "on 0 tasks of both: median none" in compare({}, {}, is_proved)
 
 
 def test_grounding_report() -> None:

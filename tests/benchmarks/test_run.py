@@ -15,12 +15,12 @@ from typer import BadParameter
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.commands.options import processors
+from benchmarks.commands.options import parse_processors
 from benchmarks.planners import Answer, Job, Outcome, planner_of
-from benchmarks.planners.base import stated_cost
+from benchmarks.planners.base import read_stated_cost
 from benchmarks.process import Limits, Run
-from benchmarks.records import Record, read_records, reserved
-from benchmarks.run import Attempt, Settings, attempts_of, carry_out, check_again, judged, plan_length, run_all
+from benchmarks.records import Record, lock_results, read_records
+from benchmarks.run import Attempt, Settings, apply_verdicts, attempts_of, carry_out, check_again, plan_length, run_all
 from benchmarks.suite import BenchmarkTask, load_suite
 from benchmarks.validators import Verdict
 from planner.errors import DocumentError, InputError
@@ -53,7 +53,7 @@ class Scripted:
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:
         assert (run.returncode, features) == (0, frozenset())
         text = (folder / "plan").read_text()
-        return Answer(self.outcome, plan=text, cost=stated_cost(text))
+        return Answer(self.outcome, plan=text, cost=read_stated_cost(text))
 
 
 GOOD = "(go a b)\n(go b c)\n; cost = 2 (unit cost)\n"
@@ -116,7 +116,7 @@ def test_an_invalid_plan_or_claim(plan: str, detail: str, task: BenchmarkTask) -
 )
 def test_judgement(verdicts: dict[str, Verdict], outcome: Outcome, cost: int) -> None:
     before = Record("s", "d", "t", "p", "c", Outcome.SOLVED, cost=2, checks={"earlier": "valid"})
-    after = judged(before, verdicts)
+    after = apply_verdicts(before, verdicts)
     assert (after.outcome, after.cost) == (outcome, cost)
     assert after.checks == {"earlier": "valid", **{name: verdict.said for name, verdict in verdicts.items()}}
 
@@ -225,7 +225,7 @@ def test_the_listings(suite: Path) -> None:
 def test_a_planner_that_is_not_installed_is_left_out(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchmarks.planners.missing", lambda one: "symk" if "symk" in one.label else None)
+    monkeypatch.setattr("benchmarks.planners.find_missing", lambda one: "symk" if "symk" in one.label else None)
     out = tmp_path / "results.jsonl"
     arguments = ["run", suite, "--planner", "symk-bd", "--planner", "pyperplan-bfs", "--out", out, "--name", "p1*"]
     result = CliRunner().invoke(app, [*map(str, arguments), "--check", "none"], catch_exceptions=False)
@@ -293,14 +293,14 @@ def here() -> list[int]:
 
 def test_processors_that_are_there() -> None:
     known = here()
-    assert processors(str(known[0])).numbers == (known[0],)
-    assert processors(f"{known[-1]},{known[0]}-{known[-1]}").numbers == tuple(dict.fromkeys([known[-1], *known]))
+    assert parse_processors(str(known[0])).numbers == (known[0],)
+    assert parse_processors(f"{known[-1]},{known[0]}-{known[-1]}").numbers == tuple(dict.fromkeys([known[-1], *known]))
 
 
 def test_processors_backwards() -> None:
     if len(here()) > 1:
         with pytest.raises(BadParameter, match="is empty; write the lower number first"):
-            processors(f"{here()[-1]}-{here()[0]}")
+            parse_processors(f"{here()[-1]}-{here()[0]}")
 
 
 @pytest.mark.parametrize(
@@ -414,7 +414,7 @@ def test_two_runs_do_not_write_one_file(suite: Path, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     out = tmp_path / "deeper" / "results.jsonl"
     attempts = attempts_of(load_suite(suite), [A])
-    with reserved(out), pytest.raises(DocumentError, match="another run is writing to this file; wait"):
+    with lock_results(out), pytest.raises(DocumentError, match="another run is writing to this file; wait"):
         run_all(attempts, out, SETTINGS, lambda _: None)
     assert run_all(attempts, out, Settings(Limits(10, 1), validators=()), lambda _: None) == 3
 

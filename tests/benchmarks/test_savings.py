@@ -5,26 +5,27 @@ from __future__ import annotations
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.savings import WAYS, carried_out, errands, without_references
+from benchmarks.savings import WAYS, carry_out_errands, draw_errands, drop_references
 from benchmarks.sentences.sentence_replay import problem_of
 
 
 def test_errands_come_again_and_are_the_same_for_the_same_seed() -> None:
-    drawn = errands(60, 1)
-    assert drawn == errands(60, 1)
-    assert drawn != errands(60, 2)
+    drawn = draw_errands(60, 1)
+    assert drawn == draw_errands(60, 1)
+    assert drawn != draw_errands(60, 2)
     assert len({each.say for each in drawn}) < 50
 
 
 def test_without_references_all_parameters_are_open() -> None:
-    problem = without_references(problem_of("assistant/with-chart"))
+    problem = drop_references(problem_of("assistant/with-chart"))
     assert not any(each.source or each.fixed for action in problem.domain.actions.values() for each in action.data)
 
 
 def test_references_and_caches_save_calls_and_tokens() -> None:
-    drawn = [each for each in errands(60, 3) if each.where.startswith("assistant")][:4] * 2
+    drawn = [each for each in draw_errands(60, 3) if each.where.startswith("assistant")][:4] * 2
     found = {
-        name: carried_out(drawn, references=references, caches=caches) for name, (references, caches) in WAYS.items()
+        name: carry_out_errands(drawn, references=references, caches=caches)
+        for name, (references, caches) in WAYS.items()
     }
     assert all(each.succeeded for errands in found.values() for each in errands)
     nothing, references, caches = [[sum(x) for x in zip(*_figures(errands), strict=True)] for errands in found.values()]

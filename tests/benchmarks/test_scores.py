@@ -10,15 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.compare import FEATURES, Choice
-from benchmarks.pddltext import features, read_expression
+from benchmarks.compare import FEATURES, RecordFilter
+from benchmarks.pddltext import find_features, read_expression
 from benchmarks.planners import Outcome
 from benchmarks.rates import rate_tables
-from benchmarks.records import Record, done, proved, write_records
+from benchmarks.records import Record, is_done, is_proved, write_records
 from benchmarks.report import (
     agile_score,
-    best_costs,
-    in_order,
+    find_best_costs,
+    numeric_sort_key,
     read_costs,
     satisficing_score,
     score_tables,
@@ -59,12 +59,12 @@ def record(task: str, planner: str, outcome: Outcome, seconds: float = 1.0, **mo
 )
 def test_agile_score(outcome: Outcome, seconds: float, limit: float, score: float) -> None:
     made = record("x/1", "a", outcome, seconds, limits={"cpu_seconds": limit})
-    assert agile_score(made, done) == pytest.approx(score)
+    assert agile_score(made, is_done) == pytest.approx(score)
 
 
 def test_agile_score_of_proofs_and_without_a_limit() -> None:
-    assert agile_score(record("x/1", "a", S), proved) == 0
-    assert agile_score(record("x/1", "a", S, math.sqrt(300), limits={}), done) == pytest.approx(0.5)
+    assert agile_score(record("x/1", "a", S), is_proved) == 0
+    assert agile_score(record("x/1", "a", S, math.sqrt(300), limits={}), is_done) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_the_best_cost_is_that_of_plans_and_of_what_is_known() -> None:
         record("x/2", "b", T),
         record("x/3", "a", S),
     ]
-    assert best_costs(records, {}) == {("s", "x/1"): 7, ("s", "x/2"): 9}
-    assert best_costs(records, {"x/2": 4.5, "x/1": 8, "x/3": 1, "y": 1}) == {("s", "x/1"): 7, ("s", "x/2"): 4.5}
+    assert find_best_costs(records, {}) == {("s", "x/1"): 7, ("s", "x/2"): 9}
+    assert find_best_costs(records, {"x/2": 4.5, "x/1": 8, "x/3": 1, "y": 1}) == {("s", "x/1"): 7, ("s", "x/2"): 4.5}
 
 
 def test_known_costs_are_read(tmp_path: Path) -> None:
@@ -120,12 +120,12 @@ def test_scores_by_domain_and_planner() -> None:
         record("y/1", "a", S, cost=4),
         record("y/1", "b", T),
     ]
-    tables = score_tables(records, done, {})
+    tables = score_tables(records, is_done, {})
     assert [table.head[0] for table in tables] == ["done", "agile score", "satisficing score"]
     assert tables[2].rows == [("x", 1, "0.50", "1.00"), ("y", 1, "1.00", "0.00")]
     assert totals_table(tables).rows == [("a", "2", "2.00", "1.50"), ("b", "1", "0.00", "1.00")]
-    assert score_tables(records, done, {"y/1": 1})[2].total == ("total", 2, "0.75", "1.00")
-    assert [table.head[0] for table in score_tables(records, proved, {})] == ["proved", "agile score"]
+    assert score_tables(records, is_done, {"y/1": 1})[2].total == ("total", 2, "0.75", "1.00")
+    assert [table.head[0] for table in score_tables(records, is_proved, {})] == ["proved", "agile score"]
 
 
 CHOSEN = [
@@ -141,32 +141,32 @@ CHOSEN = [
 @pytest.mark.parametrize(
     ("choice", "tasks"),
     [
-        (Choice(), ["x/1", "x/1", "x/2", "x/2", "y/1", "y/1"]),
-        (Choice(without=["axioms"]), ["x/2", "x/2", "y/1", "y/1"]),
-        (Choice(without=["axioms", "costs"]), ["y/1", "y/1"]),
-        (Choice(supported_by=["b"]), ["x/2", "x/2", "y/1", "y/1"]),
-        (Choice(supported_by=["a", "b"]), ["x/2", "x/2"]),
-        (Choice(planners=["a"], supported_by=["b"]), ["x/2", "y/1"]),
-        (Choice(domains=["y"]), ["y/1", "y/1"]),
-        (Choice(names=["*/1"], planners=["b"]), ["x/1", "y/1"]),
+        (RecordFilter(), ["x/1", "x/1", "x/2", "x/2", "y/1", "y/1"]),
+        (RecordFilter(without=["axioms"]), ["x/2", "x/2", "y/1", "y/1"]),
+        (RecordFilter(without=["axioms", "costs"]), ["y/1", "y/1"]),
+        (RecordFilter(supported_by=["b"]), ["x/2", "x/2", "y/1", "y/1"]),
+        (RecordFilter(supported_by=["a", "b"]), ["x/2", "x/2"]),
+        (RecordFilter(planners=["a"], supported_by=["b"]), ["x/2", "y/1"]),
+        (RecordFilter(domains=["y"]), ["y/1", "y/1"]),
+        (RecordFilter(names=["*/1"], planners=["b"]), ["x/1", "y/1"]),
     ],
 )
-def test_choices(choice: Choice, tasks: list[str]) -> None:
+def test_choices(choice: RecordFilter, tasks: list[str]) -> None:
     assert [one.task for one in choice.of(CHOSEN)] == tasks
 
 
 def test_what_others_do_not_support_is_left_out_too() -> None:
     left, right = CHOSEN[::2], CHOSEN[1::2]
-    assert [one.task for one in Choice(supported_by=["b"]).of(left, right)] == ["x/2", "y/1"]
+    assert [one.task for one in RecordFilter(supported_by=["b"]).of(left, right)] == ["x/2", "y/1"]
 
 
 def test_choices_of_what_there_is_not() -> None:
     with pytest.raises(DocumentError, match="there is no feature 'axiom'; did you mean 'axioms'"):
-        Choice(without=["axiom"])
+        RecordFilter(without=["axiom"])
     with pytest.raises(DocumentError, match="there are no results of 'c'"):
-        Choice(supported_by=["c"]).of(CHOSEN)
+        RecordFilter(supported_by=["c"]).of(CHOSEN)
     with pytest.raises(DocumentError, match="there are no results of 'c'"):
-        Choice(planners=["c"]).of(CHOSEN)
+        RecordFilter(planners=["c"]).of(CHOSEN)
 
 
 def test_every_feature_of_a_task_can_be_left_out() -> None:
@@ -175,7 +175,7 @@ def test_every_feature_of_a_task_can_be_left_out() -> None:
         (:method m :task (t) :precondition (p c) :constraints (not (= c c)) :subtasks ())
         (:task t :parameters ()))"""
     problem = "(define (problem p) (:goal (p c)) (:metric minimize (total-cost)))"
-    assert features(read_expression(domain, "d"), read_expression(problem, "p")) == frozenset(FEATURES)
+    assert find_features(read_expression(domain, "d"), read_expression(problem, "p")) == frozenset(FEATURES)
 
 
 def test_rates_side_by_side() -> None:
@@ -243,7 +243,7 @@ def test_tasks_of_several_suites_are_told_apart() -> None:
 
 def test_numbers_in_names_count_as_numbers() -> None:
     names = ["p10", "p2", "p", "10", "9b", "p2-10", "p2-9", "٣"]
-    assert sorted(names, key=in_order) == ["9b", "10", "p", "p2", "p2-9", "p2-10", "p10", "٣"]
+    assert sorted(names, key=numeric_sort_key) == ["9b", "10", "p", "p2", "p2-9", "p2-10", "p10", "٣"]
 
 
 @pytest.fixture

@@ -8,7 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.mcts_convergence import Improved, converged, converged_table, improved, improved_table, is_near
+from benchmarks.mcts_convergence import (
+    Improved,
+    converged_table,
+    improved_table,
+    is_near,
+    measure_convergence,
+    measure_improvement,
+)
 from benchmarks.suite import load_suite
 from benchmarks.uncertain.uncertain_campaign import CASES
 from planner import decide
@@ -23,7 +30,7 @@ def _shortly(monkeypatch):
 
 
 def test_simulations_come_near_the_best_policy():
-    found = converged("tires", CASES["tires"], 3, 2, 30.0)
+    found = measure_convergence("tires", CASES["tires"], 3, 2, 30.0)
     assert all(each.near <= each.proved for each in found.approaches)
     assert all(rate > 0 for rate in found.rates)
     assert converged_table([found]).count("tires") == 1
@@ -43,7 +50,7 @@ def test_plans_are_noted_by_their_time(tmp_path):
     (tmp_path / "domain.pddl").write_text(DOMAIN)
     (tmp_path / "p1.pddl").write_text(PROBLEM)
     (task,) = load_suite(tmp_path)
-    found = improved(task, "mcts", 5.0)
+    found = measure_improvement(task, "mcts", 5.0)
     assert (found.costs[-1], found.proved) == (1.0, True)
     assert found.simulations > 0
     assert "1*" in improved_table([found], 5.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.pddltext import features, read_expression, write_expression
+from benchmarks.pddltext import find_features, read_expression, write_expression
 from benchmarks.suite import BenchmarkTask, Selection, domain_of, load_suite
 from planner.errors import DocumentError, PddlError
 
@@ -146,7 +146,7 @@ TASKS = [
 )
 def test_features(domain: str, problem: str, expected: set[str]) -> None:
     texts = (f"(define (domain d) {domain})", f"(define (problem p) {problem})")
-    assert features(*(read_expression(text, "text") for text in texts)) == expected
+    assert find_features(*(read_expression(text, "text") for text in texts)) == expected
 
 
 @pytest.mark.parametrize("text", ["", "word", "(a (b)", ")", "; (a)"])

@@ -14,9 +14,16 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.suite import load_suite
-from benchmarks.tools.certify import exhaustive, reachable, regression, relaxed_cost, relevant, works
-from benchmarks.tools.tool_benchmark import Measured, judged, measure, tools_table
-from benchmarks.tools.tool_library import Tool, declared
+from benchmarks.tools.certify import (
+    find_reachable,
+    find_relevant,
+    is_plan,
+    relaxed_cost,
+    search_by_regression,
+    search_exhaustively,
+)
+from benchmarks.tools.tool_benchmark import Measured, judge_result, measure, tools_table
+from benchmarks.tools.tool_library import Tool, declare_problem
 from benchmarks.tools.tool_profiles import CONTENDED, PROFILES, generate
 from planner import Plan, Result, Status, Step, StoppedBy, solve
 from planner.errors import DocumentError
@@ -36,7 +43,7 @@ def test_a_library_has_the_size_asked_for_and_a_plan_that_works(profile: str, si
     for seed in range(3):
         task = generate(profile, size, seed).task
         assert len({tool.name for tool in task.tools}) == len(task.tools) == size
-        assert works(task.tools, task.initial, task.goal, task.plan)
+        assert is_plan(task.tools, task.initial, task.goal, task.plan)
         assert task.plan
 
 
@@ -49,7 +56,7 @@ def test_a_seed_determines_the_library(profile: str) -> None:
 @pytest.mark.parametrize(("profile", "size", "seed"), SMALL)
 def test_an_exhaustive_search_finds_the_certified_optimum(profile: str, size: int, seed: int) -> None:
     task = generate(profile, size, seed).task
-    plan = exhaustive(task.tools, task.initial, task.goal)
+    plan = search_exhaustively(task.tools, task.initial, task.goal)
     assert replace(task, plan=plan).optimum == task.optimum
 
 
@@ -58,7 +65,7 @@ def test_an_exhaustive_search_finds_the_certified_optimum(profile: str, size: in
 def test_the_slow_twin_of_planning_finds_the_certified_optimum(profile: str, size: int) -> None:
     """Through the declarations, on the declared model."""
     library = generate(profile, size, 1)
-    assert brute_force(declared(library), max_states=20_000) == library.optimum
+    assert brute_force(declare_problem(library), max_states=20_000) == library.optimum
 
 
 @pytest.mark.parametrize("profile", CONTENDED)
@@ -66,7 +73,7 @@ def test_the_slow_twin_of_planning_finds_the_certified_optimum(profile: str, siz
 def test_estimates_that_ignore_deletes_are_far_too_low_where_resources_are_contended(profile: str, size: int) -> None:
     for seed in range(3):
         library = generate(profile, size, seed)
-        task = ground(declared(library), Limits())
+        task = ground(declare_problem(library), Limits())
         assert task.resolution == 1
         for name in ("hmax", "lmcut"):
             estimate = HEURISTICS[name].build(task, [action.cost for action in task.actions], never)
@@ -103,13 +110,13 @@ def test_regression_and_exhaustive_search_agree_without_deletes(seed: int) -> No
     initial, goal = ("f00", "f01"), ("f30", "f31")
     costs = {tool.name: tool.cost for tool in tools}
     try:
-        forward = exhaustive(tools, initial, goal)
+        forward = search_exhaustively(tools, initial, goal)
     except ValueError:
         with pytest.raises(ValueError, match=r"^there is no plan$"):
-            regression(tools, initial, goal, level)
+            search_by_regression(tools, initial, goal, level)
         return
-    backward = regression(tools, initial, goal, level)
-    assert works(tools, initial, goal, backward)
+    backward = search_by_regression(tools, initial, goal, level)
+    assert is_plan(tools, initial, goal, backward)
     assert sum(costs[name] for name in backward) == sum(costs[name] for name in forward)
     assert sum(costs[name] for name in forward) <= relaxed_cost(tools, initial, goal)
 
@@ -117,7 +124,7 @@ def test_regression_and_exhaustive_search_agree_without_deletes(seed: int) -> No
 def test_regression_refuses_tools_that_do_not_keep_to_the_levels() -> None:
     tools = [Tool("up", ("b",), ("a",)), Tool("start", (), ("b",))]
     with pytest.raises(ValueError, match="up does not keep to the levels"):
-        regression(tools, (), ("a",), {"a": 0, "b": 1})
+        search_by_regression(tools, (), ("a",), {"a": 0, "b": 1})
 
 
 def test_what_is_reachable_and_relevant() -> None:
@@ -127,8 +134,8 @@ def test_what_is_reachable_and_relevant() -> None:
         Tool("aside", ("start",), ("other",)),
         Tool("never", ("missing",), ("goal",)),
     ]
-    assert {tool.name for tool in reachable(tools, ["start"])} == {"use", "make", "aside"}
-    assert {tool.name for tool in relevant(tools, ["start"], ["goal"])} == {"use", "make"}
+    assert {tool.name for tool in find_reachable(tools, ["start"])} == {"use", "make", "aside"}
+    assert {tool.name for tool in find_relevant(tools, ["start"], ["goal"])} == {"use", "make"}
 
 
 def test_deletes_bind_in_an_exhaustive_search() -> None:
@@ -137,8 +144,8 @@ def test_deletes_bind_in_an_exhaustive_search() -> None:
         Tool("also_cheap", ("key",), ("b",), ("key",), 1),
         Tool("dear", (), ("b",), cost=5),
     ]
-    assert set(exhaustive(tools, ["key"], ["a", "b"])) == {"cheap", "dear"}
-    assert not works(tools, ["key"], ["a", "b"], ["cheap", "also_cheap"])
+    assert set(search_exhaustively(tools, ["key"], ["a", "b"])) == {"cheap", "dear"}
+    assert not is_plan(tools, ["key"], ["a", "b"], ["cheap", "also_cheap"])
     assert relaxed_cost(tools, ["key"], ["a", "b"]) == 2
 
 
@@ -159,18 +166,18 @@ def test_libraries_that_do_not_exist(arguments: tuple[str, int, int, int], messa
 
 def test_answers_are_judged_against_the_certificate() -> None:
     library = generate("groups", 20)
-    problem = declared(library)
+    problem = declare_problem(library)
     result = solve(problem)
     assert result.plan is not None
     best = library.optimum
-    assert judged(result, best) == "optimal"
-    assert judged(replace(result, status=Status.SOLVED, lower_bound=0), best) == "solved"
-    assert judged(result, best - 1).startswith("wrong: cost")
-    assert judged(result, best + 1).startswith("wrong: cost")
-    assert judged(replace(result, lower_bound=0), best - 1) == f"wrong: proved {best}, not {best - 1}"
-    assert judged(replace(result, plan=Plan((Step("missing"),), problem)), best).startswith("wrong:")
-    assert judged(Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED), best) == "wrong: no plan"
-    assert judged(Result(Status.UNKNOWN, StoppedBy.TIME), best) == "time"
+    assert judge_result(result, best) == "optimal"
+    assert judge_result(replace(result, status=Status.SOLVED, lower_bound=0), best) == "solved"
+    assert judge_result(result, best - 1).startswith("wrong: cost")
+    assert judge_result(result, best + 1).startswith("wrong: cost")
+    assert judge_result(replace(result, lower_bound=0), best - 1) == f"wrong: proved {best}, not {best - 1}"
+    assert judge_result(replace(result, plan=Plan((Step("missing"),), problem)), best).startswith("wrong:")
+    assert judge_result(Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED), best) == "wrong: no plan"
+    assert judge_result(Result(Status.UNKNOWN, StoppedBy.TIME), best) == "time"
 
 
 def test_the_table_gives_medians_and_marks_what_was_given_up() -> None:
@@ -219,5 +226,5 @@ def test_groups_are_pruned_to_little_and_a_pool_is_not() -> None:
     shares = []
     for profile in ("groups", "dense"):
         task = generate(profile, 1000).task
-        shares.append(len(relevant(task.tools, task.initial, task.goal)) / 1000)
+        shares.append(len(find_relevant(task.tools, task.initial, task.goal)) / 1000)
     assert all(lower + 0.5 < upper for lower, upper in pairwise(shares))

@@ -6,12 +6,12 @@ import pytest
 
 from benchmarks.uncertain.uncertain_campaign import (
     CASES,
-    as_intended,
-    as_wished,
-    carried_out,
+    carry_out_strategies,
     executions_table,
     optima_table,
-    solved_exactly,
+    replan_as_intended,
+    replan_as_wished,
+    solve_exactly,
 )
 from planner import Objective, Status, decide, evaluate
 
@@ -62,7 +62,7 @@ def test_there_are_ten_kinds_with_chances_in_all_of_them():
 def test_replanning_does_worse_than_the_policy_where_harm_is_possible():
     problem = CASES["tires"].make(4)
     best = decide(problem).policy.success
-    for way in (as_intended, as_wished):
+    for way in (replan_as_intended, replan_as_wished):
         strategy = way(problem, 10.0)
         assert evaluate(problem, strategy).success < best
         assert strategy.plans > 1
@@ -71,18 +71,18 @@ def test_replanning_does_worse_than_the_policy_where_harm_is_possible():
 def test_replanning_keeps_budgets_and_goes_for_utility():
     problem = CASES["tour"].make(3)
     best = decide(problem, objective=Objective.UTILITY).policy
-    for way in (as_intended, as_wished):
+    for way in (replan_as_intended, replan_as_wished):
         worth = evaluate(problem, way(problem, 10.0))
         assert 0 < worth.utility <= best.utility + 1e-9
         assert worth.success == 1.0
 
 
 def test_tables_of_optima_and_executions():
-    found = solved_exactly("asking", CASES["asking"], 1, 10.0)
+    found = solve_exactly("asking", CASES["asking"], 1, 10.0)
     assert "| asking | cost |" in optima_table([found])
-    carried = carried_out(found, 20, 0, 10.0)
+    carried = carry_out_strategies(found, 20, 0, 10.0)
     assert [each.way for each in carried] == ["policy", "replanning as intended", "replanning as wished"]
     lines = executions_table(carried).splitlines()
     assert lines[2].startswith("| asking | policy |")
-    again = carried_out(found, 20, 0, 10.0)
+    again = carry_out_strategies(found, 20, 0, 10.0)
     assert [each.runs for each in again] == [each.runs for each in carried]

@@ -14,11 +14,10 @@ from typer.testing import CliRunner
 from benchmarks.cli import app
 from benchmarks.planners import Outcome
 from benchmarks.records import Record
-from benchmarks.unsolvable.unsolvable_campaign import contradictions, part_of, proofs, ratios
+from benchmarks.unsolvable.unsolvable_campaign import find_contradictions, part_of, proof_table, ratio_table
 from benchmarks.unsolvable.unsolvable_tasks import (
-    Taken,
-    Written,
-    all_taken,
+    TakenTask,
+    WrittenTask,
     bridges,
     circle,
     colours,
@@ -27,9 +26,10 @@ from benchmarks.unsolvable.unsolvable_tasks import (
     crossing,
     lamps,
     line,
-    made,
+    make_tasks,
     packing,
     pegs,
+    read_taken,
     ring,
     tiles,
     tour,
@@ -66,7 +66,7 @@ SOLVABLE = [
 """Tasks, and texts to replace such that there is a plan."""
 
 
-def problem_of(written: Written, folder: Path) -> Problem:
+def problem_of(written: WrittenTask, folder: Path) -> Problem:
     written.write(folder)
     found = load(folder / written.name / "domain.pddl", folder / written.name / "problem.pddl")
     assert isinstance(found, Problem)
@@ -74,7 +74,7 @@ def problem_of(written: Written, folder: Path) -> Problem:
 
 
 @pytest.mark.parametrize("written", SMALL, ids=lambda each: each.name)
-def test_small_ones_have_no_plan(written: Written, tmp_path: Path) -> None:
+def test_small_ones_have_no_plan(written: WrittenTask, tmp_path: Path) -> None:
     assert brute_force_plan(problem_of(written, tmp_path), 2_000) is None
 
 
@@ -82,11 +82,11 @@ def test_small_ones_have_no_plan(written: Written, tmp_path: Path) -> None:
     ("written", "old", "new", "less", "more"), SOLVABLE, ids=lambda each: getattr(each, "name", "")
 )
 def test_with_what_lacks_there_is_a_plan(  # noqa: PLR0917 - a table
-    written: Written, old: str, new: str, less: str, more: str, tmp_path: Path
+    written: WrittenTask, old: str, new: str, less: str, more: str, tmp_path: Path
 ) -> None:
     text = written.problem.replace(old, new).replace(less, more)
     assert text != written.problem or not old
-    problem = problem_of(Written(written.name, written.domain, text, ""), tmp_path)
+    problem = problem_of(WrittenTask(written.name, written.domain, text, ""), tmp_path)
     assert brute_force_plan(problem, 20_000) is not None
 
 
@@ -136,24 +136,24 @@ def test_three_colours_are_too_few(cycle: int) -> None:
 
 
 def test_the_tasks_are_always_the_same_and_none_is_there_twice() -> None:
-    names = [each.name for each in (*made(), *all_taken())]
-    assert made() == made()
+    names = [each.name for each in (*make_tasks(), *read_taken())]
+    assert make_tasks() == make_tasks()
     assert len(names) == len(set(names)) == 40
-    assert all(each.because for each in made())
-    assert all(each.proved_by and each.facts for each in all_taken())
+    assert all(each.because for each in make_tasks())
+    assert all(each.proved_by and each.facts for each in read_taken())
 
 
 def test_facts_are_taken_away(tmp_path: Path) -> None:
     whole = bridges(2)
-    Written("bridges", whole.domain, whole.problem, "").write(tmp_path)
+    WrittenTask("bridges", whole.domain, whole.problem, "").write(tmp_path)
     files = ("bridges", "domain.pddl", "problem.pddl")
-    left = Taken(*files, ("(whole k0)", "(parcel i1)"), "somebody").of(tmp_path)
+    left = TakenTask(*files, ("(whole k0)", "(parcel i1)"), "somebody").of(tmp_path)
     assert left.name == "bridges-problem"
     assert "whole" not in left.problem
     assert "( parcel i0 )" in left.problem
     assert "somebody" in left.because
     with pytest.raises(DocumentError, match=r"\(whole k7\) is not in the initial state"):
-        Taken(*files, ("(whole k7)",), "somebody").of(tmp_path)
+        TakenTask(*files, ("(whole k7)",), "somebody").of(tmp_path)
 
 
 def record(task: str, planner: str, outcome: Outcome = Outcome.UNSOLVABLE, **values: Any) -> Record:
@@ -174,21 +174,23 @@ RECORDS = [
 
 
 def test_tables() -> None:
-    rows = proofs(RECORDS, "ours").markdown().splitlines()
+    rows = proof_table(RECORDS, "ours").markdown().splitlines()
     assert rows[2:] == [
         "| a | h² | 1.00 | 2.00 | 4.00 |",
         "| b | symbolic | 8.00 | 2.00 | time |",
         "| c |  | memory | 2.00 | unsupported |",
         "| **proved** | **h² 1, symbolic 1** | **2** | **3** | **1** |",
     ]
-    rows = ratios(RECORDS, "ours").markdown().splitlines()
+    rows = ratio_table(RECORDS, "ours").markdown().splitlines()
     assert rows[2:] == [
         "| one | 2 | 0 | 1 | 1.41 | 4.00 |",
         "| two | 1 | 1 | 0 | 0.25 | 0.25 |",
         "| the faster of them | 2 | 0 | 1 | 1.41 | 4.00 |",
     ]
-    assert contradictions(RECORDS) == []
-    assert contradictions([record("a", "one", Outcome.SOLVED, plan="(go)")]) == ["one has a plan for a/problem.pddl"]
+    assert find_contradictions(RECORDS) == []
+    assert find_contradictions([record("a", "one", Outcome.SOLVED, plan="(go)")]) == [
+        "one has a plan for a/problem.pddl"
+    ]
 
 
 @pytest.mark.parametrize(

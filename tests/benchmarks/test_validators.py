@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.pddltext import task_features
+from benchmarks.pddltext import read_features
 from benchmarks.process import Limits
 from benchmarks.validators import FOREIGN, VALIDATORS, Verdict, validate_plan
 from benchmarks.validators.plan_checks import CHECKS
@@ -106,7 +106,7 @@ def folder(tmp_path: Path) -> Path:
 def test_every_validator_judges_rightly(case: Case, name: str, folder: Path) -> None:
     validator = VALIDATORS[name]
     domain, problem = folder / f"{case.files}-domain.pddl", folder / f"{case.files}.pddl"
-    if not validator.takes(task_features(domain, problem)):
+    if not validator.takes(read_features(domain, problem)):
         pytest.skip(f"{name} does not cover the features, or is not installed")
     verdict: Verdict = CHECKS[name](domain, problem, case.plan)
     assert (verdict.valid, verdict.invalid) == (case.cost is not None, case.cost is None), verdict
@@ -117,7 +117,7 @@ def test_every_validator_judges_rightly(case: Case, name: str, folder: Path) -> 
 @pytest.mark.parametrize("files", FILES)
 def test_some_foreign_validator_covers_everything(files: str, folder: Path) -> None:
     pytest.importorskip("up_fast_downward")
-    features = task_features(folder / f"{files}-domain.pddl", folder / f"{files}.pddl")
+    features = read_features(folder / f"{files}-domain.pddl", folder / f"{files}.pddl")
     assert any(VALIDATORS[name].takes(features) for name in FOREIGN)
 
 

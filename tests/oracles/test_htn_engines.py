@@ -16,7 +16,7 @@ import pytest
 from random_hierarchies import USUAL, HtnFeatures, random_htn
 from unified_planning.environment import get_environment
 
-from benchmarks.planners.base import interpreter_of, peers_folder
+from benchmarks.planners.base import find_peers_folder, interpreter_of
 from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import parse_domain, parse_problem, read, write
@@ -103,7 +103,7 @@ BALLS = """(define (problem balls) (:domain gripper) (:objects a b - room one - 
 def aries(monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the name of the engine, made importable for the process that it runs in."""
     if importlib.util.find_spec("up_aries") is None:
-        places = [str(path) for path in (peers_folder() / "up-aries" / "lib").glob("python*/site-packages")]
+        places = [str(path) for path in (find_peers_folder() / "up-aries" / "lib").glob("python*/site-packages")]
         if not places:
             pytest.skip("up-aries is not installed")
         monkeypatch.setattr(sys, "path", [*sys.path, *places])

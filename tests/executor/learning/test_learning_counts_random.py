@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.faults.fault_run import RUN, carry_out
-from benchmarks.faults.fault_setting import CRASHES, setting
+from benchmarks.faults.fault_setting import CRASHES, draw_setting
 from executor import Experience, Journal, learn
 from executor.events.events import StepStatus
 from executor.loop.attempt import NEVER_BEGUN
@@ -19,7 +19,7 @@ DONE = {StepStatus.SUCCEEDED, StepStatus.COMPENSATED}
 @pytest.mark.parametrize("seed", range(0, 400, 9))
 def test_every_attempt_counts_once(seed, tmp_path):
     """Runs that no process died in: attempts are those of the steps, and those that worked the ones that were done."""
-    drawn = setting(seed, campaign=3)
+    drawn = draw_setting(seed, campaign=3)
     if drawn.kind in CRASHES:
         pytest.skip("what is lost with a process counts for nothing")
     carried = carry_out(replace(drawn, has_journal=True), tmp_path)

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.faults.fault_run import carry_out
-from benchmarks.faults.fault_setting import CRASHES, LATE, MODELS, PLAIN, SETTLED, TIMEOUT, Setting, classical, shipped
-from benchmarks.faults.fault_verdict import verdict
+from benchmarks.faults.fault_setting import (
+    CRASHES,
+    LATE,
+    MODELS,
+    PLAIN,
+    SETTLED,
+    TIMEOUT,
+    Setting,
+    classical_part,
+    plan_shipped,
+)
+from benchmarks.faults.fault_verdict import judge_run
 from executor.testing import Fault, FaultKind, Observe
 from executor.tools.step_policy import ExecutionPolicy
 from planner.semantics.simulation import Simulation
@@ -28,7 +38,7 @@ EVERYWHERE = (*PLAIN, FaultKind.OBSERVER_DISAGREES, FaultKind.RESULT_STRANGER)
 def faults(plan: Plan) -> list[Fault]:
     """Return a fault of each kind at each step of `plan`: of its handler, or of who looks at what it changes."""
     found = []
-    simulation = Simulation(classical(plan))
+    simulation = Simulation(classical_part(plan))
     for step in plan.steps:
         changes = simulation.apply(step)
         seen = [*changes.added, *changes.removed, *changes.modified][0]
@@ -49,12 +59,12 @@ def drawn(model: ExecutionModel, number: int, fault: Fault, plan: Plan) -> Setti
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_kind_of_fault_at_every_step_ends_honestly(model: ExecutionModel, tmp_path: Path) -> None:
-    plan = shipped("travel", "board") if model == "hierarchical" else shipped("courier", "one-parcel")
+    plan = plan_shipped("travel", "board") if model == "hierarchical" else plan_shipped("courier", "one-parcel")
     amiss, struck = [], set()
     for number, fault in enumerate(faults(plan)):
         setting = drawn(model, number, fault, plan)
         carried = carry_out(setting, tmp_path)
-        judged = verdict(setting, carried)
+        judged = judge_run(setting, carried)
         if judged.violation:
             amiss.append(f"{setting}: {judged.violation.value}: {judged.detail}")
         if carried.simulated.faults.strikes[0]:

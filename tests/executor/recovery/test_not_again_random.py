@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.faults.fault_run import carry_out
-from benchmarks.faults.fault_setting import setting
+from benchmarks.faults.fault_setting import draw_setting
 from executor.events.answers import RETRY
 from executor.events.events import Answered, FactsSeen, StepEnded, StepStarted, StepStatus
 from executor.testing import Fault, FaultKind
@@ -60,7 +60,7 @@ class Watch:
 def troubled(seed):
     """Return a run of the fault campaign in which the repairs fail, too."""
     dice = random.Random(seed)
-    drawn = setting(dice.randrange(10**6), 9)
+    drawn = draw_setting(dice.randrange(10**6), 9)
     actions = sorted({step.action for step in drawn.plan.steps})
     more = []
     for _ in range(dice.randint(1, 4)):

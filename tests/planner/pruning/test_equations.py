@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from search_twins import finished
 
-from benchmarks.unsolvable.unsolvable_tasks import Written, bridges, cover, lamps, packing, pegs, ring, tiles, tour
+from benchmarks.unsolvable.unsolvable_tasks import WrittenTask, bridges, cover, lamps, packing, pegs, ring, tiles, tour
 from planner import Problem, Status, StoppedBy, load, solve
 from planner.grounding.ground import ground
 from planner.jit import library
@@ -24,7 +24,7 @@ from planner.search import Ending, Run, Space
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 
 
-def problem_of(written: Written, folder: Path) -> Problem:
+def problem_of(written: WrittenTask, folder: Path) -> Problem:
     written.write(folder)
     found = load(folder / written.name / "domain.pddl", folder / written.name / "problem.pddl")
     assert isinstance(found, Problem)
@@ -46,7 +46,7 @@ def problem_of(written: Written, folder: Path) -> Problem:
     ],
     ids=lambda each: getattr(each, "name", each),
 )
-def test_what_counting_proves(written: Written, by: str, tmp_path: Path) -> None:
+def test_what_counting_proves(written: WrittenTask, by: str, tmp_path: Path) -> None:
     pruning = Pruning(ground(problem_of(written, tmp_path), Limits()))
     for _ in pruning.steps():
         pass
