@@ -9,18 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from benchmarks import report
 from benchmarks.planners import Outcome
 from benchmarks.records import Counts, Record, TaskId, is_done, is_proved
-from benchmarks.report import (
-    PLANS,
-    agile_score,
-    compute_ratios,
-    find_best_costs,
-    format_table,
-    mebibytes_of,
-    satisficing_score,
-    summarise_ratios,
-)
 from benchmarks.suite import domain_matches, matches
 from planner.errors import DocumentError, did_you_mean
 
@@ -32,10 +23,10 @@ def find_contradiction(one: Record, other: Record) -> str | None:
     outcomes = {one.outcome, other.outcome}
     if outcomes == {Outcome.OPTIMAL} and one.cost != other.cost:
         return "both proved, costs differ"
-    if Outcome.UNSOLVABLE in outcomes and outcomes & PLANS:
+    if Outcome.UNSOLVABLE in outcomes and outcomes & report.PLANS:
         return "a plan, and a proof that there is none"
     for proof, plan in ((one, other), (other, one)):
-        bounded = proof.lower_bound is not None and plan.cost is not None and plan.outcome in PLANS
+        bounded = proof.lower_bound is not None and plan.cost is not None and plan.outcome in report.PLANS
         if bounded and (plan.cost or 0) < (proof.lower_bound or 0):
             return f"{plan.planner}'s plan is cheaper than {proof.planner}'s lower bound"
     return None
@@ -48,7 +39,7 @@ def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], count
     only_right = [(one, other) for one, other in pairs if counts(other) and not counts(one)]
     clashes = [(one, other, clash) for one, other in pairs if (clash := find_contradiction(one, other)) is not None]
     word = "proved" if counts is is_proved else "done"
-    memory = summarise_ratios(compute_ratios(left, right, counts, mebibytes_of))
+    memory = report.summarise_ratios(report.compute_ratios(left, right, counts, report.mebibytes_of))
     return "\n".join(
         [
             _score_table(pairs, (len(only_left), len(only_right)), counts, word),
@@ -56,7 +47,7 @@ def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], count
             *_format_rows(f"Only right has {word}:", ["task", "left", "right"], map(_outcome_cells, only_right)),
             f"Contradictions: {len(clashes)}\n",
             *_format_rows("", ["task", "left", "right", "how"], [(*_cost_cells((a, b)), how) for a, b, how in clashes]),
-            ratio_report(compute_ratios(left, right, counts), "left", "right"),
+            ratio_report(report.compute_ratios(left, right, counts), "left", "right"),
             f"Memory, left / right, on the same tasks: median {memory[1]}, geometric mean {memory[2]}\n",
         ]
     )
@@ -64,24 +55,24 @@ def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], count
 
 def _score_table(pairs: Sequence[tuple[Record, Record]], alone: tuple[int, int], counts: Counts, word: str) -> str:
     sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    best = find_best_costs((record for pair in pairs for record in pair), {})
+    best = report.find_best_costs((record for pair in pairs for record in pair), {})
     rows = [
         (
             f"{name}: {_planner_names(side)}",
             sum(map(counts, side)),
             only,
-            f"{sum(agile_score(record, counts) for record in side):.2f}",
-            f"{sum(satisficing_score(record, best) for record in side):.2f}",
+            f"{sum(report.agile_score(record, counts) for record in side):.2f}",
+            f"{sum(report.satisficing_score(record, best) for record in side):.2f}",
         )
         for name, only, side in zip(("left", "right"), alone, sides, strict=True)
     ]
     head = [f"{len(pairs)} tasks", word, "only by this one", "agile score", "satisficing score"]
-    return format_table(head, rows)
+    return report.format_table(head, rows)
 
 
 def ratio_report(found: Sequence[tuple[float, Record, Record]], left: str, right: str) -> str:
     """Return the median and geometric mean of CPU time ratios, and the tasks where left did worst."""
-    count, middle, mean = summarise_ratios(found)
+    count, middle, mean = report.summarise_ratios(found)
     summary = f"CPU time, {left} / {right}, on {count} tasks of both: median {middle}, geometric mean {mean}\n"
     rows = [
         (one.task, f"{one.cpu_seconds:.2f}", f"{other.cpu_seconds:.2f}", f"{ratio:.2f}")
@@ -113,7 +104,7 @@ def _format_rows(title: str, head: Sequence[str], rows: Iterable[Sequence[object
     rows = list(rows)
     if not rows:
         return []
-    return [f"{title}\n", format_table(head, rows)] if title else [format_table(head, rows)]
+    return [f"{title}\n", report.format_table(head, rows)] if title else [report.format_table(head, rows)]
 
 
 FEATURES: Final = (

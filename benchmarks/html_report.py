@@ -17,23 +17,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
+from benchmarks import report
 from benchmarks.rates import rate_ratios, select_long_searches
 from benchmarks.records import Counts, Record, TaskId, is_proved
-from benchmarks.report import (
-    LEAST_MIB,
-    LEAST_SECONDS,
-    Measure,
-    Table,
-    columns_of,
-    cpu_seconds_of,
-    mebibytes_of,
-    ratio_table,
-    score_tables,
-    tabulate_checks,
-    tabulate_outcomes,
-    totals_table,
-    track_tables,
-)
 
 UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What may stand in no XML document, however it is written."""
@@ -224,33 +210,37 @@ class Kind:
     """What scatter plots show: its unit, how it is measured, the name of its limit in records and that one's unit."""
 
     unit: str
-    measure: Measure
+    measure: report.Measure
     limit: str
     factor: float
     least: float
 
 
 KINDS: Final = (
-    Kind("CPU seconds", cpu_seconds_of, "cpu_seconds", 1.0, LEAST_SECONDS),
-    Kind("MiB", mebibytes_of, "memory_gib", 1024.0, LEAST_MIB),
+    Kind("CPU seconds", report.cpu_seconds_of, "cpu_seconds", 1.0, report.LEAST_SECONDS),
+    Kind("MiB", report.mebibytes_of, "memory_gib", 1024.0, report.LEAST_MIB),
 )
 
 
 def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, float], title: str) -> str:
     """Return the page; `known` are costs of plans from elsewhere, by the names of tasks."""
-    scores = score_tables(records, counts, known)
-    columns = columns_of(records)
+    scores = report.score_tables(records, counts, known)
+    columns = report.columns_of(records)
     searches = select_long_searches(records, LEAST_SEARCH)
-    tracks = track_tables(records, counts)
+    tracks = report.track_tables(records, counts)
     parts = [
         element("h1", text(title)),
-        *format_section("Summary", [totals_table(scores), tabulate_outcomes(records)]),
-        *(format_section("Against the first", [ratio_table(records, counts)]) if len(columns) > 1 else []),
+        *format_section("Summary", [report.totals_table(scores), report.tabulate_outcomes(records)]),
+        *(format_section("Against the first", [report.ratio_table(records, counts)]) if len(columns) > 1 else []),
         *(format_section("Search alone", [rate_ratios(searches)]) if len(searches) > 1 else []),
         *format_section("Plots", [], [_cactus(columns, counts), *_scatters(columns, counts)]),
         *(format_section("By track", tracks) if tracks else []),
         *format_section("By domain", scores),
-        *(format_section("Validation", [tabulate_checks(records)]) if any(record.checks for record in records) else []),
+        *(
+            format_section("Validation", [report.tabulate_checks(records)])
+            if any(record.checks for record in records)
+            else []
+        ),
         *format_section("Runs", [run_table(records)]),
         element("footer", text(f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by forethought bench")),
     ]
@@ -262,14 +252,14 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
 
-def format_section(title: str, tables: Iterable[Table], drawings: Iterable[tuple[str, str]] = ()) -> list[str]:
+def format_section(title: str, tables: Iterable[report.Table], drawings: Iterable[tuple[str, str]] = ()) -> list[str]:
     """Return a headline with tables and drawings (what they show, SVG) under it."""
     figures = [element("figure", drawn, element("figcaption", text(words))) for words, drawn in drawings]
     shown = [element("div", *figures, class_="figures")] if figures else []
     return [element("h2", text(title)), *map(html_table, tables), *shown]
 
 
-def html_table(table: Table) -> str:
+def html_table(table: report.Table) -> str:
     """Return a table; wide ones can be scrolled."""
     parts = [element("thead", _row("th", table.head)), element("tbody", *(_row("td", row) for row in table.rows))]
     if table.total:
@@ -281,10 +271,10 @@ def _row(name: str, cells: Iterable[object]) -> str:
     return element("tr", *(element(name, text(cell)) for cell in cells))
 
 
-def run_table(records: Sequence[Record]) -> Table:
+def run_table(records: Sequence[Record]) -> report.Table:
     """Return what was run: configurations, versions, limits and dates of each planner's records."""
     rows = []
-    for label in columns_of(records):
+    for label in report.columns_of(records):
         mine = [record for record in records if record.planner == label]
         dates = sorted(record.date for record in mine)
         rows.append(
@@ -302,7 +292,7 @@ def run_table(records: Sequence[Record]) -> Table:
                 _join_distinct([dates[0][:10], dates[-1][:10]]),
             )
         )
-    return Table(["planner", "configuration", "versions", "limits", "suites", "records", "dates"], rows)
+    return report.Table(["planner", "configuration", "versions", "limits", "suites", "records", "dates"], rows)
 
 
 def _join_distinct(words: Iterable[str]) -> str:
@@ -318,7 +308,7 @@ def _find_limit(columns: Mapping[str, Column], counts: Counts, kind: Kind) -> fl
 
 def _cactus(columns: Mapping[str, Column], counts: Counts) -> tuple[str, str]:
     series = {
-        label: [cpu_seconds_of(record) for record in table.values() if counts(record)]
+        label: [report.cpu_seconds_of(record) for record in table.values() if counts(record)]
         for label, table in columns.items()
     }
     tasks = len({task for table in columns.values() for task in table})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
@@ -45,19 +45,15 @@ def tabulate_coverage(sides: Sides) -> Table:
     features = sorted({feature for task in tasks for feature in sides.ours[task].features})
     groups: dict[str, list[TaskId]] = {
         "all": tasks,
-        "supported by all": _those(
-            tasks, lambda task: all(each.outcome is not Outcome.UNSUPPORTED for each in sides.of(task))
-        ),
+        "supported by all": [
+            task for task in tasks if all(each.outcome is not Outcome.UNSUPPORTED for each in sides.of(task))
+        ],
     }
     for name in features:
         groups[f"with {name}"] = [task for task in tasks if name in sides.ours[task].features]
-    groups["with none of these"] = _those(tasks, lambda task: not sides.ours[task].features)
+    groups["with none of these"] = [task for task in tasks if not sides.ours[task].features]
     head = ["tasks", "", sides.label, *sides.peers, "any peer", "of these ours", "time over the faster peer's", "on"]
     return Table(head, [(name, *_coverage_cells(sides, members)) for name, members in groups.items()])
-
-
-def _those(tasks: Iterable[TaskId], fits: Callable[[TaskId], bool]) -> list[TaskId]:
-    return [task for task in tasks if fits(task)]
 
 
 def _coverage_cells(sides: Sides, tasks: Sequence[TaskId]) -> tuple[object, ...]:

@@ -6,19 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from benchmarks import report
 from benchmarks.compare import ratio_report
 from benchmarks.records import Record, TaskId
-from benchmarks.report import (
-    Table,
-    columns_of,
-    compute_ratios,
-    format_table,
-    numeric_sort_key,
-    outcome_table,
-    select_by_task,
-    summarise,
-    summarise_ratios,
-)
 
 MIB: Final = 1024**2
 
@@ -42,7 +32,7 @@ RATES: Final[dict[str, Rate]] = {
 """By name; none where the planner does not tell what it takes."""
 
 
-def rate_tables(records: Sequence[Record], least_seconds: float) -> list[Table]:
+def rate_tables(records: Sequence[Record], least_seconds: float) -> list[report.Table]:
     """Return the ratios of each planner's rates to the first's, and each rate task by task; none where none is told."""
     columns = select_long_searches(records, least_seconds)
     tables = [rate_ratios(columns)] if len(columns) > 1 else []
@@ -56,7 +46,7 @@ def select_long_searches(records: Sequence[Record], least_seconds: float) -> dic
     """
     columns = {
         label: {task: record for task, record in table.items() if (record.effort_seconds or 0) >= least_seconds}
-        for label, table in columns_of(records).items()
+        for label, table in report.columns_of(records).items()
     }
     return {
         label: table
@@ -65,28 +55,29 @@ def select_long_searches(records: Sequence[Record], least_seconds: float) -> dic
     }
 
 
-def rate_ratios(columns: Mapping[str, Mapping[TaskId, Record]]) -> Table:
+def rate_ratios(columns: Mapping[str, Mapping[TaskId, Record]]) -> report.Table:
     """Return the ratios of each planner's rates to those of the first one, on the tasks where both tell."""
     (first, base), *others = columns.items()
     rows = []
     for label, table in others:
         for name, rate in RATES.items():
             pairs = [(rate(table[task]), rate(base[task])) for task in table if task in base]
-            rows.append((label, name, *summarise([this / that for this, that in pairs if this and that])))
-    return Table([f"over that of {first}", "rate", "tasks of both", "median", "geometric mean"], rows)
+            rows.append((label, name, *report.summarise([this / that for this, that in pairs if this and that])))
+    return report.Table([f"over that of {first}", "rate", "tasks of both", "median", "geometric mean"], rows)
 
 
-def _rate_table(name: str, columns: Mapping[str, Mapping[TaskId, Record]]) -> Table:
+def _rate_table(name: str, columns: Mapping[str, Mapping[TaskId, Record]]) -> report.Table:
     rate = RATES[name]
     found = {
         label: {task: value for task, record in table.items() if (value := rate(record)) is not None}
         for label, table in columns.items()
     }
     tasks = sorted(
-        {task for table in found.values() for task in table}, key=lambda task: (task[0], numeric_sort_key(task[1]))
+        {task for table in found.values() for task in table},
+        key=lambda task: (task[0], report.numeric_sort_key(task[1])),
     )
     rows = [(task[1], *(f"{table[task]:,.0f}" if task in table else "" for table in found.values())) for task in tasks]
-    return Table([name, *columns], rows)
+    return report.Table([name, *columns], rows)
 
 
 OURS: Final = "ours-ground"
@@ -99,7 +90,7 @@ LEAST_SECONDS: Final = 0.01
 
 def ground_report(records: Sequence[Record]) -> str:
     """Return the share of tasks grounded, the ratios of CPU times, and what was not grounded, as Markdown."""
-    sides = {label: select_by_task(records, label) for label in (OURS, THEIRS)}
+    sides = {label: report.select_by_task(records, label) for label in (OURS, THEIRS)}
     shares = []
     for label, side in sides.items():
         grounded = sum(record.covered for record in side.values())
@@ -110,11 +101,11 @@ def ground_report(records: Sequence[Record]) -> str:
         for record in side.values()
         if not record.covered
     ]
-    found = compute_ratios(sides[OURS], sides[THEIRS], lambda record: record.covered)
+    found = report.compute_ratios(sides[OURS], sides[THEIRS], lambda record: record.covered)
     long = [one for one in found if max(one[1].cpu_seconds, one[2].cpu_seconds) >= LONG_SECONDS]
     parts = [
-        format_table(["grounding", "tasks", "grounded", "share"], shares),
-        outcome_table(records),
+        report.format_table(["grounding", "tasks", "grounded", "share"], shares),
+        report.tabulate_outcomes(records).markdown(),
         ratio_report(found, "ours", "theirs"),
         compare_own_clocks(found),
         f"Where either takes {LONG_SECONDS:g} s or more:\n",
@@ -122,7 +113,7 @@ def ground_report(records: Sequence[Record]) -> str:
     ]
     if missed:
         parts.append("Not grounded:\n")
-        parts.append(format_table(["task", "by", "outcome", "detail"], missed))
+        parts.append(report.format_table(["task", "by", "outcome", "detail"], missed))
     return "\n".join(parts)
 
 
@@ -132,7 +123,9 @@ def compare_own_clocks(pairs: Sequence[tuple[float, Record, Record]]) -> str:
         {(record.suite, record.task): _use_own_clock(record) for record in side if record.translate_seconds is not None}
         for side in ([one for _, one, _ in pairs], [other for _, _, other in pairs])
     ]
-    count, middle, mean = summarise_ratios(compute_ratios(sides[0], sides[1], lambda record: record.covered))
+    count, middle, mean = report.summarise_ratios(
+        report.compute_ratios(sides[0], sides[1], lambda record: record.covered)
+    )
     return (
         f"By the clocks of the two programs, without interpreter and imports, {LEAST_SECONDS:g} s at least: "
         f"on {count} tasks median {middle}, geometric mean {mean}\n"

@@ -217,11 +217,6 @@ def tabulate_outcomes(records: Sequence[Record]) -> Table:
     return Table(["planner", *seen], [(label, *(c[outcome] for outcome in seen)) for label, c in columns.items()])
 
 
-def outcome_table(records: Sequence[Record]) -> str:
-    """Return `tabulate_outcomes` as Markdown."""
-    return tabulate_outcomes(records).markdown()
-
-
 def compute_ratios(
     these: Mapping[TaskId, Record], others: Mapping[TaskId, Record], counts: Counts, measure: Measure = cpu_seconds_of
 ) -> list[tuple[float, Record, Record]]:

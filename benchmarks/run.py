@@ -205,11 +205,7 @@ def _measure(attempt: Attempt, features: frozenset[str], limits: Limits, cores: 
 
 
 def _validate(
-    task: BenchmarkTask,
-    plan: str | None,
-    features: frozenset[str],
-    names: Iterable[str],
-    cores: Sequence[int] = (),
+    task: BenchmarkTask, plan: str | None, features: frozenset[str], names: Iterable[str], cores: Sequence[int] = ()
 ) -> dict[str, Verdict]:
     if plan is None:
         return {}

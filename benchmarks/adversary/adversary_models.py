@@ -2,8 +2,8 @@
 
 `AdversarialModel` says anything: answers that fit the schema and mean nothing, and answers that do not fit.
 `CunningModel` knows the vocabulary of a problem and misuses it, so that its answers pass the first checks more often.
-`make_hostile` has tools return anything besides what they do, and `draw_wild_plan` draws plans that are cyclic, endless,
-unknown, nested, or no plans at all.
+`make_hostile` has tools return anything besides what they do, and `draw_wild_plan` draws plans that are cyclic,
+endless, unknown, nested, or no plans at all.
 """
 
 from __future__ import annotations

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from benchmarks.commands.options import (
-    BestKnown,
-    DomainFilter,
-    NameFilter,
-    Only,
-    Proved,
-    ResultFile,
-    ResultFiles,
-    SupportedBy,
-    Without,
-)
+from benchmarks.commands import options
 from planner.cli.output import give, tell
 
 if TYPE_CHECKING:
@@ -25,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def table(
-    results: ResultFiles,
+    results: options.ResultFiles,
     *,
-    proved: Proved = False,
+    proved: options.Proved = False,
     tasks: Annotated[bool, typer.Option("--tasks", help="Each task by itself: outcome, cost, time, memory.")] = False,
-    planner: Only = None,
-    without: Without = None,
-    supported_by: SupportedBy = None,
-    domain: DomainFilter = None,
-    name: NameFilter = None,
-    best_known: BestKnown = None,
+    planner: options.Only = None,
+    without: options.Without = None,
+    supported_by: options.SupportedBy = None,
+    domain: options.DomainFilter = None,
+    name: options.NameFilter = None,
+    best_known: options.BestKnown = None,
 ) -> None:
     """Print coverage and scores by domain, outcomes, times, memory and validation of results as Markdown."""
     from benchmarks.report import full_report, task_table, track_tables
@@ -50,17 +40,17 @@ def table(
 
 
 def html(
-    results: ResultFiles,
+    results: options.ResultFiles,
     out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("report.html"),
     *,
     title: Annotated[str, typer.Option("--title", help="Its headline.")] = "Benchmark results",
-    proved: Proved = False,
-    planner: Only = None,
-    without: Without = None,
-    supported_by: SupportedBy = None,
-    domain: DomainFilter = None,
-    name: NameFilter = None,
-    best_known: BestKnown = None,
+    proved: options.Proved = False,
+    planner: options.Only = None,
+    without: options.Without = None,
+    supported_by: options.SupportedBy = None,
+    domain: options.DomainFilter = None,
+    name: options.NameFilter = None,
+    best_known: options.BestKnown = None,
 ) -> None:
     """Write tables, cactus and scatter plots of results as one HTML page that needs nothing else."""
     from benchmarks.html_report import report_page
@@ -76,16 +66,16 @@ def html(
 
 
 def compare(
-    left_file: ResultFile,
+    left_file: options.ResultFile,
     right_file: Annotated[Path | None, typer.Argument(metavar="[RESULTS]", help="Another file; else the same.")] = None,
     *,
     left: Annotated[str | None, typer.Option("--left", help="The planner's label in the first file.")] = None,
     right: Annotated[str | None, typer.Option("--right", help="The planner's label in the second file.")] = None,
-    proved: Proved = False,
-    without: Without = None,
-    supported_by: SupportedBy = None,
-    domain: DomainFilter = None,
-    name: NameFilter = None,
+    proved: options.Proved = False,
+    without: options.Without = None,
+    supported_by: options.SupportedBy = None,
+    domain: options.DomainFilter = None,
+    name: options.NameFilter = None,
 ) -> None:
     """Compare two planners, or two runs of one: coverage, scores, contradicting claims, times, memory."""
     from benchmarks.compare import RecordFilter
@@ -107,16 +97,16 @@ def compare(
 
 
 def rates(
-    results: ResultFiles,
+    results: options.ResultFiles,
     *,
     least_seconds: Annotated[
         float, typer.Option("--least-seconds", min=0, help="Shorter searches do not count.")
     ] = 0.1,
-    planner: Only = None,
-    without: Without = None,
-    supported_by: SupportedBy = None,
-    domain: DomainFilter = None,
-    name: NameFilter = None,
+    planner: options.Only = None,
+    without: options.Without = None,
+    supported_by: options.SupportedBy = None,
+    domain: options.DomainFilter = None,
+    name: options.NameFilter = None,
 ) -> None:
     """Print evaluations and expansions a second of search, and memory for each stored state, side by side."""
     from benchmarks.rates import rate_tables
@@ -131,15 +121,15 @@ def rates(
 
 
 def proofs(
-    results: ResultFiles,
+    results: options.ResultFiles,
     *,
     ours: Annotated[str | None, typer.Option("--ours", help="Whose proofs; the first planner's, if not said.")] = None,
     peer: Annotated[list[str] | None, typer.Option("--peer", help="Compared with; all others' kinds, if none.")] = None,
     bound: Annotated[list[str] | None, typer.Option("--bound", help="Whose lower bounds gaps are compared by.")] = None,
-    without: Without = None,
-    supported_by: SupportedBy = None,
-    domain: DomainFilter = None,
-    name: NameFilter = None,
+    without: options.Without = None,
+    supported_by: options.SupportedBy = None,
+    domain: options.DomainFilter = None,
+    name: options.NameFilter = None,
 ) -> None:
     """Print what is proved: of all that any peer proves, by feature, with which gap else, and by which part."""
     from benchmarks.proofs import proof_report

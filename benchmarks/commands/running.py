@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from benchmarks.commands.options import (
-    Check,
-    Cores,
-    CpuSeconds,
-    DomainFilter,
-    MemoryGib,
-    NameFilter,
-    Out,
-    ResultFile,
-    Sample,
-    Seed,
-    SuiteFolder,
-    TrackFilter,
-    select_installed,
-    select_tasks,
-)
+from benchmarks.commands import options
 from planner.cli.output import give, tell
 
 if TYPE_CHECKING:
@@ -32,27 +17,27 @@ if TYPE_CHECKING:
 
 
 def run(
-    suite: SuiteFolder,
+    suite: options.SuiteFolder,
     planner: Annotated[list[str], typer.Option("--planner", help="A name or KIND:OPTIONS; see `bench planners`.")],
-    out: Out = Path("results.jsonl"),
+    out: options.Out = Path("results.jsonl"),
     *,
-    track: TrackFilter = None,
-    domain: DomainFilter = None,
-    name: NameFilter = None,
-    sample: Sample = None,
-    seed: Seed = 0,
-    time_limit: CpuSeconds = 30.0,
-    memory_limit: MemoryGib = 4.0,
-    check: Check = None,
+    track: options.TrackFilter = None,
+    domain: options.DomainFilter = None,
+    name: options.NameFilter = None,
+    sample: options.Sample = None,
+    seed: options.Seed = 0,
+    time_limit: options.CpuSeconds = 30.0,
+    memory_limit: options.MemoryGib = 4.0,
+    check: options.Check = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes at a time; 1 measures best.")] = 1,
-    core: Cores = None,
+    core: options.Cores = None,
 ) -> None:
     """Run planners on the tasks of a suite; start it again to continue where it stopped."""
     from benchmarks.process import Limits
     from benchmarks.run import Settings, attempts_of, run_all
 
-    tasks = select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
-    attempts = attempts_of(tasks, select_installed(planner))
+    tasks = options.select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
+    attempts = attempts_of(tasks, options.select_installed(planner))
     settings = Settings(Limits(time_limit, memory_limit), _select_validators(check), jobs, core.numbers if core else ())
     count = run_all(attempts, out, settings, _tell_record)
     others = f", the others were in {out} already" if count < len(attempts) else ""
@@ -60,18 +45,18 @@ def run(
 
 
 def ground(
-    suite: SuiteFolder,
-    out: Out = Path("ground.jsonl"),
+    suite: options.SuiteFolder,
+    out: options.Out = Path("ground.jsonl"),
     *,
-    track: TrackFilter = None,
-    domain: DomainFilter = None,
-    name: NameFilter = None,
-    sample: Sample = None,
-    seed: Seed = 0,
-    time_limit: CpuSeconds = 60.0,
-    memory_limit: MemoryGib = 4.0,
+    track: options.TrackFilter = None,
+    domain: options.DomainFilter = None,
+    name: options.NameFilter = None,
+    sample: options.Sample = None,
+    seed: options.Seed = 0,
+    time_limit: options.CpuSeconds = 60.0,
+    memory_limit: options.MemoryGib = 4.0,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Repetitions; the fastest counts.")] = 1,
-    core: Cores = None,
+    core: options.Cores = None,
 ) -> None:
     """Ground tasks with ours and with Fast Downward's translator, alternating, and print the comparison."""
     from benchmarks.process import Limits
@@ -79,8 +64,8 @@ def ground(
     from benchmarks.records import read_records
     from benchmarks.run import Settings, attempts_of, run_all
 
-    tasks = select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
-    attempts = attempts_of(tasks, select_installed([OURS, THEIRS]), rounds)
+    tasks = options.select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
+    attempts = attempts_of(tasks, options.select_installed([OURS, THEIRS]), rounds)
     run_all(
         attempts, out, Settings(Limits(time_limit, memory_limit), (), cores=core.numbers if core else ()), _tell_record
     )
@@ -88,13 +73,13 @@ def ground(
 
 
 def validate(
-    suite: SuiteFolder,
-    results: ResultFile,
+    suite: options.SuiteFolder,
+    results: options.ResultFile,
     out: Annotated[
         Path | None, typer.Option("--out", help="Where the judged results go; else they replace RESULTS.")
     ] = None,
     *,
-    check: Check = None,
+    check: options.Check = None,
 ) -> None:
     """Check the plans in a result file again, with validators that have not seen them yet."""
     from benchmarks.records import read_records, write_records
@@ -129,13 +114,13 @@ def _tell_record(record: Record) -> None:
 def suites(
     folders: Annotated[list[Path], typer.Argument(metavar="SUITE…")],
     *,
-    track: TrackFilter = None,
-    domain: DomainFilter = None,
-    name: NameFilter = None,
+    track: options.TrackFilter = None,
+    domain: options.DomainFilter = None,
+    name: options.NameFilter = None,
 ) -> None:
     """Print the domains of suites: how many tasks, of which tracks, with which features."""
     for folder in folders:
-        give(suite_table(select_tasks(folder, track=track, domains=domain, names=name)))
+        give(suite_table(options.select_tasks(folder, track=track, domains=domain, names=name)))
 
 
 def planners() -> None:

@@ -1,7 +1,7 @@
 """One run of a fault campaign, as its seed draws it: a plan, an execution model, faults, and what observers can see.
 
-Plans solve small problems of shipped domains, random problems, and problems of `make_orders`, a domain in which money moves:
-it has irreversible steps with reversible siblings, approvals, and goals over all objects.
+Plans solve small problems of shipped domains, random problems, and problems of the domain `orders`, in which money
+moves: it has irreversible steps with reversible siblings, approvals, and goals over all objects.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def plan_shipped(domain: str, problem: str) -> Plan:
 
 @cache
 def plan_orders(name: str, *, is_hasty: bool) -> Plan:
-    """Return a plan for a problem of `make_orders`; one that is hasty takes irreversible steps as early as it can."""
+    """Return a plan for a problem of `orders`; one that is hasty takes irreversible steps as early as it can."""
     plan = _find_plan(make_orders(name))
     assert plan is not None, name
     return replace(plan, steps=tuple(_hasten(plan))) if is_hasty else plan
@@ -190,7 +190,7 @@ MONEY: Final = frozenset(
     {FaultKind.OBSERVER_DISAGREES, FaultKind.OBSERVER_STRANGER, FaultKind.RESULT_STRANGER}
     | {kind for kind in KINDS if kind.is_of_approvals}
 )
-"""The faults that only runs of `make_orders` have: other domains need no approvals, and have no goals over all objects."""
+"""The faults that only runs of `orders` have: other domains need no approvals, and have no goals over all objects."""
 PLAIN: Final = tuple([kind for kind in KINDS if kind not in MONEY])
 ORDERS_TURNS: Final = frozenset({1, 3, 5})
 """Of each seven runs, those of `make_orders`; seven has no factor in common with the numbers of kinds and models."""
@@ -275,7 +275,7 @@ def draw_setting(seed: int, campaign: int = 0) -> Setting:
 
 
 def _draw_orders(seed: int, campaign: int) -> Setting:
-    """Return a run of `make_orders`: its kind and model by turns, and twice as often a fault where money moves."""
+    """Return a run of `orders`: its kind and model by turns, and twice as often a fault where money moves."""
     dice = random.Random(f"{campaign} orders {seed}")
     turn = seed // 7 * len(ORDERS_TURNS) + sorted(ORDERS_TURNS).index(seed % 7)
     kind, model = KINDS[::-1][turn % len(KINDS)], ORDERS_MODELS[turn // len(KINDS) % len(ORDERS_MODELS)]

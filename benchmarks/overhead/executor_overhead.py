@@ -27,18 +27,7 @@ from planner.cli.output import give, tell
 if TYPE_CHECKING:
     from benchmarks.overhead.overhead_setting import Memory, Setting
 
-HEAD: Final = (
-    "plan",
-    "model",
-    "looks",
-    "steps",
-    "start",
-    "order",
-    "step",
-    "its CPU",
-    "with journal",
-    "its CPU",
-)
+HEAD: Final = ("plan", "model", "looks", "steps", "start", "order", "step", "its CPU", "with journal", "its CPU")
 MODELS: Final = ("sequential", "dag")
 
 

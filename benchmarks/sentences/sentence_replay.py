@@ -291,14 +291,7 @@ def replay_answer(sentence: Sentence, model: LanguageModel) -> Replayed:
     means, base = read_meanings(sentence), problem_of(sentence.where)
     simulated = SimulatedWorld(replace(base, objects=means[-1].objects) if sentence.open else base)
     person = Person(means[-1] if means else None, tuple(sentence.left))
-    agent = Agent(
-        simulated.world,
-        base,
-        model=model,
-        confirm=person,
-        open_types=sentence.open,
-        approve=lambda _: True,
-    )
+    agent = Agent(simulated.world, base, model=model, confirm=person, open_types=sentence.open, approve=lambda _: True)
     first, achieved = run_virtual(_carry_out(agent, sentence, person, simulated))
     return Replayed(sentence, first, achieved, person, simulated)
 

@@ -1,8 +1,8 @@
-"""Cheapest plans found without our solver, by plain searches that can be read in a minute each.
+"""Find cheapest plans without our solver, by plain searches that can be read in a minute each.
 
-`search_exhaustively` is uniform-cost search (Dijkstra 1959) over all states that the relevant tools can reach. `search_by_regression`
-ignores deletes and goes through all sets of facts that may be needed, from the goal backwards; what it finds costs no
-more than any plan does, so it is the optimum wherever it is a plan with the deletes too (`is_plan`).
+`search_exhaustively` is uniform-cost search (Dijkstra 1959) over all states that the relevant tools can reach.
+`search_by_regression` ignores deletes and goes through all sets of facts that may be needed, from the goal backwards.
+Its answer costs no more than any plan, so that it is optimal wherever it is a plan with the deletes too (`is_plan`).
 """
 
 from __future__ import annotations

@@ -15,18 +15,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from benchmarks.report import format_table
-from benchmarks.uncertain.uncertain_problems import (
-    asking,
-    blocks,
-    courier,
-    grid,
-    gripper,
-    navigation,
-    river,
-    tires,
-    tools,
-    tour,
-)
+from benchmarks.uncertain import uncertain_problems
 from planner import Atom, Decision, Execution, Objective, Plan, Problem, Step, decide, executions, solve
 from planner.compilations.determinization import determinize
 from planner.model import COST, Number
@@ -73,16 +62,16 @@ class Case:
 
 
 CASES: Final = {
-    "tires": Case(tires, 5),
-    "river": Case(river, 6),
-    "navigation": Case(navigation, 8),
-    "grid": Case(grid, 8, Objective.COST, 100),
-    "blocks": Case(blocks, 5),
-    "gripper": Case(gripper, 5),
-    "tools": Case(tools, 4, Objective.COST, 40),
-    "asking": Case(asking, 3, Objective.COST, 60),
-    "courier": Case(courier, 3),
-    "tour": Case(tour, 5, Objective.UTILITY),
+    "tires": Case(uncertain_problems.tires, 5),
+    "river": Case(uncertain_problems.river, 6),
+    "navigation": Case(uncertain_problems.navigation, 8),
+    "grid": Case(uncertain_problems.grid, 8, Objective.COST, 100),
+    "blocks": Case(uncertain_problems.blocks, 5),
+    "gripper": Case(uncertain_problems.gripper, 5),
+    "tools": Case(uncertain_problems.tools, 4, Objective.COST, 40),
+    "asking": Case(uncertain_problems.asking, 3, Objective.COST, 60),
+    "courier": Case(uncertain_problems.courier, 3),
+    "tour": Case(uncertain_problems.tour, 5, Objective.UTILITY),
 }
 
 

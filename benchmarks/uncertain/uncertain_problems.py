@@ -96,10 +96,7 @@ def gripper(balls: int) -> Problem:
         requires=["robot(origin)", "door(origin, target)", "holds(hand, ball)"],
         provides=["robot(target)"],
         modifies=["robot(_)"],
-        outcomes=[
-            Outcome(0.8, ["robot(target)"], modifies=["robot(_)"]),
-            Outcome(0.2, lost, modifies=["robot(_)"]),
-        ],
+        outcomes=[Outcome(0.8, ["robot(target)"], modifies=["robot(_)"]), Outcome(0.2, lost, modifies=["robot(_)"])],
     )
     names = [f"ball{number}" for number in range(balls)]
     return domain.problem(

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from benchmarks.commands.options import (
-    Cores,
-    CpuSeconds,
-    MemoryGib,
-    NameFilter,
-    Out,
-    SuiteFolder,
-    select_installed,
-    select_tasks,
-)
+from benchmarks.commands import options
 from benchmarks.planners import Outcome
 from benchmarks.records import Record, TaskId
 from benchmarks.report import Table, columns_of, numeric_sort_key
@@ -33,17 +24,17 @@ PLANNERS = ("ours-optimal", "fd-astar-lmcut", "symk-bd")
 
 
 def unsolvable(
-    suite: SuiteFolder,
+    suite: options.SuiteFolder,
     folder: Annotated[Path, typer.Option("--folder", help="Where the tasks are written.")] = Path("unsolvable"),
-    out: Out = Path("unsolvable.jsonl"),
+    out: options.Out = Path("unsolvable.jsonl"),
     *,
     planner: Annotated[
         list[str] | None, typer.Option("--planner", help="A name or KIND:OPTIONS; see `bench planners`.")
     ] = None,
-    name: NameFilter = None,
-    time_limit: CpuSeconds = 30.0,
-    memory_limit: MemoryGib = 4.0,
-    core: Cores = None,
+    name: options.NameFilter = None,
+    time_limit: options.CpuSeconds = 30.0,
+    memory_limit: options.MemoryGib = 4.0,
+    core: options.Cores = None,
 ) -> None:
     """Write 40 tasks without a plan, some of them from those of a suite, and ask planners for the proof.
 
@@ -56,8 +47,8 @@ def unsolvable(
 
     for task in (*take_tasks(suite), *make_tasks()):
         task.write(folder)
-    tasks = select_tasks(folder, track=None, domains=None, names=name)
-    planners = select_installed(list(planner or PLANNERS))
+    tasks = options.select_tasks(folder, track=None, domains=None, names=name)
+    planners = options.select_installed(list(planner or PLANNERS))
     settings = Settings(Limits(time_limit, memory_limit), cores=core.numbers if core else ())
     run_all(attempts_of(tasks, planners), out, settings, _tell_record)
     records = read_records(out)

@@ -98,10 +98,7 @@ def problems() -> Mapping[str, Problem]:
 
 
 def building(
-    name: str,
-    corridors: Corridors,
-    robots: Mapping[str, tuple[str, int]],
-    parcels: Mapping[str, tuple[str, str]],
+    name: str, corridors: Corridors, robots: Mapping[str, tuple[str, int]], parcels: Mapping[str, tuple[str, str]]
 ) -> Problem:
     """Return the problem to bring each parcel from its first room to its second.
 

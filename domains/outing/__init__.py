@@ -74,10 +74,7 @@ def outing(
             *[f"way({a}, {b})" for a, b in both],
             *[f"line({a}, {b})" for one in lines for a, b in (one, one[::-1])],
         ],
-        goal={
-            "hard": ["fed", f"at({home})"],
-            "soft": {f"seen({sight})": worth for sight, worth in wishes.items()},
-        },
+        goal={"hard": ["fed", f"at({home})"], "soft": {f"seen({sight})": worth for sight, worth in wishes.items()}},
         values={
             **{f"effort({a}, {b})": effort for (a, b), effort in both.items()},
             **{f"price({place})": price for place, price in {**paid, **prices}.items()},

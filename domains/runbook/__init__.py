@@ -200,10 +200,7 @@ def cases() -> tuple[Case, ...]:
             valid=(BRIDGE,),
             invalid=(
                 (BRIDGE.replace("back_up(shop-data)", ""), "backed_up(shop-data)"),
-                (
-                    f"announce(shop)\n{_upgrade_host(1, 1, 2, 1)}{MIGRATION}",
-                    "works_with(shop-version1, shop-schema2)",
-                ),
+                (f"announce(shop)\n{_upgrade_host(1, 1, 2, 1)}{MIGRATION}", "works_with(shop-version1, shop-schema2)"),
             ),
         ),
         Case(

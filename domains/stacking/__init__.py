@@ -145,10 +145,7 @@ def cases() -> tuple[Case, ...]:
             valid=(TOWER,),
             invalid=(
                 (TOWER.replace("large, left, right", "large, left, medium"), "clear(medium)"),
-                (
-                    "restack(small, medium, right)\nrestack(medium, large, small)",
-                    "bears(small, medium)",
-                ),
+                ("restack(small, medium, right)\nrestack(medium, large, small)", "bears(small, medium)"),
             ),
         ),
         Case(
