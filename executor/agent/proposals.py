@@ -143,7 +143,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Achieved:
-    """What became of a request: what it was taken to be, and how its run ended; no `outcome` where nothing was run."""
+    """The end of a request: its proposal, and the outcome of its run; no `outcome` without a run."""
 
     proposal: Proposal
     outcome: RunOutcome | None = None

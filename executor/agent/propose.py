@@ -1,6 +1,6 @@
-"""Make proposals of requests: sentences, goals, and plans from elsewhere.
+"""Make proposals for requests: sentences, goals, and plans from elsewhere.
 
-The repair of a plan from elsewhere keeps as many of its steps as it can, also steps that the goal does not need. So a
+The repair of a plan from elsewhere keeps as many of its steps as possible, even steps that the goal does not need. So a
 person confirms all of them, with their values, unless they only read.
 """
 
@@ -35,7 +35,7 @@ async def propose_foreign_plan(
 ) -> Proposal:
     """Repair `steps` as a plan for the goal of `base`, and make a proposal of it.
 
-    Steps that were proposed there for what no fact expresses stay in it. Raises `PlanError` for what is no plan at all.
+    Steps of `base` for parts that no fact expresses stay in the plan. Raises `PlanError` where `steps` cannot be read.
     """
     problem = base.problem
     assert problem is not None
@@ -56,7 +56,7 @@ async def propose_foreign_plan(
 
 
 def _explain_refusal(found: Repaired) -> str:
-    """Return why the plan is refused: where it fails, and why it cannot be mended."""
+    """Explain where a refused plan fails, and why no repair was found."""
     fails = "" if found.counterexample is None else found.counterexample.reason
     return "; ".join(filter(None, [fails, found.reason]))
 

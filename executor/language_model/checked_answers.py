@@ -96,7 +96,7 @@ async def _ask(model: llm.LanguageModel, request: llm.Request, meter: llm.Meter,
 
 
 async def _ask_once(model: llm.LanguageModel, request: llm.Request, meter: llm.Meter, timeout: float) -> llm.Reply:
-    """Call the model once, and count the call whatever its result."""
+    """Call the model once, and count the call even if it fails."""
     took = llm.UNANSWERED
     try:
         reply: llm.Reply = await asyncio.wait_for(await_contained(model.answer(request)), timeout)

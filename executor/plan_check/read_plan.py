@@ -134,23 +134,23 @@ def _with_float_parameters(data: dict[str, Any]) -> dict[str, Any]:
     steps = data.get("steps")
     if not isinstance(steps, list):
         return data
-    return {**data, "steps": [_with_floats(each) for each in steps]}
+    converted = [
+        {**each, "parameters": _to_floats(each["parameters"])}
+        if isinstance(each, dict) and "parameters" in each
+        else each
+        for each in steps
+    ]
+    return {**data, "steps": converted}
 
 
-def _with_floats(data: Any) -> Any:
-    if not isinstance(data, dict) or "parameters" not in data:
-        return data
-    return {**data, "parameters": _floats(data["parameters"])}
-
-
-def _floats(value: Any) -> Any:
+def _to_floats(value: Any) -> Any:
     match value:
         case Decimal():
             return float(value)
         case dict():
-            return {key: _floats(each) for key, each in value.items()}
+            return {key: _to_floats(each) for key, each in value.items()}
         case list():
-            return [_floats(each) for each in value]
+            return [_to_floats(each) for each in value]
         case _:
             return value
 

@@ -113,7 +113,7 @@ def run_candidates(started: float, given: Namespace) -> Exit:
 
 
 def _report_stop(stopped_by: StoppedBy, *, json: bool) -> Exit:
-    """Say that there are no candidates, as the work that was broken off keeps none."""
+    """Report that there are no candidates, because the interrupted work keeps none."""
     from planner.topk.top_k import CandidateSet
 
     tell("no candidates: the work was broken off")
@@ -129,7 +129,7 @@ def _number_file(path: Path, number: int) -> Path:
 
 
 def _find_candidates(problem: Any, given: Namespace, limits: dict[str, Any]) -> CandidateSet:
-    """Return the cheapest plans, or diverse ones."""
+    """Find the cheapest plans, or diverse ones."""
     if given.diverse is None:
         if given.least is not None:
             raise InputError("--least is for plans that differ", hint="add '--diverse actions'")
@@ -147,7 +147,7 @@ def _find_candidates(problem: Any, given: Namespace, limits: dict[str, Any]) -> 
 
 
 def _rank_plans(plans: Sequence[Plan], given: Namespace) -> Ranking | None:
-    """Return the ranking that the options ask for, None where they ask for none."""
+    """Rank the plans as the options ask; return None where they ask for no ranking."""
     if given.rank is None and not given.rule and not given.pareto:
         return None
     from planner.ranking.rank import rank
@@ -171,7 +171,7 @@ def _default_criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
 
 
 def _head_lines(plan: Plan, found: CandidateSet) -> str:
-    """Return comment lines for the text of `plan`: its number, and the wishes that it forgoes."""
+    """Write comment lines above `plan`: its number, and the soft goals that it forgoes."""
     number = found.plans.index(plan) + 1
     doubt = ", of which nothing is proved" if number > len(found.plans) - found.unproved else ""
     return "".join([f"; candidate {number}{doubt}\n", *[f"; {line}\n" for line in describe_forgone(plan.forgone)]])

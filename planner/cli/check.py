@@ -57,13 +57,13 @@ def run(started: float, given: Namespace) -> Exit:
 
 
 def _count_levels(levels: Counter[str]) -> str:
-    """Return "1 error, 2 warnings", or "nothing to report"."""
+    """Count findings: "1 error, 2 warnings", or "nothing to report"."""
     found = [(levels[name], name) for name in ("error", "warning", "note") if levels[name]]
     return ", ".join(f"{number} {name}{'s' if number > 1 else ''}" for number, name in found) or "nothing to report"
 
 
 def _run_own_checks(loaded: AnyProblem | AnyDomain, limits: Limits) -> list[Finding]:
-    """Return the findings of the checks for this kind of problem or domain."""
+    """Run the checks for this kind of problem or domain."""
     from planner.lint.problem_lint import check_domain, check_problem
 
     if isinstance(loaded, Problem):
@@ -78,9 +78,9 @@ def _run_own_checks(loaded: AnyProblem | AnyDomain, limits: Limits) -> list[Find
 
 
 def _run_plugin_checks(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:
-    """Return the findings of other packages about the Python file of `source`; none for other files.
+    """Run the checks of other packages on the Python file of `source`; none for other files.
 
-    Only packages that the file has imported are asked: nothing in it can be theirs otherwise.
+    Only packages that the file has imported are asked, because nothing in the file can be theirs otherwise.
     """
     if "planner.language.loading.python_files" not in sys.modules:
         return []

@@ -63,7 +63,7 @@ def run(started: float, given: Namespace) -> Exit:
 
 
 def _load_writable(given: Namespace) -> Source:
-    """Load what the arguments name, in the form that the language can say: without uncertain outcomes or creation."""
+    """Load the domain or problem, and remove outcomes and object creation that the language lacks."""
     source = load_named(open_source(given.domain), given.problem)
     if given.to == "pddl" and not isinstance(source, Problem | DomainModel):
         raise unsupported_kind(source, "writing PDDL for")
@@ -76,7 +76,7 @@ def _load_writable(given: Namespace) -> Source:
 
 
 def _keep_intended_outcomes(source: Source) -> Source:
-    """Return `source` with only the intended outcome of each action."""
+    """Keep only the intended outcome of each action."""
     from planner.language.pddl.export import determinize
 
     if isinstance(source, Problem):
@@ -85,7 +85,7 @@ def _keep_intended_outcomes(source: Source) -> Source:
 
 
 def _warn_of_unlikely_outcomes(source: Source) -> None:
-    """Say which intended outcomes are not the likeliest, as readers of PDDL take the likeliest for the intended one."""
+    """Warn of intended outcomes that are not the likeliest: PDDL readers take the likeliest as intended."""
     from planner.language.pddl.export import find_unlikely
 
     domain: Any = getattr(source, "domain", source)
@@ -95,9 +95,9 @@ def _warn_of_unlikely_outcomes(source: Source) -> None:
 
 
 def _replace_created_objects(source: Source, number: int) -> Source:
-    """Return `source` with `number` placeholders of each type for created objects, and say so.
+    """Replace created objects by `number` placeholders of each type, and say so.
 
-    Raises `InputError` for a domain without a problem: placeholders are objects of a problem.
+    Raises `InputError` for a domain without a problem, because placeholders are objects of a problem.
     """
     if not isinstance(source, Problem | DomainModel):
         return source

@@ -66,7 +66,7 @@ def load_plugin_parts() -> list[Callable[[Show, Show, Show], bool]]:
 
 
 def find_command() -> str:
-    """Return what the user has to type for this command: its path where it is not on the search path."""
+    """Return the command for the user to type: its path if it is not on the search path."""
     from shutil import which
 
     called = sys.argv[0]
@@ -97,7 +97,7 @@ def show_plan(plan: Plan) -> bool:
 
 
 def show_a_needed_action(plan: Plan) -> bool:
-    """Remove an action without which the problem is unsolvable, and explain why; return whether there is one."""
+    """Find an action without which the problem is unsolvable, and explain why; return whether there is one."""
     from planner.explain.unsolvability import explain_unsolvable
     from planner.solve import solve
 
@@ -113,14 +113,14 @@ def show_a_needed_action(plan: Plan) -> bool:
 
 
 def remove_action(name: str, problem: Problem) -> Problem:
-    """Return `problem` without the action `name`."""
+    """Remove the action `name` from `problem`."""
     domain = problem.domain
     actions = {other: action for other, action in domain.actions.items() if other != name}
     return replace(problem, domain=replace(domain, actions=actions))
 
 
 def format_action(action: Action) -> str:
-    """Return the declaration of `action` as text: what it requires, provides and modifies."""
+    """Write the declaration of `action`: what it requires, provides and modifies."""
     lines = [f"{action.signature}: {action.description}"]
     parts = {"requires": [*conjuncts(action.requires)], "provides": action.provides, "modifies": action.modifies}
     lines += [f"    {name}  {join_parts(found)}" for name, found in parts.items() if found]
@@ -128,7 +128,7 @@ def format_action(action: Action) -> str:
 
 
 def join_parts(parts: Iterable[object]) -> str:
-    """Return the parts of a condition in one line, variables without question marks."""
+    """Join the parts of a condition in one line, with variables without question marks."""
     return ", ".join(map(str, parts)).replace("?", "")
 
 

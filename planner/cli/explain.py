@@ -31,7 +31,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(started: float, given: Namespace) -> Exit:
-    """Print the explanation of the plan that is given or found, or of why there is none."""
+    """Explain the given or found plan, or explain why there is none."""
     from planner.solve import solve
 
     domain, problem, plan = given.domain, given.problem, given.plan
@@ -56,7 +56,7 @@ def run(started: float, given: Namespace) -> Exit:
 
 
 def _is_plan(text: str, source: Source) -> bool:
-    """Return whether the word after the domain is a plan for the domain's own problem: a file that holds no problem."""
+    """Return whether the word after the domain is a plan for the domain's own problem: a file without a problem."""
     own = source.problems()
     return bool(own) and text not in own and not is_readable(text) and Path(text).is_file()
 
@@ -80,7 +80,7 @@ def _explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Wa
 
 
 def _explain_steps(plan: Plan, limits: Limits) -> str:
-    """Return why each step of a valid plan is there; raises `LimitReached`."""
+    """Explain why each step of a valid plan is there; raises `LimitReached`."""
     from planner.explain.plan_explanation import explain_plan
 
     if not isinstance(plan.problem, Problem):
@@ -89,7 +89,7 @@ def _explain_steps(plan: Plan, limits: Limits) -> str:
 
 
 def _explain_unsolvable(problem: AnyProblem, limits: Limits) -> str:
-    """Return why `problem`, which is proved unsolvable, has no plan; the limits begin anew."""
+    """Explain why `problem`, which is proved unsolvable, has no plan; the limits begin anew."""
     from planner.explain.unsolvability import explain_unsolvable
 
     again = Limits(limits.time_limit, limits.memory_limit)

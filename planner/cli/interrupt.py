@@ -32,7 +32,7 @@ LONGEST_SECONDS: Final = 1e8
 
 
 class Watchman:
-    """Decides what a signal and the end of the time limit do."""
+    """Reacts to signals and to the end of the time limit."""
 
     def __init__(self) -> None:
         self._cancel = threading.Event()
@@ -44,7 +44,7 @@ class Watchman:
 
     @contextmanager
     def searching(self) -> Iterator[threading.Event]:
-        """Let the body end by itself: the first signal only sets the event, and the first alarm does nothing."""
+        """Let the body end itself: the first signal only sets the event, and the first alarm does nothing."""
         self._searching = True
         try:
             yield self._cancel
@@ -80,7 +80,7 @@ class Watchman:
 
 @contextmanager
 def delay_interrupts() -> Iterator[None]:
-    """Let the body, which writes the result, come to its end: only a second signal interrupts it."""
+    """Let the body, which writes the result, finish: only a second signal interrupts it."""
     watchman = Watchman()
     numbers = (signal.SIGINT, signal.SIGTERM)
     with watchman.searching():
@@ -156,12 +156,12 @@ def finite_limit(limit: float) -> float | None:
 
 
 def remaining_seconds(limit: float, started: float) -> float | None:
-    """Return how many seconds of `limit`, counted from `started`, remain; None for an infinite limit."""
+    """Return the seconds of `limit` that remain since `started`; None for an infinite limit."""
     return finite_limit(limit - (time.monotonic() - started))
 
 
 def available_gibibytes() -> float:
-    """Return how many GiB this process may still take: the free memory of the system, or less by limit of a cgroup."""
+    """Return the GiB that this process may still take: the free memory, or less by the limit of a cgroup."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     free = [line for line in _read_lines(Path("/proc/meminfo")) if line.startswith("MemAvailable:")]
     found.extend(int(line.split()[1]) * 1024 for line in free)
@@ -180,7 +180,7 @@ def _read_lines(path: Path) -> list[str]:
 def limit_memory(limit: float | None) -> float | None:
     """Limit the address space, so that allocations past `limit` GiB (None: the default) fail with `MemoryError`.
 
-    This is the last resort. Return the limit, which loops watch; None where there is none.
+    This is the last resort. Return the limit, which loops check; None where there is none.
     """
     if limit is None:
         limit = available_gibibytes() * MEMORY_SHARE
@@ -195,7 +195,7 @@ def limit_memory(limit: float | None) -> float | None:
 
 @contextlib.contextmanager
 def limited_memory(limit: float | None) -> Iterator[None]:
-    """Limit the memory while the body runs; afterwards the process may take as much as before."""
+    """Limit the memory while the body runs."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     limit_memory(limit)
     try:

@@ -95,7 +95,7 @@ def load_changed(given: Namespace) -> AnyProblem:
 
 
 def _add_limits(problem: Problem, budget: list[tuple[str, Number]] | None, deadline: Number | None) -> Problem:
-    """Return `problem` with these limits in place of its own; raises `InputError` for resources that nothing uses."""
+    """Replace budgets and the deadline of `problem`; raises `InputError` for resources that no action uses."""
     if budget:
         known = dict.fromkeys(["cost", *(name for each in problem.domain.actions.values() for name in each.uses)])
         for place, (name, _) in enumerate(budget):
@@ -109,7 +109,7 @@ def _add_limits(problem: Problem, budget: list[tuple[str, Number]] | None, deadl
 
 
 def _add_soft_goals(problem: Problem, soft: list[SoftGoalText] | None) -> Problem:
-    """Return `problem` with these soft goals, too; raises `InputError` for conditions that it has no words for."""
+    """Add soft goals to `problem`; raises `InputError` for invalid conditions."""
     if not soft:
         return problem
     from planner.language.declare.fields import CodePlace
@@ -125,14 +125,14 @@ def _add_soft_goals(problem: Problem, soft: list[SoftGoalText] | None) -> Proble
 
 
 def refuse_options(given: Namespace, taken: str, other: str, reason: str) -> None:
-    """Raise `InputError` for an option of `given` that is not among those `taken` and was changed from its default."""
+    """Raise `InputError` for an option of `given` that is not in `taken` and differs from its default."""
     for name, value in vars(given).items():
         if name not in taken.split() and value not in (None, False, 0, "anytime"):
             raise InputError(f"--{other} goes without --{name.replace('_', '-')}", hint=reason)
 
 
 def load_named(source: Source, problem: str | None) -> AnyProblem | AnyDomain:
-    """Load from `source` the problem of this name; without a name its first problem, or else the domain alone."""
+    """Load the problem with this name; without a name, load the first problem, or else the domain alone."""
     if problem is not None:
         return load_from(source, problem)
     return next(iter(source.problems().values()), None) or source.domain()
@@ -140,7 +140,7 @@ def load_named(source: Source, problem: str | None) -> AnyProblem | AnyDomain:
 
 @contextmanager
 def name_source(domain: str, problem: str | None) -> Iterator[None]:
-    """Add the file to an error that has no place of its own, as it shows only when the problem is worked on."""
+    """Add the file to an error without a place, which shows only when the problem is processed."""
     try:
         yield
     except InputError as error:

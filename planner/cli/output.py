@@ -115,7 +115,7 @@ def judge(error: BaseException) -> tuple[Exit, str]:
 
 
 def _find_interruption(error: BaseException) -> BaseException | None:
-    """Return the limit or signal that caused `error`, None where something else did.
+    """Return the limit or signal that caused `error`; None for any other cause.
 
     Python wraps an exception that arrives while it creates a class (`__set_name__`), and so do libraries.
     """

@@ -22,9 +22,9 @@ def find_commands() -> dict[str, EntryPoint]:
 
 
 def run_plugin_command(entry: EntryPoint, arguments: Sequence[str], started: float) -> None:
-    """Run the command that `arguments` begin with; raises `SystemExit`, or whatever the command raises.
+    """Run the command that `arguments` begin with; raises `SystemExit`, or the command's error.
 
-    Typer's messages about wrong arguments are printed as our own are.
+    Typer's messages about wrong arguments are printed like ours.
     """
     root = wrap_in_root(entry)
     try:
@@ -40,7 +40,7 @@ def run_plugin_command(entry: EntryPoint, arguments: Sequence[str], started: flo
 
 
 def _usage_message(error: Any) -> str:
-    """Return what is wrong with the arguments of a command, or its help where there are none."""
+    """Return the message about wrong arguments, or the help of the command where there are none."""
     message, context = str(error.format_message()), getattr(error, "ctx", None)
     if context is None or message.startswith("Usage:"):
         return message
@@ -62,7 +62,7 @@ def summarise_commands() -> dict[str, str]:
 
 
 def wrap_in_root(entry: EntryPoint) -> typer.Typer:
-    """Return a Typer app that has the command of `entry` below it, so that messages name both."""
+    """Make a Typer app with the command of `entry` below it, so that messages name both."""
     root = typer.Typer(
         add_completion=False,
         rich_markup_mode=None,

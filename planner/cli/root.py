@@ -74,12 +74,12 @@ def dispatch(arguments: Sequence[str], started: float) -> Exit:
 
 
 def module_of(name: str) -> Any:
-    """Return the module of one of our own commands."""
+    """Import the module of one of our own commands."""
     return import_module(f"planner.cli.{name}")
 
 
 def run_plugin_command(arguments: Sequence[str], started: float) -> None:
-    """Run a command of another package; raises `InputError` where there is none of that name."""
+    """Run a command of another package; raises `InputError` for an unknown command."""
     from planner.cli import plugin_commands
 
     name = arguments[0]
@@ -93,7 +93,7 @@ def run_plugin_command(arguments: Sequence[str], started: float) -> None:
 
 
 def write_usage() -> str:
-    """Return the help of the root command, with one line for each command."""
+    """Write the help of the root command, with one line for each command."""
     from planner.cli import plugin_commands
 
     lines = {name: module_of(name).ABOUT for name in OWN} | plugin_commands.summarise_commands()

@@ -48,7 +48,7 @@ class Watch:
         self.latest = progress
 
     def result(self, stopped_by: StoppedBy) -> Result:
-        """Return what is known as the result of a search that `stopped_by` has ended."""
+        """Make the result of a search that `stopped_by` has ended, from the latest progress."""
         if self.latest is None:
             return Result(Status.UNKNOWN, stopped_by)
         status = Status.UNKNOWN if self.latest.plan is None else Status.SOLVED
@@ -115,7 +115,7 @@ POLICY_OPTIONS: Final = (
 
 
 def _search_help() -> str:
-    """Return the help on `--search`, with the names of the registry."""
+    """Write the help on `--search`, with the names of the registry."""
     from planner.search import REGISTRY
 
     hierarchical = "For hierarchical problems: depth-first, greedy, weighted, astar or uniform."
@@ -123,7 +123,7 @@ def _search_help() -> str:
 
 
 def _heuristic_help() -> str:
-    """Return the help on `--heuristic`, with the names of the registry."""
+    """Write the help on `--heuristic`, with the names of the registry."""
     from planner.heuristics import REGISTRY
 
     hierarchical = "For hierarchical problems: composition or blind."
@@ -218,7 +218,7 @@ def run_search(started: float, given: Namespace) -> Exit:
 
 
 def attempt(work: Callable[[], Result], watch: Watch) -> Result:
-    """Do `work`; where a limit or a signal breaks it off, return what `watch` has seen."""
+    """Do `work`; if a limit or a signal ends it, return the latest result of `watch`."""
     try:
         return work()
     except STOPS as stop:
@@ -232,7 +232,7 @@ def attempt(work: Callable[[], Result], watch: Watch) -> Result:
 
 
 def _print_result(result: Result, *, json: bool) -> None:
-    """Print the result on stdout: as JSON, or the plan in the competition's format if there is one."""
+    """Print the result on stdout: as JSON, or the plan in the competition's format."""
     if json:
         from json import dumps
 
@@ -242,14 +242,14 @@ def _print_result(result: Result, *, json: bool) -> None:
 
 
 def _draw_tree(plan: Plan) -> str:
-    """Return the decomposition tree of `plan` as text."""
+    """Draw the decomposition tree of `plan` as text."""
     if plan.tree is None:
         return "no tree: the steps came of no tasks"
     return service_of(plan.problem).draw_plan(plan)
 
 
 def summarise(result: Result) -> str:
-    """Return one line for people about the result and the work, and one for each wish that the plan forgoes."""
+    """Describe the result and the work in one line, and each forgone soft goal in one."""
     took = result.statistics
     how = " with ".join(name for name in (took.search, took.heuristic) if name)
     seconds = took.ground_seconds + took.search_seconds
@@ -259,7 +259,7 @@ def summarise(result: Result) -> str:
 
 
 def describe_status(result: Result) -> str:
-    """Return the status of `result` in words, with what is known of the plan."""
+    """Describe the status of `result` and its plan in words."""
     ended = f"{result.stopped_by.value} ({result.reason})" if result.reason else result.stopped_by.value
     match result.status:
         case Status.OPTIMAL:
@@ -276,7 +276,7 @@ def describe_status(result: Result) -> str:
 
 
 def _as_json(result: Result) -> dict[str, Any]:
-    """Return `result` as JSON-ready data, with what its plan uses of limited resources."""
+    """Return `result` as JSON-ready data, with the plan's use of limited resources."""
     from planner.resources import spent
 
     used = {} if result.plan is None else spent(result.plan)
@@ -285,7 +285,7 @@ def _as_json(result: Result) -> dict[str, Any]:
 
 
 def _describe_plan(result: Result) -> str:
-    """Return "cost 5, 3 steps", with the utility and with what is used of limited resources."""
+    """Describe the plan as "cost 5, 3 steps", with its utility and its use of limited resources."""
     from planner.resources import spent
 
     plan = result.expect_plan()
@@ -295,7 +295,7 @@ def _describe_plan(result: Result) -> str:
 
 
 def _describe_bound(result: Result) -> str:
-    """Return the lower bound with the gap, or the upper bound on the net benefit."""
+    """Describe the lower bound with the gap, or the upper bound on the net benefit."""
     if result.lower_bound is None:
         return "no lower bound"
     if result.utility is not None:

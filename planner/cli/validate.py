@@ -1,4 +1,4 @@
-"""`forethought validate`: does this plan work, and if not, at which step does it fail and why."""
+"""`forethought validate`: check whether a plan works, and where and why it fails."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ TURN: Final = 0.01
 def compiled_search(
     board: Board, search: str, heuristic: str, costs: list[int], *, states: int | None = None, landmarks: bool = False
 ) -> Callable[[Run], Steps]:
-    """Return the search of that name on `board`; its estimates add up `costs`, and it gives up after so many `states`.
+    """Make the search of this name on `board`; its estimates add up `costs`, and it ends after so many `states`.
 
     With `landmarks`, greedy and weighted search count landmarks, and greedy search varies its order.
     """
@@ -44,7 +44,7 @@ def compiled_search(
 
 
 def part_search(board: Board, costs: list[int]) -> PartSearch:
-    """Return a search for windows of plans on `board`; its estimates add up `costs`."""
+    """Make a search for windows of plans on `board`; its estimates add up `costs`."""
     guide = Guide(board, costs, milestones=False)
 
     def search(state: State, goal: State, run: Run) -> Steps:

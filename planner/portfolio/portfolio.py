@@ -55,7 +55,7 @@ class Entry:
     """Share of the time, relative to the other searches of the portfolio."""
     why: str
     late: float = 0.0
-    """Seconds of processor time that count as spent at the beginning; below 0, the search goes first for so long."""
+    """Seconds of processor time that count as spent at the beginning; a negative number lets the search go first."""
     when: Callable[[Workplace], bool] = lambda _: True
     """The tasks for which the search runs."""
 
@@ -149,7 +149,7 @@ def select_contenders(name: str, workplace: Workplace) -> list[Contender]:
 
 
 def run_named_search(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
-    """Return the search that the options name, and a sentence about what it cannot prove ("" if it proves all)."""
+    """Start the search that the options name; return it, and a sentence about what it cannot prove ("" for nothing)."""
     name, caveat = heuristic_of(search, heuristic), ""
     kind = HEURISTICS[name or "blind"]
     if not SEARCHES[search].complete:

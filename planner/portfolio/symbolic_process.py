@@ -244,7 +244,7 @@ def run_symbolic_alone(workplace: Workplace, limits: Limits) -> Steps:
 
 
 def _room(limits: Limits) -> int:
-    """Return how many bytes symbolic search may take for diagrams."""
+    """Return the bytes that symbolic search may take for diagrams."""
     if limits.memory_limit is not None:
         return min(MOST_ROOM, int(MEMORY_SHARE * limits.memory_limit * GIB) - PROCESS_ROOM)
     return min(MOST_ROOM, int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))

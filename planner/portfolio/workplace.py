@@ -58,7 +58,7 @@ NO_NUMBERS: Final = "however often each action is used, they do not add up to th
 
 @dataclass(slots=True)
 class Workplace:
-    """A task and what all searches for it share."""
+    """A task, and the data that all searches for it share."""
 
     task: Task
     space: Space
