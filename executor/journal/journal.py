@@ -95,7 +95,7 @@ def insert_document(connection: sqlite3.Connection, sort: Sort, document: Docume
     """Append `document` within a transaction; return its number; raises `sqlite3.Error`, `UnicodeEncodeError`."""
     ((last,),) = connection.execute("SELECT ifnull(max(number), 0) FROM documents")
     number: int = last + 1
-    connection.execute(_INSERT, (number, sort, *document, _checksum(number, sort, document)))
+    connection.execute(_INSERT, (number, sort, *document, _compute_checksum(number, sort, document)))
     return number
 
 
@@ -106,9 +106,9 @@ def find_newest_documents(connection: sqlite3.Connection, sort: Sort) -> tuple[l
     """
     found: dict[str, int] = {}
     last = 0
-    for number, kind, document, checksum in _document_rows(connection):
+    for number, kind, document, checksum in _iterate_document_rows(connection):
         last += 1
-        if number != last or checksum != _checksum(number, kind, document):
+        if number != last or checksum != _compute_checksum(number, kind, document):
             return None
         if kind == sort:
             found[document.name] = number
@@ -120,7 +120,7 @@ def read_document(connection: sqlite3.Connection, number: int) -> Document:
     return Document(*connection.execute(_NEXT, (number - 1,)).fetchone()[2:-1])
 
 
-def _document_rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Sort, Document, int]]:
+def _iterate_document_rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Sort, Document, int]]:
     """Yield all rows, one at a time: they may be large, and who reads for long keeps the log from being emptied."""
     number = 0
     while row := connection.execute(_NEXT, (number,)).fetchone():
@@ -128,7 +128,7 @@ def _document_rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Sort, 
         yield number, sort, Document(*document), checksum
 
 
-def _checksum(number: int, sort: Sort, document: Document) -> int:
+def _compute_checksum(number: int, sort: Sort, document: Document) -> int:
     name, time, status, data = document
     return zlib.crc32(f"{number} {sort} {time!r} {status} {name} {data}".encode())
 
@@ -224,7 +224,7 @@ class Journal:
 
     def create(self, run: str) -> None:
         """Begin a run without events; the name must be new, or that of a run that has not got any."""
-        with self._store.used():
+        with self._store.use():
             self._store.check_file()
             with self._store.transaction():
                 if self._store.connection.execute("SELECT 1 FROM runs WHERE name = ?", (run,)).fetchone():
@@ -235,7 +235,7 @@ class Journal:
                 created = time.time()
                 row = (last + 1, run, created, compute_first_checksum(last + 1, run, created))
                 self._store.connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", row)
-            self._store.locks.add(last + 1)
+            self._store.locks.add_slot(last + 1)
 
     @contextlib.contextmanager
     def drive(self, run: str) -> Iterator[int]:
@@ -243,7 +243,7 @@ class Journal:
 
         Raises `DrivenError` where somebody else drives it.
         """
-        with self._store.used():
+        with self._store.use():
             self._store.check_file()
             at, _ = self._find_run(run)
             self._store.locks.take(at.number, run)
@@ -269,7 +269,7 @@ class Journal:
     def extend(self, run: str, events: Iterable[tuple[str, str, str | None]], at: float | None = None) -> int:
         """Append events (kind, data, status), all or none; return the number of the last one."""
         events = tuple(events)
-        with self._store.used():
+        with self._store.use():
             driven = self._driven.get(run)
             if driven is None:
                 raise JournalError(self.path, f"nobody drives run {run!r} here", "append within `with drive(run)`")
@@ -290,7 +290,7 @@ class Journal:
 
         All its events go, and its name is free again. Raises `DrivenError` where somebody drives it.
         """
-        with self._store.used():
+        with self._store.use():
             self._store.check_file()
             at, _ = self._find_run(run)
             self._store.locks.take(at.number, run)
@@ -309,25 +309,25 @@ class Journal:
 
         What is yielded before an error is raised is as it was written.
         """
-        with self._store.used():
+        with self._store.use():
             at, _ = self._find_run(run)
-            kept = self._store.locks.count(at.number)
-        while rows := self._batch(at):
+            kept = self._store.locks.read_count(at.number)
+        while rows := self._read_batch(at):
             for row in rows:
                 if not at.follow(row):
                     raise self._make_damage_error(at)
                 yield Entry(*row[1:5])
-        with self._store.used():
+        with self._store.use():
             self._check_complete(at, kept)
 
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""
         records = []
-        with self._store.used():
-            self._store.check_runs(self._store.locks.last())
-            names = self._names()
+        with self._store.use():
+            self._store.check_runs(self._store.locks.find_last_number())
+            names = self._list_names()
         for name in names:
-            with self._store.used(), contextlib.suppress(NoRunError):  # another process deletes it at this moment
+            with self._store.use(), contextlib.suppress(NoRunError):  # another process deletes it at this moment
                 at, created = self._find_run(name)
                 end = self._read_to_end(at)
                 records.append(RunRecord(name, created, end.time, end.seq, end.status))
@@ -357,7 +357,7 @@ class Journal:
         """Yield each room as it was saved last, the one that was saved first first."""
         return self._read_documents("room")
 
-    def _names(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         """Return the names of the runs, in the order of their creation."""
         return list_run_names(self._store.connection, self.path)
 
@@ -366,7 +366,7 @@ class Journal:
         try:
             return self._read_run(run)
         except NoRunError:
-            names = self._names()
+            names = self._list_names()
         if run in names:
             raise DamagedError(self.path, f"run {run!r} is listed, but not found by its name", RESTORE)
         others = f"its runs are {', '.join(names[-_MANY:])}" if names else "this journal has none"
@@ -384,7 +384,7 @@ class Journal:
 
     def _read_to_end(self, at: _Run) -> _Run:
         """Return the run that is `at` its beginning as it is after its last event."""
-        kept = self._store.locks.count(at.number)
+        kept = self._store.locks.read_count(at.number)
         *before, last = self._store.connection.execute(_LAST, (at.number,)).fetchall()[::-1] or [None]
         if before:
             at.seq, at.checksum = before[0][1], before[0][-1]
@@ -402,8 +402,8 @@ class Journal:
     def _make_damage_error(self, at: _Run) -> DamagedError:
         return DamagedError(self.path, f"event {at.seq} of run {at.name!r} is missing or changed", RESTORE)
 
-    def _batch(self, at: _Run) -> list[Row]:
-        with self._store.used():
+    def _read_batch(self, at: _Run) -> list[Row]:
+        with self._store.use():
             return self._store.connection.execute(_EVENTS, (at.number, at.seq)).fetchall()
 
     def _release(self, run: str) -> None:
@@ -412,22 +412,23 @@ class Journal:
             self._store.locks.release(driven.number)
 
     def _save(self, sort: Sort, document: Document) -> None:
-        with self._store.used():
+        with self._store.use():
             with self._store.transaction():
                 number = insert_document(self._store.connection, sort, document)
             self._store.locks.set_count(0, number)
 
     def _read_documents(self, sort: Sort) -> Iterator[Document]:
-        with self._store.used():
-            kept = self._store.locks.count(0)
+        with self._store.use():
+            kept = self._store.locks.read_count(0)
             found = find_newest_documents(self._store.connection, sort)
         if found is None:
             raise DamagedError(self.path, "a goal or a plan is missing or changed", RESTORE)
         numbers, last = found
         if last < kept:
-            raise self._store.lost(f"{last} goals and plans are left of {kept}, counting each time that one was saved")
+            lost = f"{last} goals and plans are left of {kept}, counting each time that one was saved"
+            raise self._store.make_loss_error(lost)
         for number in numbers:
-            with self._store.used():
+            with self._store.use():
                 document = read_document(self._store.connection, number)
             yield document
 

@@ -66,7 +66,7 @@ _DAMAGE: Final = {
 }
 
 
-def told(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> JournalError:
+def convert_sqlite_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> JournalError:
     """Return `error`, which `sqlite3` raised while the journal in `path` was used, as one of ours."""
     code = getattr(error, "sqlite_errorcode", None)
     code = None if code is None else code & 0xFF  # the rest are details, which the name tells
@@ -78,13 +78,13 @@ def told(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> JournalError:
     return JournalError(path, f"{found} ({name}: {error})", hint)
 
 
-def told_by_system(path: Path, error: OSError) -> JournalError:
+def convert_system_error(path: Path, error: OSError) -> JournalError:
     """Return `error`, which came up while the file `path` was used, as one of ours."""
     hint = _ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else FOUND[sqlite3.SQLITE_CANTOPEN][1]
     return JournalError(path, f"it cannot be used ({error.strerror})", hint)
 
 
-def unkeepable(path: Path, error: UnicodeEncodeError) -> JournalError:
+def convert_encoding_error(path: Path, error: UnicodeEncodeError) -> JournalError:
     """Return that a text has half a character, which no file can keep."""
     piece = ascii(error.object[max(error.start - 20, 0) : error.end])
     return JournalError(path, f"a text to be kept has half a character near {piece}", "nothing was appended; repair it")
@@ -111,13 +111,13 @@ class LockFile:
         self._descriptor = descriptor
         self._driven: set[int] = set()
         self._held: set[str] = set()
-        self.key = identity(descriptor)
+        self.key = identify_file(descriptor)
 
-    def last(self) -> int:
+    def find_last_number(self) -> int:
         """Return the highest number that has a slot, 0 without any."""
         return max(os.fstat(self._descriptor).st_size // _SLOT.size - 1, 0)
 
-    def count(self, number: int) -> int:
+    def read_count(self, number: int) -> int:
         """Return how many are kept under `number` at least; 0 if nothing is known."""
         found = os.pread(self._descriptor, _COUNT.size, number * _SLOT.size)
         return int(_COUNT.unpack(found)[0]) if len(found) == _COUNT.size else 0
@@ -127,7 +127,7 @@ class LockFile:
         with contextlib.suppress(OSError):
             os.pwrite(self._descriptor, _COUNT.pack(count), number * _SLOT.size)
 
-    def add(self, number: int) -> None:
+    def add_slot(self, number: int) -> None:
         """Note that there is a run `number`; only the last byte of its slot is written: somebody may drive it."""
         with contextlib.suppress(OSError):
             os.pwrite(self._descriptor, b"\0", (number + 1) * _SLOT.size - 1)
@@ -139,7 +139,7 @@ class LockFile:
                 raise DrivenError(self.path, f"this process drives run {run!r} already", "wait until it is over")
             self._lock(number, run)
             self._driven.add(number)
-        who = _SLOT.pack(self.count(number), os.getpid(), time.time(), socket.gethostname().encode()[:39])
+        who = _SLOT.pack(self.read_count(number), os.getpid(), time.time(), socket.gethostname().encode()[:39])
         with contextlib.suppress(OSError):
             os.pwrite(self._descriptor, who, number * _SLOT.size)
 
@@ -159,11 +159,11 @@ class LockFile:
                 return True
             self._check_file()
             try:
-                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _lock_byte_of(name))
             except OSError as error:
                 if error.errno in _TAKEN:
                     return False
-                raise self._unlockable(error) from error
+                raise self._make_lock_error(error) from error
             self._held.add(name)
             return True
 
@@ -172,14 +172,14 @@ class LockFile:
         with _guard:
             if name in self._held:
                 self._held.remove(name)
-                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _place(name))
+                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _lock_byte_of(name))
 
     def _check_file(self) -> None:
-        if identity(self.path) != self.key:
+        if identify_file(self.path) != self.key:
             hint = "end all processes that use the journal, then open it again: they do not see each other's locks"
             raise JournalError(self.path, "the file was deleted or replaced while it was open", hint)
 
-    def _unlockable(self, error: OSError) -> JournalError:
+    def _make_lock_error(self, error: OSError) -> JournalError:
         return JournalError(self.path, f"it cannot be locked ({error})", "keep it on a local disk")
 
     def _lock(self, number: int, run: str) -> None:
@@ -188,11 +188,11 @@ class LockFile:
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
         except OSError as error:
             if error.errno not in _TAKEN:
-                raise self._unlockable(error) from error
+                raise self._make_lock_error(error) from error
             hint = "wait until it is over, or end that process: the run is free as soon as it is gone"
-            raise DrivenError(self.path, f"run {run!r} is driven by {self._driver(number)}", hint) from None
+            raise DrivenError(self.path, f"run {run!r} is driven by {self._describe_driver(number)}", hint) from None
 
-    def _driver(self, number: int) -> str:
+    def _describe_driver(self, number: int) -> str:
         found = os.pread(self._descriptor, _SLOT.size, number * _SLOT.size)
         _, process, since, host = _SLOT.unpack(found.ljust(_SLOT.size, b"\0"))
         if not process:
@@ -209,12 +209,12 @@ class LockFile:
                 os.close(self._descriptor)
 
 
-def _place(name: str) -> int:
+def _lock_byte_of(name: str) -> int:
     """Return the byte that stands for a lock on `name`."""
     return _NAMED + int.from_bytes(hashlib.blake2b(name.encode(errors="replace"), digest_size=7).digest())
 
 
-def identity(file: Path | int) -> tuple[int, int] | None:
+def identify_file(file: Path | int) -> tuple[int, int] | None:
     """Return what tells a file (a path, or a descriptor) from others; None if there is none; raises `OSError`."""
     try:
         found = file.stat() if isinstance(file, Path) else os.fstat(file)
@@ -223,7 +223,7 @@ def identity(file: Path | int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def lock_file(path: Path) -> LockFile:
+def open_lock_file(path: Path) -> LockFile:
     """Return the file beside a journal, made if there is none; `leave` it in the end.
 
     Raises `JournalError`, also in a process that was forked from one that had it open: there SQLite takes locks for
@@ -232,9 +232,9 @@ def lock_file(path: Path) -> LockFile:
     with _guard:
         try:
             # A second descriptor must not even be opened to look: closing it would drop the locks of the first.
-            shared = _shared.get(identity(path)) or LockFile(path, os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
+            shared = _shared.get(identify_file(path)) or LockFile(path, os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
         except OSError as error:
-            raise told_by_system(path, error) from error
+            raise convert_system_error(path, error) from error
         if shared.process != os.getpid():
             found = f"process {shared.process} had the journal open when it forked this one"
             raise JournalError(path, found, "fork first, or start processes with 'spawn' or 'forkserver'")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from executor.errors import DamagedError, JournalError
-from executor.journal.locks import BUSY, FOUND, RESTORE, LockFile, identity, lock_file, told, told_by_system, unkeepable
+from executor.journal import locks
 
 APPLICATION: Final = 0x466F7265  # "Fore"
 VERSION: Final = 1
@@ -60,9 +60,9 @@ def connect(path: Path) -> sqlite3.Connection:
     Raises `JournalError` for anything else, and what `sqlite3` raises.
     """
     _check_path(path)
-    connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=locks.BUSY, isolation_level=None, check_same_thread=False)
     try:
-        _identify(connection, path)
+        _check_identity(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -80,13 +80,13 @@ def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
         connection.execute("PRAGMA fullfsync = ON")
         connection.execute("PRAGMA checkpoint_fullfsync = ON")
     if not os.access(path, os.W_OK):  # SQLite would say so when the first event is written
-        raise JournalError(path, *FOUND[sqlite3.SQLITE_READONLY])
+        raise JournalError(path, *locks.FOUND[sqlite3.SQLITE_READONLY])
     if not _read_schema(connection):
         _create_tables(connection)
     missing = sorted({*_STATEMENTS} - _read_schema(connection))
     if missing:
         what = " ".join(missing[0].split("(")[0].split()[1:3])
-        raise DamagedError(path, f"its {what} is missing, or not that of version {VERSION}", RESTORE)
+        raise DamagedError(path, f"its {what} is missing, or not that of version {VERSION}", locks.RESTORE)
 
 
 def _check_path(path: Path) -> None:
@@ -101,10 +101,10 @@ def _check_path(path: Path) -> None:
         )
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size and not (path.exists() and path.stat().st_size):
-        raise DamagedError(path, f"it is empty or missing, but {log.name} is not", RESTORE)
+        raise DamagedError(path, f"it is empty or missing, but {log.name} is not", locks.RESTORE)
 
 
-def _identify(connection: sqlite3.Connection, path: Path) -> None:
+def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN")  # all three as they are at one time: another process may be making the journal
     empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -116,13 +116,13 @@ def _identify(connection: sqlite3.Connection, path: Path) -> None:
         found = f"this is a database of another program (application_id {application}, not {APPLICATION})"
         raise JournalError(path, found, "name another file: it was not touched")
     if version != VERSION:
-        hint = "use the version of forethought that wrote it, or a newer one" if version > VERSION else RESTORE
+        hint = "use the version of forethought that wrote it, or a newer one" if version > VERSION else locks.RESTORE
         raise JournalError(path, f"its schema has version {version}, and this forethought reads {VERSION}", hint)
 
 
 def _switch_to_wal(connection: sqlite3.Connection, path: Path) -> None:
     """Switch to a write-ahead log; where several processes do so at once, SQLite refuses some without waiting."""
-    patience = time.monotonic() + BUSY
+    patience = time.monotonic() + locks.BUSY
     while True:
         try:
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -164,14 +164,14 @@ class Store:
         self.path: Final = path
         self._process = os.getpid()
         self._guard = threading.Lock()
-        with contextlib.ExitStack() as opened, self._telling():
+        with contextlib.ExitStack() as opened, self._convert_errors():
             self.connection: sqlite3.Connection = opened.enter_context(contextlib.closing(connect(path)))
-            self.locks: LockFile = lock_file(Path(f"{path}-lock"))
+            self.locks: locks.LockFile = locks.open_lock_file(Path(f"{path}-lock"))
             opened.callback(self.locks.leave)
-            runs = self.locks.last()
+            runs = self.locks.find_last_number()
             prepare(self.connection, path, power=power)
             self.check_runs(runs)
-            self._identity = identity(path)
+            self._identity = locks.identify_file(path)
             self._opened = opened.pop_all()
         self._is_open = True
 
@@ -187,12 +187,12 @@ class Store:
             self._opened.close()
 
     @contextlib.contextmanager
-    def used(self) -> Iterator[None]:
+    def use(self) -> Iterator[None]:
         """Keep other threads out, and raise `JournalError` for all that goes wrong inside."""
         if not self.is_ours:
             found = f"process {self._process} opened it before it forked this one"
             raise JournalError(self.path, found, "fork first, or start processes with 'spawn' or 'forkserver'")
-        with self._guard, self._telling():
+        with self._guard, self._convert_errors():
             if not self._is_open:
                 raise JournalError(self.path, "this journal is closed", "open it again")
             yield
@@ -211,7 +211,7 @@ class Store:
 
     def check_file(self) -> None:
         """Raise `DamagedError` where what is written now would be found by nobody."""
-        if identity(self.path) != self._identity:
+        if locks.identify_file(self.path) != self._identity:
             found = "the file was deleted, moved or replaced while it was open"
             raise DamagedError(self.path, found, "put it back, or close this journal and open it again")
 
@@ -219,28 +219,28 @@ class Store:
         """Raise `DamagedError` where there are fewer runs than there were, which is `kept` at least."""
         ((count, last),) = self.connection.execute("SELECT count(*), ifnull(max(number), 0) FROM runs NOT INDEXED")
         if count != last or last < kept:
-            raise self.lost(f"{count} runs are left of {max(last, kept)}")
+            raise self.make_loss_error(f"{count} runs are left of {max(last, kept)}")
 
     def check_events(self, run: str, seq: int, kept: int) -> None:
         """Raise `DamagedError` where `run`, whose last event is `seq`, had more events once."""
         if seq < kept:
-            raise self.lost(f"{seq} events of run {run!r} are left of {kept}")
+            raise self.make_loss_error(f"{seq} events of run {run!r} are left of {kept}")
 
-    def lost(self, found: str) -> DamagedError:
+    def make_loss_error(self, found: str) -> DamagedError:
         """Return that something is missing, and how to go on."""
         cause = "(a damaged or deleted -wal file, an older copy, or a power failure)"
         hint = f"restore it, or accept the loss by deleting {self.locks.path} while nobody uses the journal"
         return DamagedError(self.path, f"{found} {cause}", hint)
 
     @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise told(self.path, error) from error
+            raise locks.convert_sqlite_error(self.path, error) from error
         except UnicodeEncodeError as error:
-            raise unkeepable(self.path, error) from None
+            raise locks.convert_encoding_error(self.path, error) from None
         except OverflowError as error:
-            raise JournalError(self.path, *FOUND[sqlite3.SQLITE_TOOBIG]) from error
+            raise JournalError(self.path, *locks.FOUND[sqlite3.SQLITE_TOOBIG]) from error
         except OSError as error:
-            raise told_by_system(self.path, error) from error
+            raise locks.convert_system_error(self.path, error) from error

@@ -181,12 +181,12 @@ class Inbox:
     def is_expecting(self, waiting: Iterable[StepRecord]) -> bool:
         """Return whether news is there, a deadline has passed, or a timer runs: nobody outside has to act."""
         now = asyncio.get_running_loop().time()
-        alarms = [alarm for record in waiting if (alarm := self._alarm(record)) is not None]
+        alarms = [alarm for record in waiting if (alarm := self._find_alarm(record)) is not None]
         return self._news.is_set() or any(not alarm.deadline or alarm.at <= now for alarm in alarms)
 
     async def wait_for_news(self, waiting: Iterable[StepRecord]) -> None:
         """Wait for news: somebody wakes, or the time of one of the steps `waiting` is over."""
-        alarms = [alarm.at for record in waiting if (alarm := self._alarm(record)) is not None]
+        alarms = [alarm.at for record in waiting if (alarm := self._find_alarm(record)) is not None]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(min(alarms, default=None)):
                 await self._news.wait()
@@ -195,10 +195,10 @@ class Inbox:
     def find_expired(self, waiting: Iterable[StepRecord]) -> list[tuple[StepRecord, Attempt]]:
         """Return those of the steps `waiting` whose time is over, with what came of them."""
         now = asyncio.get_running_loop().time()
-        found = [(record, self._alarm(record)) for record in waiting]
+        found = [(record, self._find_alarm(record)) for record in waiting]
         return [(record, alarm.got) for record, alarm in found if alarm is not None and alarm.at <= now]
 
-    def _alarm(self, record: StepRecord) -> _Alarm | None:
+    def _find_alarm(self, record: StepRecord) -> _Alarm | None:
         key = record.id, record.since
         if key not in self._alarms:
             self._alarms[key] = _make_alarm(record)

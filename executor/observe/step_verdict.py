@@ -316,7 +316,7 @@ def judge_outcomes(
     known = dict(map(literal_of, observed)) | looked.seen
     about = dict.fromkeys(fact for way in ways for fact in way.facts)
     changed = frozenset(fact for way in ways for fact in way.changed)
-    fitting = [way for way in ways if _fits(way, known, about, beliefs)]
+    fitting = [way for way in ways if _is_consistent(way, known, about, beliefs)]
     certain = looked.conclusive.issuperset(changed) and looked.seen.keys() >= changed
     if ways[0] in fitting and (_is_supported(ways[0], known) or not any(_is_supported(way, known) for way in fitting)):
         is_known = intended.status is StepStatus.SUCCEEDED or _is_supported(ways[0], known)
@@ -335,7 +335,7 @@ def judge_outcomes(
     return replace(intended, status=status, absent=False, known=False)
 
 
-def _fits(way: Expected, known: Mapping[Atom, bool], about: Iterable[Atom], beliefs: Beliefs) -> bool:
+def _is_consistent(way: Expected, known: Mapping[Atom, bool], about: Iterable[Atom], beliefs: Beliefs) -> bool:
     """Return whether nothing that is `known` speaks against `way`."""
     return all(known[fact] is way.facts.get(fact, beliefs.holds(fact)) for fact in about if fact in known)
 

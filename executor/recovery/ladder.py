@@ -143,7 +143,7 @@ class Ladder:
                 self.replanning.keep()
             return True
         given_up = PLANS if self.following.gives_up else ()
-        rungs = [each for each in self._rungs(meanwhile=meanwhile) if each not in given_up]
+        rungs = [each for each in self._list_rungs(meanwhile=meanwhile) if each not in given_up]
         return await self._take_one(rungs, about, meanwhile=meanwhile)
 
     async def _take_one(self, rungs: Iterable[Rung], about: str, *, meanwhile: bool) -> bool:
@@ -196,7 +196,7 @@ class Ladder:
         found = sum(1 for each in self.state.rungs if each.found and each.rung in PLANS)
         return found >= self.recovery.most_patches
 
-    def _rungs(self, *, meanwhile: bool) -> list[Rung]:
+    def _list_rungs(self, *, meanwhile: bool) -> list[Rung]:
         """Return the rungs that may be taken now."""
         rungs = self.recovery.rungs
         if meanwhile:

@@ -78,7 +78,7 @@ class PolicyExecution:
         beliefs, simulation = self.state.beliefs, self.state.beliefs.simulation
         unknown = beliefs.unknown if self.state.problem.unknown else ()
         kept = () if self.state.kept is None else self.state.kept.facts
-        ran, spent = simulation.history, self._spent()
+        ran, spent = simulation.history, self._sum_spent_budgets()
         return self.policy().node(simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
 
     def is_lost(self) -> bool:
@@ -128,7 +128,7 @@ class PolicyExecution:
             if not self.state.beliefs.is_true(wish.condition):
                 self.emit(GoalDropped(str(wish.condition), float(wish.utility)))
 
-    def _spent(self) -> dict[str, Number]:
+    def _sum_spent_budgets(self) -> dict[str, Number]:
         """Return what the steps so far took of each budget, as declared, failed attempts included."""
         problem = self.state.problem
         left = subtract_spent(problem, self.state, ()).budgets if problem.budgets else {}
@@ -140,15 +140,15 @@ class PolicyExecution:
         What has failed here is no part of it; where there is no such policy, one may come back to it later.
         """
         self.gives_up = False
-        here, never = self._hopeless(self.options.find_barred()), self._hopeless(self.options.find_spent())
+        here, never = self._find_hopeless(self.options.find_barred()), self._find_hopeless(self.options.find_spent())
         if await self._decide(about, here, here):
             return True
         return here != never and not self.gives_up and await self._decide(about, never, here)
 
     async def _decide(self, about: str, forbidden: set[Key], not_now: set[Key]) -> bool:
-        problem, started = self._problem(forbidden), time.perf_counter()
+        problem, started = self._make_problem(forbidden), time.perf_counter()
         try:
-            decision = await search_in_turn(lambda: self._decided(problem))
+            decision = await search_in_turn(lambda: self._search_policy(problem))
         except ForethoughtError as error:
             why = str(error)
         else:
@@ -169,14 +169,14 @@ class PolicyExecution:
     def _may_be_next(self, step: Step | None, not_now: Collection[Key]) -> TypeGuard[Step]:
         return step is not None and (step.action, step.arguments) not in not_now and not self._is_circle(step)
 
-    def _problem(self, forbidden: Iterable[Key]) -> Problem:
+    def _make_problem(self, forbidden: Iterable[Key]) -> Problem:
         """Return what is to be decided now: with what is left of the budgets, without the steps of `forbidden`."""
         problem = self.options.make_open_problem()
         goal = Goal(self.state.problem.goal.hard, tuple(self.state.soft))
         problem = replace(problem, goal=goal, budgets={name: max(left, 0) for name, left in problem.budgets.items()})
         return forbid_actions(problem, [Atom(*key) for key in forbidden], ())
 
-    def _hopeless(self, failed: Iterable[Step]) -> set[Key]:
+    def _find_hopeless(self, failed: Iterable[Step]) -> set[Key]:
         """Return those of the steps that have `failed` whose failures are no bad luck."""
         actions, tried = self.state.problem.domain.actions, self.state.tried
         keys = [(each.action, each.arguments) for each in failed]
@@ -186,7 +186,7 @@ class PolicyExecution:
             if key not in tried or tried[key].spent or not _is_luck(actions[key[0]], key[1], tried[key].times)
         }
 
-    def _decided(self, problem: Problem) -> Decision:
+    def _search_policy(self, problem: Problem) -> Decision:
         from planner.policies.decide import decide
         from planner.policies.decision import Objective
 
