@@ -21,9 +21,9 @@ NOTHING: Final = "it did not happen"
 RETRY: Final = "try again"
 GIVE_UP: Final = "give up"
 FILL: Final = "fill:"
-"""How questions for parameters begin."""
+"""Prefix of questions for parameters."""
 DOUBT: Final = "doubt:"
-"""How questions begin whether a step happened."""
+"""Prefix of questions whether a step happened."""
 
 
 _YES: Final = frozenset({YES, "y", "true"})
@@ -31,11 +31,11 @@ _NO: Final = frozenset({NO, "n", "false"})
 
 
 def interpret_answer(question: Asked, answer: Any) -> str | None:
-    """Return which choice of `question` an answer is; None if it is none of them.
+    """Return the choice of `question` that an answer means; None if it means none.
 
-    True, "yes", "y" and "true" are the first choice, False, "no", "n" and "false" the second one; upper and lower case
-    do not matter. Why an approval is refused may be said in any words, and parameters may be anything. That a step in
-    doubt happened may be said by its result, see `read_told_result`, and has to be where it created something.
+    True, "yes", "y" and "true" mean the first choice, False, "no", "n" and "false" the second; case does not matter. An
+    approval may be refused in any words, and parameters may be anything. The result of a step in doubt (see
+    `read_told_result`) means that it happened; a step that creates objects requires one.
     """
     if is_filling(question):
         return quote_value(answer)
@@ -45,7 +45,7 @@ def interpret_answer(question: Asked, answer: Any) -> str | None:
 
 
 def _interpret_doubt(question: Asked, answer: Any) -> str | None:
-    """Return which choice an answer is to whether a step happened; None where it lacks what the step created."""
+    """Return the choice that an answer means for a step in doubt; None if it lacks the created objects."""
     try:
         result = read_told_result(answer)
     except InputError:
@@ -56,10 +56,10 @@ def _interpret_doubt(question: Asked, answer: Any) -> str | None:
 
 
 def read_told_result(answer: Any) -> ActionResult | None:
-    """Return the result of a step that an answer tells; None for an answer in other words.
+    """Read an answer that is the result of a step; return None for any other answer.
 
-    It is an `ActionResult`, a mapping with fields of one, or the JSON text of such a mapping. Only a mapping with
-    `success` may have other fields. Raises `InputError` for a mapping that is no result.
+    A result is an `ActionResult`, a mapping with its fields, or the JSON text of such a mapping. Only a mapping with
+    `success` may have other fields. Raises `InputError` for an invalid mapping.
     """
     if issubclass(type(answer), str) and answer.lstrip().startswith("{"):
         try:
@@ -77,7 +77,7 @@ def read_told_result(answer: Any) -> ActionResult | None:
 
 
 def as_journal_data(answer: Any) -> Any:
-    """Return an answer as the journal keeps it: a result as a mapping, with created objects by their names."""
+    """Return an answer in the form that the journal keeps: a result as a mapping, with names of created objects."""
     if not issubclass(type(answer), ActionResult):
         return answer
     fields = {name: value for name, value in data_of(answer).items() if value and name not in ("metrics", "confidence")}
@@ -86,7 +86,7 @@ def as_journal_data(answer: Any) -> Any:
 
 
 def _match_choice(question: Asked, answer: Any) -> str | None:
-    """Return which choice of `question` is said in words."""
+    """Return the choice of `question` that an answer means in words."""
     if answer is True or answer is False:
         return question.choices[0 if answer else 1]
     if not issubclass(type(answer), str):
@@ -99,7 +99,7 @@ def _match_choice(question: Asked, answer: Any) -> str | None:
 
 
 def is_clear(question: Asked, answer: Any) -> bool:
-    """Return whether nobody can take `answer` for another than it is meant to be: a refusal begins with "no"."""
+    """Return whether the meaning of `answer` is clear: a refusal in free words must begin with "no"."""
     if is_filling(question):
         return True
     found = interpret_answer(question, answer)
@@ -120,7 +120,7 @@ def is_filling(question: Asked) -> bool:
 
 
 def describe_refusal(answer: Any, what: str) -> str:
-    """Return why `answer`, by which `what` is given or refused, is no consent; nothing where it is."""
+    """Return the reason why `answer` refuses `what`; an empty text if it consents."""
     said = answer.strip().casefold() if isinstance(answer, str) else ""
     if answer is True or said in _YES:
         return ""

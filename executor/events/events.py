@@ -1,7 +1,6 @@
 """Define the events of a run, as one typed union, and convert them to data and back.
 
-The journal keeps events, and the state of a run is made of them. Steps are named by their ids; what a handler returned
-is kept as data.
+The journal keeps events, and `RunState` is built from them. Events refer to steps by id, and keep results as data.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from planner.model import Atom
 
 
 class Provenance(Enum):
-    """Where a fact comes from."""
+    """Where the believed value of a fact comes from."""
 
     GIVEN = "the problem states it"
     OBSERVED = "an observer looked"
@@ -28,16 +27,16 @@ class Provenance(Enum):
 
 
 ANSWER: Final = "answer"
-"""The source of what a person says about a step in doubt."""
+"""Source of a person's answer about a step in doubt."""
 TRUSTED: Final = "trusted"
-"""The source of effects that nobody has to look at."""
+"""Source of effects that need no observation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is known about a fact: whether it `holds` (None: unknown), from where, and the version of its item.
+    """The believed value of a fact (`holds`; None: unknown), with provenance, source, and version of its item.
 
-    It is `conclusive` where an observer said so that is declared conclusive.
+    It is `conclusive` if a conclusive observer decided it.
     """
 
     fact: Atom
@@ -49,7 +48,7 @@ class Note:
 
 
 class StepStatus(Enum):
-    """What is known about one step; compare with `is`."""
+    """Status of a step; compare with `is`."""
 
     PENDING = "not begun"
     WAITING = "waits for a time, an event or a person"
@@ -66,17 +65,17 @@ class StepStatus(Enum):
 
     @property
     def is_done(self) -> bool:
-        """Whether what depends on the step may go on."""
+        """Whether the dependents of the step may begin."""
         return self in _DONE
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes of the step by itself."""
+        """Whether the step has ended."""
         return self not in _OPEN
 
 
 class RunStatus(Enum):
-    """What is known about a run; compare with `is`."""
+    """Status of a run; compare with `is`."""
 
     PROPOSED = "not begun"
     ACTIVE = "being carried out"
@@ -92,12 +91,12 @@ class RunStatus(Enum):
 
     @property
     def is_over(self) -> bool:
-        """Whether the run has ended for good: `resume` does not take it up again."""
+        """Whether the run has ended for good: it cannot be resumed."""
         return self in _ENDED
 
 
 TROUBLE: Final = (StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT)
-"""The statuses of steps that something may have to be done about."""
+"""Statuses of steps that may need recovery."""
 _DONE = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.SKIPPED})
 _OPEN = frozenset({StepStatus.PENDING, StepStatus.WAITING, StepStatus.RUNNING, StepStatus.IN_DOUBT})
 _ENDED = frozenset(
@@ -114,7 +113,7 @@ _ENDED = frozenset(
 
 
 Purpose = Literal["plan", "patch", "undo"]
-"""What a step is for: the plan that the run began with, a later one that goes on to the goal, or an undo."""
+"""Purpose of a step: the initial plan, a later plan for the goal, or undoing."""
 
 
 class Rung(Enum):
@@ -131,7 +130,7 @@ class Rung(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run began, with this `plan` (an `ActionPlan` as data) and `memory`; the first event of every run."""
+    """A run began with this `plan` (an `ActionPlan` as data) and `memory`; the first event of every run."""
 
     run: str
     plan: Mapping[str, Any]
@@ -141,14 +140,14 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunResumed:
-    """A run was taken up again, from the journal."""
+    """A run was resumed from the journal."""
 
     run: str
 
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A handler is about to be called, with these data `parameters`; `sources` say where each came from."""
+    """A handler is about to be called with these data `parameters`; `sources` has the source of each value."""
 
     step: str
     attempt: int
@@ -160,9 +159,9 @@ class StepStarted:
 
 @dataclass(frozen=True, slots=True)
 class ParametersFilled:
-    """Somebody has filled parameters of a step that were open: these `values`, and why, in their words.
+    """Open parameters of a step were filled with these `values`; `thought` is the stated reason.
 
-    `marked`: they have seen what tools returned. `metrics` are what asking took.
+    `marked`: whoever filled them had seen text that tools returned. `metrics` are the cost of asking.
     """
 
     step: str
@@ -174,7 +173,7 @@ class ParametersFilled:
 
 @dataclass(frozen=True, slots=True)
 class ParametersChanged:
-    """A hook has changed data parameters of an attempt that has begun: the handler gets these `values`."""
+    """A hook replaced data parameters of an attempt: the handler gets these `values`."""
 
     step: str
     values: Mapping[str, Any]
@@ -183,7 +182,7 @@ class ParametersChanged:
 
 @dataclass(frozen=True, slots=True)
 class ModelAsked:
-    """The handler of a step has asked a language model; `metrics` are what that took: calls, tokens and cost."""
+    """The handler of a step has asked a language model; `metrics` are its calls, tokens and cost."""
 
     step: str
     metrics: Mapping[str, Any]
@@ -191,7 +190,7 @@ class ModelAsked:
 
 @dataclass(frozen=True, slots=True)
 class StepProgress:
-    """A handler says how far it is; `fraction` is between 0 and 1, if it knows."""
+    """A handler reports progress; `fraction` is between 0 and 1, if known."""
 
     step: str
     text: str
@@ -200,9 +199,9 @@ class StepProgress:
 
 @dataclass(frozen=True, slots=True)
 class StepReturned:
-    """A handler has answered, or somebody outside has for a step that waits; nobody has looked yet whether it is so.
+    """A handler returned, or a waiting step got its result from outside; the effects were not observed yet.
 
-    `doubt` says why that is no answer, if so: the handler took too long. `raised` is what it raised, as text.
+    `doubt` is the reason why there is no result, such as a timeout. `raised` is the exception, as text.
     """
 
     step: str
@@ -213,7 +212,7 @@ class StepReturned:
 
 @dataclass(frozen=True, slots=True)
 class StepWaiting:
-    """A step waits; `since` is the time of the day in seconds since 1970."""
+    """A step waits `since` a time, in seconds since 1970."""
 
     step: str
     wait: Mapping[str, Any]
@@ -222,7 +221,7 @@ class StepWaiting:
 
 @dataclass(frozen=True, slots=True)
 class FactsSeen:
-    """Facts became known outside the end of a step."""
+    """Facts became known other than by the end of a step."""
 
     facts: tuple[Note, ...]
     cause: str = ""
@@ -230,9 +229,9 @@ class FactsSeen:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Observers contradict each other, one failed, or who looked or acted tells of objects that the problem lacks.
+    """Observers contradict each other, one failed, or an observer or handler reported objects that the problem lacks.
 
-    `strangers` are the facts about such objects, with whether they hold.
+    `strangers` are the notes on facts about such objects.
     """
 
     facts: tuple[Atom, ...]
@@ -242,12 +241,11 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """A step is over, or in doubt; `facts` is what became of its declared effects.
+    """A step is over, or in doubt; `facts` are notes on its declared effects.
 
-    The `values` of the `result` of one that is done are in working memory from now on. A failed step is `repeatable`
-    where doing it once more cannot do it twice. One that is in doubt has `awaited` effects: what holds if it happened.
-    `outcome` is which of several declared ones came about, where that is known. `denied` says that the handler itself
-    reported the failure, instead of raising.
+    The `values` in the `result` of a step that is done go into working memory. A failed step is `repeatable` if another
+    attempt cannot do it twice. A step in doubt has `awaited` effects, which hold if it happened. `outcome` is the label
+    of the outcome that came about, if it is known. `denied`: the handler reported the failure itself.
     """
 
     step: str
@@ -263,7 +261,7 @@ class StepEnded:
 
 @dataclass(frozen=True, slots=True)
 class RungTaken:
-    """Something was done about a failure, or tried and nothing `found`; `cost` is that of the new steps."""
+    """A rung of recovery was taken, or tried without a result (`found`); `cost` is that of the new steps."""
 
     rung: Rung
     step: str
@@ -275,12 +273,11 @@ class RungTaken:
 
 @dataclass(frozen=True, slots=True)
 class PlanChanged:
-    """Other steps are left to do: `steps` as data, in their order; those that are not among them are skipped.
+    """The rest of the plan was replaced by `steps` (as data, in their order); all other pending steps are skipped.
 
-    With `undoes`, the run is given up, and they undo what was done, but for what is `left`. `decomposition` is that of
-    the tasks of a hierarchical run, where it has changed; `policy` the one that is followed, as data, where that has.
-    `supposes` are literals on which the goal rests itself. A step that `follows` a policy may be tried although it has
-    failed in this state: the policy knows of its risk.
+    With `undoes`, the run is given up, and the steps undo what was done, except for `left`. `decomposition` and
+    `policy` are the new ones, as data, if they have changed. `supposes` are literals on which the goal itself rests. A
+    step that `follows` a policy may be tried although it failed in this state: the policy expects its risk.
     """
 
     steps: tuple[Mapping[str, Any], ...]
@@ -306,7 +303,7 @@ class GoalDropped:
 
 @dataclass(frozen=True, slots=True)
 class GoalChanged:
-    """Something else is wanted from now on; `aim` has the fields of an `ActionPlan` that say what, as data."""
+    """The goal was replaced; `aim` has the fields of an `ActionPlan` that state the new one, as data."""
 
     aim: Mapping[str, Any]
     reason: str = ""
@@ -314,10 +311,10 @@ class GoalChanged:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Somebody has to say something; `known` is what is known, `choices` the answers that mean something.
+    """A question is open; `known` is what is known, `choices` are the possible answers.
 
-    A question for an approval says for what `purpose` the step is to be done. Whoever answers that a step in doubt
-    happened says also what it `creates`.
+    A question for an approval has the `purpose` of the step. An answer that a step in doubt happened has to name the
+    objects that it `creates`.
     """
 
     question: str
@@ -339,14 +336,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class ProvedImpossible:
-    """What was observed proves that no plan reaches the goal; `missing` says why, as a diagnosis in data."""
+    """The observed facts prove that no plan reaches the goal; `missing` is the diagnosis as data."""
 
     missing: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySet:
-    """The handler of `step` changed working memory; `value` None takes the key out."""
+    """The handler of `step` changed working memory; `value` None removes the key."""
 
     key: str
     value: Any
@@ -356,7 +353,7 @@ class MemorySet:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """A run is over for now: `WAITING` and `IN_DOUBT` can be taken up again."""
+    """A run has ended; a run that is `WAITING` or `IN_DOUBT` can be resumed."""
 
     status: RunStatus
     reason: str = ""
@@ -387,7 +384,7 @@ Event = (
     | RunEnded
 )
 KINDS: Final[Mapping[str, type[Any]]] = {each.__name__: each for each in Event.__args__}
-"""The kinds of events by name."""
+"""Event classes by name."""
 
 
 _FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in KINDS.values()}
@@ -401,7 +398,7 @@ _NOTED: Final = ("facts", "awaited", "strangers")
 
 
 def event_to_data(event: Event) -> dict[str, Any]:
-    """Return the fields of `event` as JSON-ready data, but for values that handlers and authors gave."""
+    """Convert `event` to data; values of handlers and authors are left as they are."""
     found: dict[str, Any] = {name: getattr(event, name) for name in _FIELDS[type(event)]}
     for name in _ENUMS.get(type(event), ()):
         found[name] = found[name].name
@@ -415,7 +412,7 @@ def event_to_data(event: Event) -> dict[str, Any]:
 
 
 def event_from_data(kind: str, data: Mapping[str, Any]) -> Event:
-    """Return the event that `event_to_data` made `data` of; raises `KeyError` or `ValueError` for anything else."""
+    """Convert data of `event_to_data` to the event; raises `KeyError` or `ValueError` for anything else."""
     cls = KINDS[kind]
     found: dict[str, Any] = dict(data)
     for name, enum in _ENUMS.get(cls, {}).items():

@@ -21,16 +21,16 @@ from planner.plan import Step
 from planner.semantics.condition_solver import Universe
 
 NOT_REPEATED: Final = "it is not repeated"
-"""How the reason ends why an irreversible action is not done again."""
+"""End of the reason why an irreversible action is not repeated."""
 Key = tuple[str, tuple[str, ...]]
 """An action and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """An action that failed with its arguments, so many `times`; `facts` held when it did last, and `earlier` before.
+    """Failures of a ground action: how many `times`, the believed `facts` at the last, and those at `earlier` ones.
 
-    It is `spent` where nobody saw that it did nothing, and doing it once more might do it twice.
+    It is `spent` if it may have had an effect, so that another attempt might do it twice.
     """
 
     times: int
@@ -44,20 +44,20 @@ class Tried:
 
 
 class Failures(dict[Key, Tried]):
-    """What failed, by action and arguments; with whatever placeholders for what it creates."""
+    """Failures by ground action, for all placeholders of created objects."""
 
     def __init__(self) -> None:
         super().__init__()
         self._pardoned: set[Key] = set()
         self._latest: set[Key] = set()
-        """What has failed since a step was begun last: what is seen now was so when it failed."""
+        """Actions that failed since a step was begun last: what is observed now held when they failed."""
 
     def note_failure(
         self, alike: Sequence[Step], facts: frozenset[Atom], *, repeatable: bool, begun: bool = True
     ) -> None:
-        """Note that a step has failed, while `facts` were believed to hold; it counts for all that are `alike`.
+        """Record the failure of a step while `facts` were believed; it counts for all steps `alike`.
 
-        One that had not `begun` has failed for what was believed, and not for what is seen of that moment later.
+        Later observations do not change the facts of a step that had not `begun`.
         """
         before = self.get((alike[0].action, alike[0].arguments))
         spent = not repeatable or (before is not None and before.spent)
@@ -69,37 +69,36 @@ class Failures(dict[Key, Tried]):
             self._latest.update(keys)
 
     def note_begun(self) -> None:
-        """Note that a step has begun: what is seen from now on may be its work."""
+        """Note that a step has begun: observations from now on may be its effects."""
         self._latest.clear()
 
     @property
     def is_fresh(self) -> bool:
-        """Whether something has failed, and nothing was begun since."""
+        """Whether a step has failed, and none has begun since."""
         return bool(self._latest)
 
     def note_seen(self, facts: frozenset[Atom]) -> None:
-        """Note that `facts` were seen to hold: they did so already when the latest steps failed."""
+        """Record that `facts` were observed: they held already when the latest steps failed."""
         for key in self._latest:
             self[key] = replace(self[key], facts=facts)
 
     def pardon(self, steps: Iterable[Step]) -> None:
-        """Note that those of `steps` that failed may have had bad luck, and no others: they may be tried again."""
+        """Allow `steps`, and no others, to be tried again in a state in which they failed."""
         self._pardoned = {(each.action, each.arguments) for each in steps}
 
     def is_barred(self, step: Step, facts: frozenset[Atom]) -> bool:
-        """Return whether `step`, which was tried before, is not to be tried while `facts` are believed to hold."""
+        """Return whether `step`, which failed before, must not be tried while `facts` are believed."""
         key = step.action, step.arguments
         return self[key].spent or (self[key].was_in(facts) and key not in self._pardoned)
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """An irreversible ground action that a handler was called for.
+    """An irreversible ground action whose handler was called.
 
-    `step` is the id of the step, `effects` are the facts that it was to change and whether they hold then. `absent` are
-    those of them that a conclusive observer has seen to be missing since. `came` are those that an observer has seen to
-    come about, or that another step has changed since: missing later, they are no evidence that nothing happened.
-    `denied` says that the handler itself reported that it failed.
+    `step` is the id of the step, and `effects` are its expected values of facts. A conclusive observer has seen the
+    effects `absent` to be missing. Effects in `came` were observed, or another step changed them since: if they are
+    missing later, that is no evidence that nothing happened. `denied`: the handler itself reported a failure.
     """
 
     step: str
@@ -111,22 +110,21 @@ class Begun:
 
 
 class Irreversible:
-    """Records what became of the irreversible ground actions of one run.
+    """Records the irreversible ground actions of one run that may have happened; these are barred.
 
-    An action that may have happened is barred until conclusive observers have seen all its effects to be missing, its
-    own step has ended without any effect, or a person has said that it did not happen. One whose effects came about
-    stays barred when they are gone.
+    The bar ends if conclusive observers see all effects to be missing, if the step ends without any effect, or if a
+    person says that it did not happen. An action whose effects came about stays barred when they are gone.
     """
 
     def __init__(self) -> None:
         self._begun: dict[Key, Begun] = {}
 
     def begin(self, step: str, alike: Sequence[Step], effects: Mapping[Atom, bool]) -> None:
-        """Note that a handler is called for the ground action, which goes by the names in `alike`."""
+        """Record the call of a handler for the ground actions `alike`, which differ only in placeholders."""
         self._begun.update(dict.fromkeys(map(_key, alike), Begun(step, effects)))
 
     def end(self, step: str, status: StepStatus, *, repeatable: bool, denied: bool) -> None:
-        """Note how step `step` ended: where it is `repeatable`, nothing came of it; `denied` is as in `Begun`."""
+        """Record the end of `step`: a `repeatable` failure had no effect; `denied` is as in `Begun`."""
         for key, begun in list(self._begun.items()):
             if begun.step != step:
                 continue
@@ -136,9 +134,9 @@ class Irreversible:
                 self._begun[key] = replace(begun, done=status.is_done, denied=denied, absent=frozenset())
 
     def see(self, notes: Iterable[Note], by: str = "") -> None:
-        """Take in `notes`: conclusive ones may show that an action has no effect.
+        """Update the actions by `notes`: conclusive ones may show that an action had no effect.
 
-        Where a step was done, they are about what it has changed, and `by` is its id.
+        Notes on the effects of a step that was done have its id in `by`.
         """
         if not self._begun:
             return
@@ -162,10 +160,10 @@ class Irreversible:
                 self._begun[key] = replace(begun, absent=absent, came=frozenset(came))
 
     def find_bar(self, step: Step, id_: str, *, is_new: bool) -> str:
-        """Return why `step`, whose id is `id_`, must not be begun; nothing where it may.
+        """Return the reason why `step`, with the id `id_`, must not begin; an empty text if it may.
 
-        A step that is not new, but stands in the plan that the run began with or in its policy, may repeat what was
-        done without doubt. Whether another attempt is made at the same step is for its policy to say.
+        A step that is not new, as it is in the initial plan or in a policy, may repeat an action that was certainly
+        done. Further attempts at the same step are up to its execution policy.
         """
         begun = self._begun.get(_key(step))
         if begun is None or begun.step == id_ or (begun.done and not is_new):
@@ -174,7 +172,7 @@ class Irreversible:
         return f"{step} is irreversible, and step {begun.step} {what}"
 
     def describe_bars(self, steps: Iterable[Step]) -> list[str]:
-        """Return why those of `steps` that no new step may take are not done again, in words."""
+        """Return the reasons why those of `steps` that are barred are not repeated."""
         found = [(step, self._begun[_key(step)].done) for step in steps if _key(step) in self._begun]
         return [
             f"{step} is irreversible and {'was carried out' if done else 'is in doubt'}: {NOT_REPEATED}"
@@ -182,11 +180,11 @@ class Irreversible:
         ]
 
     def list_barred(self) -> set[Step]:
-        """Return the ground actions that no new step may take."""
+        """Return the ground actions that are barred for new steps."""
         return {Step(*key) for key in self._begun}
 
     def find_doubtful_facts(self) -> dict[Atom, str]:
-        """Return the facts that a failed action may have brought about, though nobody said or saw so, with its step."""
+        """Return the facts that a failed action may have provided unnoticed, with its step."""
         doubted = [each for each in self._begun.values() if not (each.done or each.denied)]
         return {
             fact: each.step
@@ -196,12 +194,12 @@ class Irreversible:
         }
 
     def find_done(self) -> list[Begun]:
-        """Return those that were done, each once."""
+        """Return the actions that were done, each once."""
         return list({each.step: each for each in self._begun.values() if each.done}.values())
 
 
 def find_repetitions(domain: DomainModel, universe: Universe, doubtful: Mapping[Atom, str]) -> dict[Step, str]:
-    """Return the irreversible ground actions that provide a fact of `doubtful`, each with the step named there."""
+    """Return the irreversible ground actions that provide a fact of `doubtful`, with the step of the fact."""
     found: dict[Step, str] = {}
     for action in domain.actions.values() if doubtful else ():
         if "irreversible" not in action.tags:
@@ -217,7 +215,7 @@ def find_repetitions(domain: DomainModel, universe: Universe, doubtful: Mapping[
 
 
 def _match_fact(pattern: Atom, fact: Atom) -> dict[Term, str] | None:
-    """Return what the variables of `pattern` stand for where it is `fact`; None where it cannot be."""
+    """Return the binding of variables that turns `pattern` into `fact`; None if there is none."""
     if pattern.predicate != fact.predicate or len(pattern.args) != len(fact.args):
         return None
     found: dict[Term, str] = {}
@@ -232,23 +230,23 @@ def _key(step: Step) -> Key:
 
 
 class Spent:
-    """Adds up the metrics of results, each once: a result is told when it comes, and again when its step has ended."""
+    """Sums the metrics of results, each once, although it comes with `StepReturned` and again with `StepEnded`."""
 
     def __init__(self, basis: Basis) -> None:
         self.duration = 0.0
         self.tokens = basis.tokens
         self.cost = basis.cost
         self.asked = {"calls": basis.calls, "tokens": basis.tokens, "cost": basis.cost}
-        """What reading, proposing and filling took: calls of language models, tokens and money."""
+        """Cost of reading, proposing and filling: calls of language models, tokens and money."""
         self._saved = {f"saved_{name}": amount for name, amount in basis.saved.items()}
         self._returned: set[str] = set()
         self._asked: set[str] = set()
-        """The steps whose present attempt has asked a language model."""
+        """Steps whose present attempt has asked a language model."""
         self.silent: Counter[str] = Counter()
-        """How many attempts at each step reported no tokens."""
+        """Number of attempts at each step that reported no tokens."""
 
     def note_attempt(self, step: str) -> None:
-        """Note that another attempt at `step` is made."""
+        """Note that another attempt at `step` begins."""
         self._returned.discard(step)
         self._asked.discard(step)
         self.silent[step] += 1
@@ -259,7 +257,7 @@ class Spent:
         self._returned.add(step)
 
     def note_end(self, step: str, result: Mapping[str, Any] | None) -> None:
-        """Count the result with which `step` has ended, if it was not told before."""
+        """Count the result with which `step` has ended, unless it was counted before."""
         if step in self._returned:
             self._returned.remove(step)
         elif result is not None:
@@ -271,14 +269,14 @@ class Spent:
         self._count(metrics)
 
     def note_model_call(self, step: str, metrics: Mapping[str, Any]) -> None:
-        """Count what the handler of `step` spent on asking a language model."""
+        """Count the cost of a language model that the handler of `step` asked."""
         if metrics.get("tokens") and step not in self._asked:
             self._asked.add(step)
             self.silent[step] -= 1
         self.add(metrics)
 
     def add(self, metrics: Mapping[str, Any]) -> None:
-        """Count what was spent on asking language models."""
+        """Count the cost of asking language models."""
         self._count(metrics)
         for name in self.asked:
             self.asked[name] += metrics.get(name, 0)

@@ -1,4 +1,4 @@
-"""Compute what a run has left of its budgets and of its deadline.
+"""Compute the remaining budgets of a run, and the time to its deadline.
 
 Each attempt at a step is charged with the declared cost and uses of its action, whatever its result: the plan was made
 with these numbers. The seconds that steps took are subtracted from the deadline, as if they had run one after another.
@@ -23,7 +23,7 @@ MILLISECOND = Decimal("0.001")
 
 
 def subtract_spent(problem: Problem, state: RunState, fixed: Collection[StepRecord]) -> Problem:
-    """Return `problem` with what is left to spend, the present attempts at the `fixed` steps included."""
+    """Return `problem` with its remaining budgets and deadline; present attempts at `fixed` steps are not charged."""
     left = subtract_costs(problem, _list_paid_attempts(state, {record.id for record in fixed}))
     if problem.deadline is None:
         return left
@@ -37,7 +37,7 @@ def can_be_paid(problem: Problem, steps: Iterable[Step]) -> bool:
 
 
 def can_try_again(state: RunState, record: StepRecord) -> bool:
-    """Return whether the budgets suffice for another attempt at a step, and then for the rest of the plan."""
+    """Return whether the budgets suffice for another attempt at a step and for the rest of the plan."""
     if not state.problem.budgets:
         return True
     pending = [each.step for each in state.pending()]
@@ -45,7 +45,7 @@ def can_try_again(state: RunState, record: StepRecord) -> bool:
 
 
 def _list_paid_attempts(state: RunState, working: Collection[str]) -> list[Step]:
-    """Return a step for each attempt, without the present ones of steps that are `working`."""
+    """Return a step for each attempt, without the present attempts at the steps `working`."""
     paid: list[Step] = []
     for record in state.steps.values():
         paid += [record.step] * (record.attempts - (record.id in working and record.attempts > 0))

@@ -1,6 +1,6 @@
 """Build the state of a run from its events.
 
-Nothing but `RunState.apply` changes the state, so that reading the journal again gives the same state.
+Only `RunState.apply` changes the state, so that replaying the journal gives the same state.
 """
 
 from __future__ import annotations
@@ -43,30 +43,30 @@ _FAILED: Final = frozenset({events.StepStatus.FAILED, events.StepStatus.PARTIAL}
 
 
 class RunState:
-    """The steps of a run, its beliefs, its memory and its record, as `apply` has made them."""
+    """State of a run after its events: steps, beliefs, memory, failures, and open questions."""
 
     is_by_agent: bool
-    """Whether an agent has made plans of requests for the run."""
+    """Whether an agent has planned the run from requests."""
     given: frozenset[str] = frozenset()
-    """The entries of memory that whoever began the run has given, and that no step has set since."""
+    """Initial entries of memory that no step has set since."""
     strangers: Mapping[Atom, events.Note] = {}
-    """What is known of objects that the problem does not have."""
+    """Notes on facts about objects that the problem lacks."""
     missing: Mapping[str, Any] | None = None
-    """Why no plan reaches the goal, where what was observed proves that."""
+    """Diagnosis why no plan reaches the goal, if that is proved."""
     at: float | None = None
-    """When the latest event happened, in seconds since 1970."""
+    """Time of the latest event, in seconds since 1970."""
     is_undoing = False
-    """Whether the plan is one that undoes what was done."""
+    """Whether the present plan undoes what was done."""
     wants_plan = False
-    """Whether something else is wanted than what the plan was made for."""
+    """Whether the goal has changed since the plan was made."""
     policy: Mapping[str, Any] | None = None
-    """The policy that the run follows, as data, if it does."""
+    """The policy that the run follows, as data, if any."""
     outlived: Mapping[str, Any] | None = None
-    """A policy that is for something else than what is wanted now."""
+    """The policy for an earlier goal, if the goal has changed."""
     kept: Kept | None = None
-    """How far constraints are kept, as the policy sees it, if one is followed and there are any."""
+    """State of the constraint monitors of the policy, if the run follows one and has constraints."""
     journal: Path | None = None
-    """The file of the journal that keeps the run, if one does."""
+    """File of the journal, if there is one."""
 
     def __init__(
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
@@ -76,54 +76,54 @@ class RunState:
         self.source = problem
         """The problem as it was stated."""
         self.problem = add_spare_placeholders(problem, [each.step(domain) for each in plan.steps])
-        """The same with placeholders for what steps create."""
+        """The problem with placeholders for created objects."""
         self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
-        """The tasks that the plan came of, if it did and is to do them."""
+        """The tasks of a hierarchical run."""
         self.objects = Bindings(problem, self.problem)
         self.reader = Reader(self.problem)
-        """Reads what steps state beyond their actions."""
+        """Reads the conditions and effects that steps state beyond their actions."""
         self.beliefs = Beliefs(self.problem, find_internal_predicates(domain, self.problem))
         self.watches = ConstraintMonitors(self.beliefs.simulation) if problem.constraints else None
-        """What has happened of the constraints on the way, if there are any."""
+        """Monitors of the trajectory constraints, if there are any."""
         self._follow(plan.policy, self.problem)
         self.run, self.model, self.status, self.reason = "", plan.model, events.RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
         self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent(plan.basis)
         self.surprises = 0
-        """How often something was told that no step of the plan was to bring about, or that one was and did not."""
+        """Number of unexpected facts, and of steps without their declared effects."""
         self.mended: set[str] = set()
-        """The steps that failed before the plan was changed last."""
+        """Steps that failed before the latest change of the plan."""
         self.given_up: tuple[str, ...] = ()
-        """What the run had failed at when it began to undo what was done."""
+        """Causes of failure when the run began to undo what was done."""
         self.left: tuple[str, ...] = ()
-        """What will not be undone, and why."""
+        """What will not be undone, with reasons."""
         self.changes = 0
-        """How often the plan has changed."""
+        """Number of changes of the plan."""
         self.patched: Counter[tuple[frozenset[Atom], tuple[Key, ...]]] = Counter()
-        """How often new steps, and those that follow them, became the plan while the same facts were believed."""
+        """How often the same rest of a plan was adopted while the same facts were believed."""
         self.settled = 0
-        """How often it was found out what became of a step in doubt, or one was put back that had begun."""
+        """Number of steps in doubt that were settled, and of begun steps that were put back."""
         self.rungs: list[events.RungTaken] = []
         self.redirected: list[events.GoalChanged] = []
         self.dropped: list[str] = []
-        """Soft goals that were given up."""
+        """Dropped soft goals."""
         self.providers: dict[Atom, str] = {}
-        """The step that provided each fact last."""
+        """Latest provider of each fact."""
         self.tried = Failures()
         self.irreversible = Irreversible()
         self.failed_skills: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """How often each skill of an action has failed."""
+        """Failures by action and skill."""
         self.questions: dict[str, events.Asked] = {}
-        """Questions without an answer."""
+        """Questions without an answer, by name."""
         self.answered: dict[str, events.Asked] = {}
-        """Questions that were answered, as they were asked."""
+        """Answered questions, by name."""
         self.answers: dict[str, Any] = {}
         self.disagreements: list[events.Disagreement] = []
         self._suppose(plan.steps, plan.supposes or ())
         self.steps.change(plan.steps, domain)
 
     def apply(self, event: events.Event, at: float | None = None) -> None:  # noqa: PLR0915 - a case for each kind of event
-        """Take in what happened `at` some time, in seconds since 1970; None where nobody knows when."""
+        """Apply an event that happened `at` a time in seconds since 1970; None if the time is unknown."""
         self.at = at
         match event:
             case events.RunStarted(run, _, model, memory):
@@ -202,42 +202,42 @@ class RunState:
 
     @property
     def has_goal(self) -> bool:
-        """Whether there is anything that must hold at the end."""
+        """Whether the goal has any condition."""
         wishes = (each.condition for each in self.soft)
         return any(True for part in (self.problem.goal.hard, *wishes) for _ in conjuncts(part))
 
     @property
     def has_aim(self) -> bool:
-        """Whether the run is for more than its steps: there is a goal, there are tasks, or constraints on the way."""
+        """Whether the run has a goal, tasks, or trajectory constraints beyond its steps."""
         return self.hierarchy is not None or self.watches is not None or self.has_goal
 
     @property
     def soft(self) -> list[SoftGoal]:
-        """The soft goals that were not given up."""
+        """The soft goals that were not dropped."""
         return [each for each in self.problem.goal.soft if str(each.condition) not in self.dropped]
 
     @property
     def goal(self) -> Formula:
-        """What is to hold at the end: the hard goal, and the soft ones that were not given up."""
+        """Conjunction of the hard goal and the soft goals that were not dropped."""
         return conjunction([*conjuncts(self.problem.goal.hard), *(each.condition for each in self.soft)])
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """What the constraints on the way ask of what is still to come."""
+        """The trajectory constraints, progressed through the states so far."""
         return () if self.watches is None else self.watches.progress(self.beliefs.simulation)
 
     @property
     def unmet(self) -> tuple[Constraint, ...]:
-        """The constraints that are not met if nothing more happens."""
+        """The constraints that the run violates if it ends now."""
         return () if self.watches is None else tuple(self.watches.unmet)
 
     @property
     def results(self) -> Results:
-        """What steps returned."""
+        """The results of steps."""
         return Results(self.steps)
 
     def _suppose(self, steps: Iterable[PlanStep], goal: tuple[str, ...]) -> None:
-        """Note the literals on which the `goal` rests itself, and whether any of `steps` rests on some."""
+        """Set the suppositions of the `goal`, and whether any of `steps` has some."""
         self.supposes = goal
         self.is_supposing = any(each.supposes for each in steps)
 
@@ -262,7 +262,7 @@ class RunState:
             self.patched[self._key_of_situation(each.step for each in self.pending())] += 1
 
     def _adopt_aim(self, aim: Mapping[str, Any]) -> None:
-        """Take over another goal, with what goes with it: the objects stay those of the problem."""
+        """Replace goal, constraints, budgets and deadline; the objects stay those of the problem."""
         self.plan, self.source = replace_aim(self.plan, aim, self.source)
         wanted = self.source
         limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
@@ -313,7 +313,7 @@ class RunState:
             self.tried.note_failure(alike, facts, repeatable=event.repeatable, begun=begun)
 
     def _follow(self, policy: Mapping[str, Any] | None, problem: Problem) -> None:
-        """Follow `policy`, which was made for `problem`, if there is one."""
+        """Follow `policy`, which was made for `problem`, or none."""
         self.policy = policy
         if policy is not None and problem.constraints:
             from planner.policies.markov_decision_process import Kept
@@ -321,7 +321,7 @@ class RunState:
             self.kept = Kept.of(problem)
 
     def _watch(self, step: Step | None = None, *, in_part: bool = False) -> None:
-        """Look at the constraints, after `step` if one was done, perhaps only `in_part`."""
+        """Update the constraint monitors after `step`, if one was done, perhaps only `in_part`."""
         if self.watches is None:
             return
         if step is not None:
@@ -329,7 +329,7 @@ class RunState:
         self.watches.look(self.beliefs.simulation)
 
     def _note_failed_attempt(self, record: StepRecord) -> None:
-        """Note that the attempt at a step has failed which is under way, if one is: it counts for its skill."""
+        """Count the attempt that is under way, if any, as a failure of its skill."""
         called = record.status is events.StepStatus.RUNNING or (
             record.wait is not None and "question" not in record.wait
         )
@@ -343,7 +343,7 @@ class RunState:
         self.given -= values.keys()
 
     def _find_items_in_place(self, step: Step) -> set[Atom]:
-        """Return the items that `step` changes in place and does not provide."""
+        """Return the items that `step` changes in place without providing them."""
         action = self.problem.domain.actions[step.action]
         items = [item for item in action.modifies if is_in_place(item)]
         if not items:
@@ -362,7 +362,7 @@ class RunState:
             self.tried.clear()  # somebody says that it is worth another try
 
     def _bind(self, record: StepRecord) -> None:
-        """Take in the objects that a step has created."""
+        """Bind the placeholders of a step to the objects that it created."""
         created = (record.result or {}).get("created") or {}
         names = [each.removeprefix("?") for each in self.domain.actions[record.step.action].creates] if created else []
         for name in names:
@@ -374,7 +374,7 @@ class RunState:
         return "irreversible" in self.domain.actions[record.step.action].tags
 
     def purpose_of(self, record: StepRecord) -> events.Purpose:
-        """Return what a step that is left to do is for."""
+        """Return the purpose of a pending step."""
         if self.is_undoing:
             return "undo"
         return "patch" if record.because and self.policy is None else "plan"
@@ -390,9 +390,9 @@ class RunState:
         self.irreversible.begin(record.id, find_similar_steps(self.source, self.problem, record.step), effects)
 
     def find_bar(self, record: StepRecord) -> str:
-        """Return why a step that is irreversible would do again what may have happened; nothing where it would not.
+        """Return the reason why an irreversible step might repeat what has happened; an empty text if it may begin.
 
-        Steps of the plan that the run began with, and those of a policy, may repeat what was done without doubt.
+        Steps of the initial plan and of a policy may repeat what was certainly done.
         """
         is_new = self.purpose_of(record) != "plan"
         reason = self.irreversible.find_bar(record.step, record.id, is_new=is_new)
@@ -404,9 +404,9 @@ class RunState:
         )
 
     def list_barred(self) -> set[Step]:
-        """Return the ground actions that no new step may take: what is irreversible and may have happened.
+        """Return the ground actions that are barred for new steps: irreversible ones that may have happened.
 
-        Among them are other irreversible actions that provide what one that failed may have provided already.
+        Others are barred that provide a fact which a failed irreversible action may have provided.
         """
         return self.irreversible.list_barred() | self._find_repetitions().keys()
 
@@ -416,11 +416,11 @@ class RunState:
 
     @property
     def open_questions(self) -> dict[str, events.Asked]:
-        """The questions without an answer whose answer still matters: not those about steps that are over."""
+        """The open questions that still matter: those about ended steps do not."""
         return {name: asked for name, asked in self.questions.items() if self._matters(asked)}
 
     def is_asking_beside(self, record: StepRecord) -> bool:
-        """Return whether a question is open that is not about the step of `record`."""
+        """Return whether a question about anything but the step of `record` is open."""
         return bool(self.questions) and any(each.step != record.id for each in self.open_questions.values())
 
     def _matters(self, asked: events.Asked) -> bool:
@@ -430,20 +430,20 @@ class RunState:
         return record.status in events.TROUBLE and record.id not in self.mended
 
     def describe_causes(self, failed: Iterable[StepRecord]) -> list[str]:
-        """Return what happened in the steps that `failed`, in words.
+        """Describe the failures of the steps `failed`.
 
-        Of a step that was not begun because it had failed before, the cause is the failure before.
+        The cause of a step that was not begun because it had failed before is the earlier failure.
         """
         records = [next(self._find_attempts_at(each), each) if not each.attempts else each for each in failed]
         return list(dict.fromkeys(_attribute(str(each.step), each.reason) for each in records))
 
     def _find_attempts_at(self, record: StepRecord) -> Iterator[StepRecord]:
-        """Yield the steps in trouble that did the same as `record` and were begun, as they ended."""
+        """Yield the begun steps in trouble with the same ground action as `record`, in the order of their ends."""
         found = (self.steps[id_] for id_ in self.finished)
         return (each for each in found if each.step == record.step and each.attempts and each.status in events.TROUBLE)
 
     def describe_lacking(self) -> str:
-        """Return which parts of the goal do not hold, and who saw that."""
+        """Describe which parts of the goal do not hold, and which observer saw that."""
         parts = [part for part in conjuncts(self.goal) if not self.beliefs.is_true(part)]
         if not parts:
             return "the goal does not hold"
@@ -455,24 +455,24 @@ class RunState:
         return f"the goal does not hold: {listed} is missing{f', as {saw} saw' if saw else ''}"
 
     def key_of(self, record: StepRecord) -> str:
-        """Return the idempotency key of a step: it stays the same in all attempts, and after a restart."""
+        """Return the idempotency key of a step: the same in all attempts, and after a restart."""
         return f"{self.run}/{record.id}"
 
     def count_times_taken(self, steps: Iterable[Step]) -> int:
-        """Return how often `steps` were made the plan while what is believed now was believed."""
+        """Return how often `steps` became the rest of the plan while the present beliefs were held."""
         return self.patched[self._key_of_situation(steps)]
 
     def _key_of_situation(self, steps: Iterable[Step]) -> tuple[frozenset[Atom], tuple[Key, ...]]:
         return self.beliefs.simulation.facts, tuple([(each.action, each.arguments) for each in steps])
 
     def has_failed_here(self, step: Step) -> bool:
-        """Return whether `step` was tried before when the same facts were believed, and failed."""
+        """Return whether `step` has failed while the present facts were believed."""
         if (step.action, step.arguments) not in self.tried:
             return False
         return self.tried.is_barred(step, self.beliefs.simulation.facts)
 
     def pending(self) -> list[StepRecord]:
-        """Return the steps that have not begun, in the order of the plan."""
+        """Return the pending steps in the order of the plan."""
         return self.with_status(events.StepStatus.PENDING)
 
     def with_status(self, *wanted: events.StepStatus) -> list[StepRecord]:
@@ -481,20 +481,20 @@ class RunState:
 
     @property
     def order(self) -> list[str]:
-        """The steps of the plan as it is now."""
+        """Ids of the steps of the present plan."""
         return self.steps.order
 
     @property
     def finished(self) -> list[str]:
-        """The steps that are over, as they ended."""
+        """Ids of the steps that are over, in the order of their ends."""
         return self.steps.finished
 
 
 def _is_news(note: events.Note) -> bool:
-    """Return whether a step that was done tells what it does not declare, or has left in doubt what it does."""
+    """Return whether a step that was done reports an undeclared fact, or leaves an effect unknown."""
     return note.holds is None or (note.provenance is events.Provenance.REPORTED and note.source != events.TRUSTED)
 
 
 def _attribute(step: str, reason: str) -> str:
-    """Return `reason` with the step that it is about before it, unless it begins with that itself."""
+    """Prefix `reason` with its step, unless it begins with that."""
     return reason if reason.startswith(step) else f"{step}: {reason}"

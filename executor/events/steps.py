@@ -1,4 +1,4 @@
-"""Record the steps of a run: what became of each, and which of them are in the present plan."""
+"""Record the steps of a run, and which of them are in the present plan."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from planner.plan import Step
 
 @dataclass(slots=True)
 class StepRecord:
-    """What became of one step.
+    """Record of one step.
 
-    `result` is what its handler gave in the latest attempt, as data; `doubt` says why that is no answer, and `raised`
-    what the handler raised, if so.
+    `result` is that of the latest attempt, as data; `doubt` is the reason why there is none, and `raised` the exception
+    of the handler as text, if so.
     """
 
     plan: PlanStep
@@ -28,32 +28,32 @@ class StepRecord:
     attempts: int = 0
     skill: str = ""
     failed: tuple[str, ...] = ()
-    """The skills whose attempts failed, in turn."""
+    """The skills of failed attempts, in order."""
     reason: str = ""
     result: Mapping[str, Any] | None = None
     doubt: str = ""
     raised: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     filled: Mapping[str, Any] = field(default_factory=dict)
-    """Open parameters, as somebody has filled them: they stay so in all attempts."""
+    """Values of open parameters that were filled; they are the same in all attempts."""
     marked: bool = False
-    """Whether who filled them has seen what tools returned."""
+    """Whether whoever filled parameters had seen text that tools returned."""
     thought: str = ""
     wait: Mapping[str, Any] | None = None
     awaited: tuple[Note, ...] = ()
     facts: tuple[Note, ...] = ()
-    """What it did to what is believed."""
+    """Notes on its effects."""
     since: float = 0.0
     started: float | None = None
-    """When its first attempt began, in seconds since 1970."""
+    """Time of its first attempt, in seconds since 1970."""
     ended: float | None = None
-    """When it was over, or came to be in doubt, in seconds since 1970."""
+    """Time of its end, or of coming into doubt, in seconds since 1970."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """Where the values of `parameters` came from."""
+    """Sources of the values in `parameters`."""
     because: str = ""
-    """Why it came into the plan, where it was not in it from the beginning."""
+    """Why it was added to the plan; empty for steps of the initial plan."""
     is_proposed: bool = False
-    """Whether a model proposed it for what no fact expresses, so that nothing confirms that it serves."""
+    """Whether a model proposed it for a wish that no fact expresses, so that no fact can confirm it."""
 
     @property
     def id(self) -> str:
@@ -61,11 +61,11 @@ class StepRecord:
         return self.plan.id
 
     def needs_approval(self, action: Action) -> bool:
-        """Return whether somebody has to allow the step, an instance of `action`."""
+        """Return whether the step, an instance of `action`, needs an approval."""
         return self.is_proposed or "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)
 
     def begin(self, attempt: int, skill: str, parameters: Mapping[str, Any], sources: Mapping[str, str]) -> None:
-        """Note that another attempt is made: what was said of the one before is not about this one."""
+        """Begin another attempt, and drop the results of the one before."""
         self.attempts, self.skill, self.parameters, self.sources = attempt, skill, parameters, sources
         self.result, self.doubt, self.raised, self.wait = None, "", "", None
 
@@ -76,18 +76,18 @@ class Steps(dict[str, StepRecord]):
     def __init__(self, proposed: frozenset[str] = frozenset()) -> None:
         super().__init__()
         self.proposed = proposed
-        """The ground steps that a model proposed for what no fact expresses."""
+        """Ground steps that a model proposed for a wish that no fact expresses."""
         self.order: list[str] = []
-        """The steps of the plan as it is now."""
+        """Ids of the steps of the present plan."""
         self.finished: list[str] = []
-        """The steps that are over, as they ended."""
+        """Ids of the steps that are over, in the order of their ends."""
         self._changed_by: defaultdict[Atom, list[int]] = defaultdict(list)
-        """The places in `finished` of the steps that have changed each fact."""
+        """Places in `finished` of the steps that changed each fact."""
         self._by_status: dict[StepStatus, dict[str, None]] = {each: {} for each in StepStatus}
         self._places: dict[str, int] = {}
 
     def change(self, steps: Sequence[PlanStep], domain: DomainModel, because: str = "") -> None:
-        """Make `steps` the plan; those of the old one that have not begun and are not among them are skipped."""
+        """Make `steps` the plan; skip all other pending steps."""
         kept = {each.id for each in steps}
         for id_ in self.order:
             record = self[id_]
@@ -107,19 +107,19 @@ class Steps(dict[str, StepRecord]):
         self._places = {id_: place for place, id_ in enumerate(self.order)}
 
     def move(self, record: StepRecord, status: StepStatus) -> None:
-        """Give a step another status."""
+        """Change the status of a step."""
         del self._by_status[record.status][record.id]
         record.status = status
         self._by_status[status][record.id] = None
 
     def end(self, id_: str, changed: Iterable[Atom]) -> None:
-        """Note that a step is over, and has `changed` these facts."""
+        """Record that a step is over, and that it `changed` these facts."""
         for fact in changed:
             self._changed_by[fact].append(len(self.finished))
         self.finished.append(id_)
 
     def find_last_change(self, fact: Atom, until: int) -> int | None:
-        """Return the place in `finished`, before the place `until`, of the step that has changed `fact` last."""
+        """Return the place in `finished`, before `until`, of the step that changed `fact` last."""
         return max((each for each in self._changed_by.get(fact, ()) if each < until), default=None)
 
     def with_status(self, *wanted: StepStatus) -> list[StepRecord]:
@@ -133,12 +133,12 @@ class Steps(dict[str, StepRecord]):
 
 
 def _is_relinked(old: PlanStep, new: PlanStep) -> bool:
-    """Return whether `new` names other steps or suppositions than `old`; all else of a kept step stays as it is."""
+    """Return whether `new` has other `needs` or `supposes` than `old`; other fields of a kept step never change."""
     return (old.needs, old.supposes) != (new.needs, new.supposes)
 
 
 class Results(Mapping[str, Any]):
-    """What steps returned, by the id of the step, or by the name of an action: what it returned last; as copies."""
+    """Copies of results by id of the step, or by name of the action (its latest result)."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps

@@ -31,14 +31,14 @@ PLAN_STATUS: Final[Mapping[RunStatus, PlanStatus]] = {
     RunStatus.COMPENSATED: "abandoned",
     RunStatus.CANCELLED: "abandoned",
 }
-"""What a plan is when a run of it is so."""
+"""Status of a plan by the status of its run."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """A run in a list: of which plan, how it is, when it began and was heard of last (seconds since 1970).
+    """A run in a list, with the times of its creation and its latest event (seconds since 1970).
 
-    One that is ACTIVE is at work, or was when its process ended: `Executor.resume` takes it up, or says who drives it.
+    An ACTIVE run is being driven, or its process has died: `Executor.resume` takes it up, or says who drives it.
     """
 
     run: str
@@ -50,15 +50,15 @@ class RunInfo:
 
 
 PLANNING: Final = 3600.0
-"""Seconds for which a run without events is kept at least: its plan may still be searched."""
+"""Shortest retention of a run without events, in seconds: its plan may still be searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How many seconds a run is kept after what happened in it last; None keeps it.
+    """Retention of runs in seconds after their latest event; None keeps them for ever.
 
-    `over` is for runs that are over; `unfinished` for all others, such as those that wait or are in doubt: whoever
-    would take them up finds nothing any more.
+    `over` is for runs that are over, `unfinished` for all others, such as waiting ones: these cannot be resumed after
+    their deletion.
     """
 
     over: float | None = None
@@ -72,11 +72,11 @@ class Retention:
 
     @property
     def pause(self) -> float:
-        """How many seconds pass between two looks at what has expired: a tenth of the shorter time, at most an hour."""
+        """Seconds between deletions of expired runs: a tenth of the shorter retention, at most an hour."""
         return min(3600.0, *[each / 10 for each in (self.over, self.unfinished) if each is not None], math.inf)
 
     def seconds(self, status: RunStatus) -> float:
-        """Return how long a run is kept that has `status`; one that has not begun may still be planned."""
+        """Return the retention of a run with `status`; a proposed run may still be planned."""
         found = self.over if status.is_over else self.unfinished
         if found is None:
             return math.inf
@@ -84,7 +84,7 @@ class Retention:
 
 
 def delete_expired(journal: Journal, retention: Retention) -> list[str]:
-    """Delete the runs that `retention` keeps no longer and nobody drives; return their ids. Raises `JournalError`."""
+    """Delete expired runs that nobody drives; return their ids. Raises `JournalError`."""
     deleted, now = [], time.time()
     for each in journal.runs():
         status = RunStatus[each.status] if each.status else RunStatus.PROPOSED
@@ -97,17 +97,17 @@ def delete_expired(journal: Journal, retention: Retention) -> list[str]:
 
 
 def save_plan(journal: Journal, plan: ActionPlan) -> None:
-    """Keep `plan` under its id; raises `JournalError`."""
+    """Save `plan` under its id; raises `JournalError`."""
     journal.save_plan(plan.id, plan.model_dump_json(), status=plan.status)
 
 
 def save_goal(journal: Journal, name: str, goal: Goals) -> None:
-    """Keep `goal` under `name`; raises `JournalError`."""
+    """Save `goal` under `name`; raises `JournalError`."""
     journal.save_goal(name, goal.model_dump_json())
 
 
 def load_goals(journal: Journal) -> dict[str, Goals]:
-    """Return all goals by name, the one that was saved first first; raises `JournalError`."""
+    """Return all goals by name, in the order of their first saving; raises `JournalError`."""
     return {each.name: Goals.model_validate_json(each.data) for each in journal.goals()}
 
 
@@ -117,9 +117,9 @@ def load_runs(journal: Journal) -> dict[str, RunInfo]:
 
 
 def load_plans(journal: Journal) -> dict[str, ActionPlan]:
-    """Return the plans that were saved, and then the others that ran, by id; each with its status.
+    """Return the saved plans, and then other plans that ran, by id, each with its status.
 
-    That is what its latest run says, or what was saved after that; a plan is active while one of its runs is. Raises
+    The status is that of the latest run, or of a later saving; a plan is active while one of its runs is. Raises
     `JournalError`.
     """
     found: dict[str, ActionPlan] = {}
@@ -140,7 +140,7 @@ def load_plans(journal: Journal) -> dict[str, ActionPlan]:
 
 
 def _iterate_runs(journal: Journal) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
-    """Yield the runs, each with its plan as data; None for one that was created and has not begun."""
+    """Yield the runs, each with its plan as data; None for a run that has not begun."""
     for record in journal.runs():
         try:
             first = next(journal.read(record.run), None) if record.events else None

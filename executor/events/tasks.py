@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 TASKS: Final = "the tasks"
-"""What a run drops that goes on to its goal without them."""
+"""The dropped goal of a run that gives up its tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """The tasks of a run: `problem` states them, `tree` is what they are decomposed into now.
+    """The tasks of a run: `problem` states them, `tree` is their present decomposition.
 
-    The steps of `tree` are numbered as their ids are in `steps`.
+    `steps` has the ids of the numbered steps in `tree`.
     """
 
     problem: HtnProblem
@@ -34,10 +34,10 @@ class Hierarchy:
     def of(
         cls, plan: ActionPlan, problem: Problem, methods: HtnDomain | None, expanded: Problem | None = None
     ) -> Hierarchy | None:
-        """Return the tasks of `plan`, which solves `problem`; None for one that is carried out without them.
+        """Read the tasks of `plan`, which solves `problem`; return None for a plan that is carried out without tasks.
 
-        `expanded` is the problem with placeholders for what steps create, where some do.
-        Raises `PlanError` where there are no tasks or no methods for them, or the decomposition is none.
+        `expanded` is the problem with placeholders for created objects, if there are any. Raises `PlanError` without
+        tasks or methods, or for an invalid decomposition.
         """
         from htn.compilations.htn_reductions import replace_classical
         from htn.language.documents import with_tasks
@@ -57,7 +57,7 @@ class Hierarchy:
         return cls(stated, tree_from_data(plan.decomposition, Location(name)), tuple([each.id for each in plan.steps]))
 
     def with_decomposition(self, data: Mapping[str, Any]) -> Hierarchy:
-        """Return the tasks with another decomposition, as `to_dict` gives it."""
+        """Return the tasks with another decomposition, in the form of `to_dict`."""
         from htn.language.plan_text import tree_from_data
 
         return replace(self, tree=tree_from_data(data, Location("journal")), steps=tuple(data["steps"]))

@@ -19,7 +19,7 @@ from executor.events.events import Disagreement, Event, Note, Provenance, StepEn
 from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.attempt import Attempt, call_of, find_given_up
+from executor.loop.attempt import Attempt, call_of, find_abandoned
 from executor.observe import step_verdict as verdict
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import read_report
@@ -36,11 +36,11 @@ from planner.model.actions import positive_atoms
 from planner.semantics.simulation import bind_parameters
 
 LONGEST: Final = 80
-"""Characters of a name that is quoted."""
+"""Longest name that a message quotes, in characters."""
 
 
 def check_created_objects(state: RunState, record: StepRecord, action: Action, got: Attempt) -> Attempt:
-    """Return `got` with those objects that it can have created; it has failed where these are not all of them."""
+    """Check the created objects of an attempt: keep the valid ones; it has failed if others are missing or invalid."""
     if not action.creates or got.wait is not None:
         return got
     given, wrong, names = got.result.created, dict[str, str](), set[str]()
@@ -63,9 +63,9 @@ def check_created_objects(state: RunState, record: StepRecord, action: Action, g
 
 
 def _find_name_owner(state: RunState, placeholder: str, name: str) -> str:
-    """Return what has the `name` already that `placeholder` should get; nothing where it is free.
+    """Describe the object that already has the `name` for `placeholder`; an empty text if the name is free.
 
-    An object is gone where something that held from its creation on does not hold any more, and leaves its name.
+    The name of a created object is free again when a fact that its creation provided no longer holds.
     """
     if any(each.name == name for each in state.source.all_objects):
         return "an object that was there before"
@@ -79,7 +79,7 @@ def _find_name_owner(state: RunState, placeholder: str, name: str) -> str:
 
 
 def _find_birth_facts(state: RunState, placeholder: str) -> Iterator[Atom]:
-    """Yield the facts that the step provided about `placeholder` that created it."""
+    """Yield the facts about `placeholder` that the step which created it provided."""
     own = state.domain
     for record in state.steps.values():
         creates = record.step.arguments[len(own.actions[record.step.action].parameters) :]
@@ -97,18 +97,18 @@ HARMLESS: Final = frozenset({"idempotent", "read_only"})
 
 
 def is_harmless(action: Action) -> bool:
-    """Return whether nothing is amiss where `action` is done twice."""
+    """Return whether doing `action` twice is harmless."""
     return not action.tags.isdisjoint(HARMLESS)
 
 
 def select_next_skills(
     skills: Sequence[Skill], record: StepRecord, policy: ExecutionPolicy, got: Attempt, found: verdict.Judgement
 ) -> list[Skill]:
-    """Return those of `skills` that may be called after the latest attempt at a step, which nobody is at work on.
+    """Return the `skills` that may be called for the next attempt at a step.
 
-    None may where that could do twice what is not idempotent: what a handler says of itself is enough where the policy
-    names `retries`, but never for an irreversible action that has begun. Else each is called as often as retries are
-    allowed; one that was not called yet may be also where no retries are left.
+    There are none if that could do an action twice that is not idempotent. The handler's own report of a failure rules
+    that out if the policy states `retries`, but never for an irreversible action that has begun. Otherwise the policy
+    limits the retries of each skill; a skill that was not called yet needs no retries.
     """
     if found.status not in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
         return []
@@ -123,12 +123,12 @@ def select_next_skills(
 
 
 def _says_that_it_failed(got: Attempt) -> bool:
-    """Return whether the handler itself reported a failure; one that raised or timed out has not."""
+    """Return whether the handler itself reported the failure, rather than raise or time out."""
     return not (got.result.success or got.raised is not None or got.in_doubt)
 
 
 def _count_retries(action: Action, policy: ExecutionPolicy, got: Attempt) -> int:
-    """Return how often a step is tried again; once, if it is not harmless and did not say itself that it failed."""
+    """Return the number of retries: by default 2 if harmless, else 1 unless the handler reported the failure."""
     if policy.retries is not None:
         return policy.retries
     if is_harmless(action):
@@ -137,7 +137,7 @@ def _count_retries(action: Action, policy: ExecutionPolicy, got: Attempt) -> int
 
 
 def _is_to_be_retried(policy: ExecutionPolicy, got: Attempt) -> bool:
-    """Return whether the policy says that a failure like this is tried again."""
+    """Return whether `retry_on` of the policy covers this failure."""
     if policy.retry_on is None:
         return True
     if isinstance(policy.retry_on, tuple):
@@ -153,7 +153,7 @@ def _is_to_be_retried(policy: ExecutionPolicy, got: Attempt) -> bool:
 
 
 def compute_pause(policy: ExecutionPolicy, attempts: int, rng: random.Random) -> float:
-    """Return how many seconds to wait after so many attempts: exponential backoff, with jitter."""
+    """Return the pause after so many attempts, in seconds: exponential backoff with jitter."""
     from tenacity import RetryCallState, wait_exponential
 
     call = RetryCallState(None, None, (), {})  # type: ignore[arg-type]  # the arithmetic asks for the attempt only
@@ -165,9 +165,9 @@ def compute_pause(policy: ExecutionPolicy, attempts: int, rng: random.Random) ->
 def choose_skill(
     skills: Sequence[Skill], policy: ExecutionPolicy, here: Sequence[str], ever: Mapping[str, int]
 ) -> Skill:
-    """Return which of `skills` is called: those in `here` have failed at this step, all as often `ever` as is said.
+    """Choose one of `skills` by the policy; `here` are the failures at this step, `ever` counts those in the run.
 
-    Raises `InputError` where a function of the policy chooses none of them.
+    Raises `InputError` if the function of the policy returns none of their names.
     """
     if len(skills) == 1 or policy.skills == "in order":
         return skills[0]
@@ -189,7 +189,7 @@ UNTRIED: Final = "no other handler is called, as nobody knows that this one has 
 
 @dataclass(frozen=True, slots=True)
 class NextAttempt:
-    """Another attempt is to be made, by one of `skills`; where none is after all, the step has ended as `otherwise`."""
+    """Another attempt follows, by one of `skills`; if none is made after all, the step ends as `otherwise`."""
 
     skills: Sequence[Skill]
     otherwise: StepEnded
@@ -197,7 +197,7 @@ class NextAttempt:
 
 @dataclass(slots=True, eq=False)
 class Aftermath:
-    """Says what came of attempts at the steps of one run."""
+    """Judges the attempts at the steps of one run."""
 
     world: World
     state: RunState
@@ -213,7 +213,7 @@ class Aftermath:
         policy: ExecutionPolicy,
         skills: Sequence[Skill] = (),
     ) -> NextAttempt | None:
-        """Look at what an attempt has done and say so; return whether one of `skills` is to be called instead."""
+        """Observe and judge an attempt; end the step, or return the next attempt by one of `skills`."""
         action = self.state.domain.actions[record.step.action]
         got = check_created_objects(self.state, record, action, got)
         result = data_of(got.result, got.seconds)
@@ -257,14 +257,14 @@ class Aftermath:
         return None
 
     def _keep_result(self, record: StepRecord, got: Attempt, result: Mapping[str, Any]) -> None:
-        """Have what an attempt gave be kept, unless it is, or there is nothing that it gave."""
+        """Emit the result of an attempt, unless it is kept already or there is none."""
         if record.result is None and not got.crashed:
             raised = "" if got.raised is None else result["error"]
             self.emit(StepReturned(record.id, result, got.in_doubt, raised))
 
     def _is_at_work(self, record: StepRecord) -> bool:
-        """Return whether a handler of the step that was given up has not come back, in this process."""
-        return find_given_up(call_of(self.state, record, self.world)) is not None
+        """Return whether an abandoned handler of the step is still at work in this process."""
+        return find_abandoned(call_of(self.state, record, self.world)) is not None
 
     def _judge(
         self, action: Action, got: Attempt, looked: LookResult, told: Mapping[Atom, bool], wanted: verdict.Expected
@@ -272,7 +272,7 @@ class Aftermath:
         return verdict.judge(action, got.result, wanted, looked, self.state.beliefs, told=told, doubt=got.in_doubt)
 
     def _read_report(self, record: StepRecord, got: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
-        """Return the facts that a handler reports, and `got`, which has failed where one of them is none."""
+        """Return the attempt with the facts that its handler reports; an invalid report makes it a failure."""
         try:
             found = read_report(got.result, self.state.beliefs, self.state.objects)
         except InputError as error:
@@ -283,7 +283,7 @@ class Aftermath:
         return got, found.facts
 
     async def _look(self, visible: list[Atom], ways: Sequence[verdict.Expected]) -> LookResult:
-        """Look until the first of `ways` is seen, or it is time to give up; believe what else is seen."""
+        """Look until the first of `ways` is seen or the time is over; adopt all other observations."""
         beliefs, wanted = self.state.beliefs, ways[0]
         self.lookout.note_act(visible)
         now, facts = asyncio.get_running_loop().time(), [fact for fact in wanted.all if fact in visible]
@@ -296,7 +296,7 @@ class Aftermath:
         return looked
 
     def _settle_judgement(self, record: StepRecord, action: Action, found: verdict.Judgement) -> verdict.Judgement:
-        """Return what is to be said in the end about a step that may still be at work, or may be done twice."""
+        """Revise a judgement: in doubt while the handler is at work, failed instead of in doubt if harmless."""
         if found.status.is_done:
             return found
         if self._is_at_work(record):
@@ -310,7 +310,7 @@ class Aftermath:
 def _dispute_judgement(
     action: Action, found: verdict.Judgement, looked: LookResult, ways: Sequence[verdict.Expected]
 ) -> verdict.Judgement:
-    """Return that an irreversible step is in doubt where observers contradict each other about its effects."""
+    """Put an irreversible step in doubt if observers contradict each other about its effects."""
     if "irreversible" not in action.tags:
         return found
     changed = {fact for way in ways for fact in (*way.changed, *way.items)}
@@ -319,6 +319,6 @@ def _dispute_judgement(
 
 
 def _list_awaited(wanted: verdict.Expected) -> tuple[Note, ...]:
-    """Return what holds if a step happened of which nobody knows."""
+    """Return notes on the facts that hold if a step in doubt happened."""
     facts = {**wanted.facts, **dict.fromkeys(wanted.stale, False)}
     return tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items()])

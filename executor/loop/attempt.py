@@ -1,7 +1,7 @@
 """Make one attempt at a step: wait for its turn, and call its handler through the hooks, within a time limit.
 
-The first hook that was declared is the outermost. A handler that does not come back in time is given up, and may still
-be at work: nothing like it begins beside it.
+The first hook that was declared is the outermost. A handler that exceeds the time limit is abandoned ("given up") and
+may still be at work: no equal call begins until it ends.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from planner.plan import Step
 
 VETOED: Final = "a hook did not let it begin"
 Changed = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
-"""Notes other values of data parameters and whose they are, and returns them as their types have them."""
+"""Records new values of data parameters with their source, and returns them converted to their types."""
 
 
 @dataclass(slots=True, eq=False)
 class HookedCall:
-    """One call of the handler of `skill`, by `call` with the arguments that it takes, through `hooks`.
+    """One call of the handler of `skill` through `hooks`; `call` calls the handler with the arguments that it takes.
 
-    `arguments` are all that the action has; `begun` says whether the handler was called. A hook may hand `proceed` to a
-    task of its own and answer before that has ended: then the handler still `works`.
+    `arguments` are all arguments of the action; `begun` is set when the handler is called. A hook may hand `proceed` to
+    a task of its own and return before that has ended: then the handler still `works`.
     """
 
     hooks: Sequence[Hook]
@@ -53,17 +53,17 @@ class HookedCall:
     is_held_back: Callable[[], bool]
     begun: bool = field(init=False, default=False)
     held_back: bool = field(init=False, default=False)
-    """Whether the handler was not called because the step is held back."""
+    """Whether the handler was not called because the step was held back."""
     _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
-    """Where the handler is at work, while it is."""
+    """The event loop of the handler while it is at work."""
     _is_over: bool = field(init=False, default=False)
 
     def works(self) -> bool:
-        """Return whether the handler has been called and has not come back."""
+        """Return whether the handler is at work."""
         return self._loop is not None and not self._loop.is_closed()
 
     async def answer(self) -> ActionResult | Wait:
-        """Return what the outermost hook answers; raises what it, or the handler, raises."""
+        """Call the outermost hook and return its answer; raises errors of hooks and handler."""
         try:
             return await self._call_hook(0, dict(self.arguments))
         finally:
@@ -103,7 +103,7 @@ class HookedCall:
         return _read_answer(returned)
 
     async def _call_handler(self, arguments: Mapping[str, Any]) -> ActionResult | Wait:
-        """Call the handler; raises `InputError` where the hooks have answered already."""
+        """Call the handler; raises `InputError` if the hooks have returned already."""
         if self._is_over:
             raise InputError("a hook proceeds after the call is over", hint="await proceed() in the hook")
         if self.is_held_back():
@@ -116,7 +116,7 @@ class HookedCall:
             self._loop = None
 
     def _check_changes(self, hook: Hook, changes: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return `changes` as they may be, noted; raises `InputError` for what is no data parameter."""
+        """Record and convert `changes` of data parameters; raises `InputError` for other names."""
         known = [each.name for each in self.skill.action.data]
         for name in changes:
             if name not in known:
@@ -133,22 +133,21 @@ def _read_answer(returned: Any) -> ActionResult | Wait:
 
 
 def describe_hook(hook: Hook) -> str:
-    """Return what a hook is called."""
+    """Return a hook's name for messages."""
     name = getattr(hook, "__qualname__", None)
     return f"the hook {name}" if isinstance(name, str) else f"the hook {containment.quote_value(hook)}"
 
 
 def describe_veto(reason: str) -> str:
-    """Return why a step has not begun that a hook refused, or before which one failed."""
+    """Return the reason of a step that a hook refused."""
     return f"{VETOED}: {reason or 'it gives no reason'}"
 
 
 class Call(NamedTuple):
-    """A step for which a handler is called: `key` is its idempotency key, `data` are its data parameters.
+    """The call of a handler for a step: `key` is its idempotency key, `data` are its data parameters.
 
-    `origin` is the file of the journal that keeps the run, or its state where none does: other runs may have its name.
-    `skills` are all that could be called for it: in two worlds that share no handler, what reads the same is not the
-    same.
+    `origin` is the file of the journal, or else the state of the run: runs outside of a journal may have equal names.
+    `skills` are all skills of the action: calls in two worlds that share no handler are never equal.
     """
 
     origin: Path | RunState
@@ -158,7 +157,7 @@ class Call(NamedTuple):
     skills: Sequence[Skill]
 
     def is_like(self, other: Call) -> bool:
-        """Return whether this call does again what `other` does."""
+        """Return whether this call repeats `other`."""
         if (self.origin, self.key) == (other.origin, other.key):
             return True
         if (self.step.action, self.step.arguments) != (other.step.action, other.step.arguments):
@@ -168,29 +167,29 @@ class Call(NamedTuple):
 
 
 def call_of(state: RunState, record: StepRecord, world: World) -> Call:
-    """Return the call of a handler for a step that has begun."""
+    """Make the call of a handler for a step that has begun."""
     skills = world.skills.get(record.step.action, ())
     return Call(state.journal or state, state.key_of(record), record.step, record.parameters, skills)
 
 
-_given_up: Final[list[tuple[Call, Callable[[], bool]]]] = []
-"""The calls of this process, each with whether its handler is still at work."""
+_abandoned: Final[list[tuple[Call, Callable[[], bool]]]] = []
+"""Abandoned calls of this process, each with a function whether its handler is still at work."""
 _guard: Final = threading.Lock()
 
 
-def give_up(call: Call, works: Callable[[], bool]) -> None:
-    """Note that nobody waits any more for the handler of `call`, which is at work as long as it `works`."""
+def record_abandoned(call: Call, works: Callable[[], bool]) -> None:
+    """Record the abandoned handler of `call`, which is at work while `works` returns true."""
     with _guard:
-        _given_up[:] = [each for each in _given_up if each[1]()]
-        _given_up.append((call, works))
+        _abandoned[:] = [each for each in _abandoned if each[1]()]
+        _abandoned.append((call, works))
 
 
-def find_given_up(call: Call) -> Callable[[], bool] | None:
-    """Return what tells whether a handler that was given up is still at work on the like of `call`; None if none is."""
-    if not _given_up:
+def find_abandoned(call: Call) -> Callable[[], bool] | None:
+    """Return a function whether abandoned handlers of equal calls are still at work; None if none is."""
+    if not _abandoned:
         return None
     with _guard:
-        found = [works for other, works in _given_up if call.is_like(other) and works()]
+        found = [works for other, works in _abandoned if call.is_like(other) and works()]
     return (lambda: any(works() for works in found)) if found else None
 
 
@@ -199,19 +198,19 @@ KEPT: Final = "its lock is kept by a handler that was given up and is still at w
 BUSY: Final = "its handler is still at work from before"
 HELD_BACK: Final = "it was held back before its handler was called"
 NEVER_BEGUN: Final = (CALLED_OFF, KEPT, BUSY, RATED, VETOED, HELD_BACK)
-"""How the reasons begin why an attempt has failed without its handler being called."""
+"""Prefixes of the reasons of attempts whose handler was not called."""
 
 
 class _TookTooLong(Exception):
-    """A handler did not answer in time."""
+    """A handler exceeded its time limit."""
 
 
 @dataclass(slots=True)
 class Attempt:
-    """What came of calling a handler: its `result`, or a `wait`; `raised` is what it raised.
+    """An attempt at a step: the `result` of the handler, or its `wait`; `raised` is its exception.
 
-    `in_doubt` says why nobody knows whether it did something: it took too long, or the process `crashed` meanwhile. It
-    was not `begun` where another handler keeps the lock.
+    `in_doubt` is the reason why its effects are unknown: it timed out, or the process `crashed`. It has not `begun` if
+    the handler was not called.
     """
 
     result: ActionResult
@@ -225,7 +224,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class Performer:
-    """What all runs of one executor share: whose turn it is, and answers to serve again."""
+    """Makes attempts for all runs of one executor, which share locks, rates and cached answers."""
 
     slots: Slots = field(default_factory=Slots)
     domain: str = ""
@@ -246,11 +245,11 @@ class Performer:
         begin: Callable[[], None],
         is_held_back: Callable[[], bool],
     ) -> Attempt:
-        """Call the handler of `skill` through the hooks, and return what came of it.
+        """Call the handler of `skill` through the hooks, and return the attempt.
 
-        The handler is not called where `stopped` is set before its turn. `begin` is called when the turn has come, or
-        will never come. Hooks that change data parameters say so to `changed`. Raises `HeldBack` where `begin` does,
-        or where the step `is_held_back` when hooks would have its handler called.
+        The handler is not called if `stopped` is set before its turn. `begin` is called when the turn has come, or will
+        never come. Changes of data parameters by hooks go to `changed`. Raises `HeldBack` if `begin` does, or if the
+        step `is_held_back` when hooks call the handler.
         """
         made = context() if skill.takes_context or self.hooks else None
         given = _select_arguments(skill, arguments, made)
@@ -286,12 +285,12 @@ class Performer:
         stopped: asyncio.Event,
         turn: contextlib.AsyncExitStack,
     ) -> str:
-        """Wait until it is the turn of `call`; return why it never is. `turn` keeps its lock."""
+        """Wait for lock, rate and abandoned handlers; return why the turn never comes, if so. `turn` keeps the lock."""
         action = call.step.action
         if policy.lock is not False:
             names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
             key = self.domain, action, *[_name_lock_value(arguments.get(name)) for name in names]
-            lock = self.turns.lock(key, policy.timeout, partial(find_given_up, call))
+            lock = self.turns.lock(key, policy.timeout, partial(find_abandoned, call))
             free = asyncio.ensure_future(turn.enter_async_context(lock))
             if not await wait_unless_cancelled(free, stopped):
                 return CALLED_OFF
@@ -304,10 +303,10 @@ class Performer:
             refused = waits.result() if await wait_unless_cancelled(waits, stopped) else CALLED_OFF
             if refused:
                 return refused
-        return "" if await wait_for_handler(find_given_up(call), policy.timeout) else BUSY
+        return "" if await wait_for_handler(find_abandoned(call), policy.timeout) else BUSY
 
     def _find_cached_answer(self, step: Step, given: Mapping[str, Any], policy: ExecutionPolicy) -> ActionResult | None:
-        """Return an earlier answer that still serves."""
+        """Return a cached answer that has not expired, or None."""
         if not policy.cache_for:
             return None
         found = self._cache.get(_make_cache_key(step, given))
@@ -317,13 +316,13 @@ class Performer:
 
 
 def _select_arguments(skill: Skill, arguments: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
-    """Return copies of those of `arguments` that a handler takes, and `context` if it takes one."""
+    """Copy the `arguments` that a handler takes, and add `context` if it takes one."""
     given = {name: copy_value(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
     return given | {"context": context} if skill.takes_context else given
 
 
 def _make_caller(skill: Skill, call: Call, context: Context) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
-    """Return what calls the handler of `skill` with those of given arguments that it takes."""
+    """Return a function that calls the handler of `skill` with those of its arguments that the handler takes."""
     return lambda arguments: _call_handler(skill, call, _select_arguments(skill, arguments, context), None)
 
 
@@ -334,7 +333,7 @@ async def _perform_call(
     timeout: float | None,
     hooked: HookedCall | None,
 ) -> Attempt:
-    """Return what the handler of `skill` answers to what it is `given`, or what is `hooked` around it."""
+    """Call the handler of `skill` with the arguments `given`, or through its hooks if `hooked`; return the attempt."""
     try:
         if hooked is None:
             return _attempt_of(await _call_handler(skill, call, given, timeout))
@@ -352,7 +351,7 @@ async def _perform_call(
         got = Attempt(ActionResult.failed(containment.describe_error(error)), raised=raised)
     finally:
         if hooked is not None and hooked.works():
-            give_up(call, hooked.works)
+            record_abandoned(call, hooked.works)
     if hooked is not None and hooked.held_back:
         raise HeldBack
     return got if hooked is None or hooked.begun else _mark_as_vetoed(got)
@@ -366,7 +365,7 @@ def _attempt_of(returned: Any) -> Attempt:
 
 
 def _mark_as_vetoed(got: Attempt) -> Attempt:
-    """Return `got`, which a hook answered in place of the handler, as a step that has not begun."""
+    """Mark an attempt as not begun that a hook answered in place of the handler."""
     reason = "it waits in place of the handler" if got.wait is not None else got.result.error
     return Attempt(replace(got.result, success=False, error=describe_veto(reason)), raised=got.raised, begun=False)
 
@@ -403,7 +402,7 @@ async def _await_in_task(answer: Awaitable[Any], call: Call, timeout: float | No
         raise
     finally:
         if not task.done():
-            give_up(call, works)
+            record_abandoned(call, works)
     return task.result()
 
 
@@ -412,16 +411,16 @@ async def _call_in_thread(skill: Skill, call: Call, given: Mapping[str, Any], ti
     try:
         done, _ = await asyncio.wait([future], timeout=timeout)
     except asyncio.CancelledError:
-        give_up(call, thread.is_alive)
+        record_abandoned(call, thread.is_alive)
         raise
     if not done:
-        give_up(call, thread.is_alive)
+        record_abandoned(call, thread.is_alive)
         raise _TookTooLong
     return future.result()
 
 
 def _make_cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what calls are alike by; one with a value that cannot be printed is like no other."""
+    """Return the cache key of a call; a call with an unprintable value equals no other."""
     pairs = [
         (name, containment.call_or_else(partial(repr, each), "")) for name, each in given.items() if name != "context"
     ]
@@ -430,14 +429,14 @@ def _make_cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _name_lock_value(value: Any) -> str:
-    """Return what a lock on `value` is known by."""
+    """Return the text by which locks compare `value`."""
     return containment.call_or_else(lambda: str.__str__(str(value)), containment.quote_value(value))
 
 
 async def run_check(
     check: Callable[..., Any], arguments: Mapping[str, Any], context: Any, timeout: float | None
 ) -> str:
-    """Return why `check` does not let a step begin; nothing where it does. It gets the arguments that it takes."""
+    """Call `check` with the arguments that it takes; return its reason to refuse, an empty text if it passes."""
     try:
         taken = inspect.signature(check).parameters
         anything = any(each.kind is each.VAR_KEYWORD for each in taken.values())

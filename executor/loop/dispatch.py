@@ -6,8 +6,8 @@ The execution models:
 - `parallel`: rounds of all steps whose predecessors are done;
 - `dag`: each step as soon as its predecessors are done.
 
-In each model, irreversible steps begin as late as the order of the plan allows: after all reversible steps that could
-still fail. None begins while a question is open or a failure is not attended to.
+In each model, irreversible steps begin as late as the order of the plan allows: after all reversible steps that might
+still fail. None begins while a question is open or a failure awaits recovery.
 
 A run waits for steps that end, for answers from outside, and for the timers and deadlines of waiting steps.
 """
@@ -30,12 +30,12 @@ SINGLE: Final = frozenset({"sequential", "reactive", "hierarchical", "policy"})
 
 
 class Agenda:
-    """The steps that are left, and those that each of them waits for; a failed step blocks exactly its dependents."""
+    """The remaining steps with the steps that each waits for; a failed step blocks exactly its dependents."""
 
     def __init__(
         self, model: str, order: Sequence[str], before: Mapping[str, Collection[str]], begun: Collection[str] = ()
     ) -> None:
-        """Make an agenda of the steps of `order`, none of which is done; those in `begun` are being done."""
+        """Make an agenda of the steps in `order`, none of which is done; those in `begun` are at work."""
         self._model = model
         self._place = {id_: place for place, id_ in enumerate(order)}
         if model in SINGLE:
@@ -65,12 +65,12 @@ class Agenda:
         return [id_ for _, id_ in taken]
 
     def note_begun(self, id_: str) -> None:
-        """Note that a step has begun: it is not ready any more, also where the agenda was made before that."""
+        """Remove a step that has begun from the ready ones."""
         self._ready = [each for each in self._ready if each[1] != id_]
         heapq.heapify(self._ready)
 
     def note_done(self, id_: str) -> None:
-        """Note that a step is done: what waited for it alone may begin."""
+        """Make the steps ready that waited for this step only."""
         self.note_begun(id_)
         for each in self._after.get(id_, ()):
             self._left[each] -= 1
@@ -143,9 +143,9 @@ def _add_descendants(id_: str, following: Mapping[str, Sequence[str]], found: se
 
 
 class _Alarm(NamedTuple):
-    """The end of a wait: `at` is in the time of the loop, `got` is what the step has come to by then.
+    """The end of a wait: `at` is in the time of the event loop, `got` is the attempt with its result then.
 
-    A `deadline` is for somebody outside who may answer before; without one, the wait is a timer.
+    With `deadline`, an answer from outside may come before; otherwise the wait is a timer.
     """
 
     at: float
@@ -155,37 +155,37 @@ class _Alarm(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Inbox:
-    """Waits on behalf of one run."""
+    """Waits for steps, answers and timers of one run."""
 
     _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _early: dict[str, ActionResult] = field(init=False, default_factory=dict)
-    """What came with events for which no step was waiting yet."""
+    """Results of events for which no step was waiting yet."""
     _alarms: dict[tuple[str, float], _Alarm | None] = field(init=False, default_factory=dict)
-    """For steps that wait since a time; None where their time is never over."""
+    """Alarms by step and start of its wait; None for a wait without end."""
 
     def wake(self) -> None:
-        """Have whoever waits for news look again at what is to be done."""
+        """Wake `wait_for_news`."""
         self._news.set()
 
     def keep_early_result(self, event: str, result: ActionResult) -> None:
-        """Keep what came with an event for the first step that comes to wait for it."""
+        """Keep the result of an event for the first step that comes to wait for it."""
         self._early[event] = result
 
     def take_early_results(self, waiting: Iterable[StepRecord]) -> Iterable[tuple[StepRecord, ActionResult]]:
-        """Yield those of the steps `waiting` for which something came early, with that; it is kept no longer."""
+        """Remove and yield the early results for the steps `waiting`."""
         for record in waiting if self._early else ():
             event = (record.wait or {}).get("event")
             if event in self._early:
                 yield record, self._early.pop(event)
 
     def is_expecting(self, waiting: Iterable[StepRecord]) -> bool:
-        """Return whether news is there, a deadline has passed, or a timer runs: nobody outside has to act."""
+        """Return whether the run goes on without an answer from outside: news, a passed deadline, or a timer."""
         now = asyncio.get_running_loop().time()
         alarms = [alarm for record in waiting if (alarm := self._find_alarm(record)) is not None]
         return self._news.is_set() or any(not alarm.deadline or alarm.at <= now for alarm in alarms)
 
     async def wait_for_news(self, waiting: Iterable[StepRecord]) -> None:
-        """Wait for news: somebody wakes, or the time of one of the steps `waiting` is over."""
+        """Wait for `wake`, or for the alarm of one of the steps `waiting`."""
         alarms = [alarm.at for record in waiting if (alarm := self._find_alarm(record)) is not None]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(min(alarms, default=None)):
@@ -193,7 +193,7 @@ class Inbox:
         self._news.clear()
 
     def find_expired(self, waiting: Iterable[StepRecord]) -> list[tuple[StepRecord, Attempt]]:
-        """Return those of the steps `waiting` whose time is over, with what came of them."""
+        """Return the steps `waiting` whose time is over, with their attempts."""
         now = asyncio.get_running_loop().time()
         found = [(record, self._find_alarm(record)) for record in waiting]
         return [(record, alarm.got) for record, alarm in found if alarm is not None and alarm.at <= now]
@@ -206,7 +206,7 @@ class Inbox:
 
 
 def _make_alarm(record: StepRecord) -> _Alarm | None:
-    """Return the end of a step's wait; None where only an answer ends it."""
+    """Return the end of a step's wait; None if only an answer ends it."""
     wait = record.wait or {}
     seconds, deadline = wait.get("seconds"), wait.get("deadline")
     for_somebody = bool(wait.get("event") or wait.get("choices"))

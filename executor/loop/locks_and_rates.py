@@ -22,14 +22,14 @@ from typing import Any, Final, Protocol
 from executor.tools.step_policy import Rate
 
 GRACE: Final = 1.0
-"""Seconds for a handler to come to its end when it was cancelled."""
+"""Time for a cancelled handler to end, in seconds."""
 PAUSE: Final = 0.02
-"""Seconds between looks at what tells nobody that it changes: threads, and other event loops."""
+"""Polling interval for threads and other event loops, in seconds."""
 RATED: Final = "its rate does not let it begin"
 SAME: Final = 1.0
-"""Clocks that are so many seconds apart are one."""
+"""Largest difference of two readings of one clock, in seconds."""
 Working = Callable[[], bool]
-"""Says whether a handler that was given up is still at work."""
+"""Function that returns whether an abandoned handler is still at work."""
 Queues = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]]
 
 
@@ -38,41 +38,42 @@ class HeldBack(Exception):
 
 
 class Shared(Protocol):
-    """Locks that several processes share, by name: those of the ones that use one journal."""
+    """Named locks that the processes of one journal share."""
 
     def hold(self, name: str) -> bool:
-        """Take the lock for this process, unless another has it; return whether this process has it now."""
+        """Try to take the lock for this process; return whether this process has it."""
 
     def let_go(self, name: str) -> None:
-        """Free the lock, if this process has it."""
+        """Release the lock, if this process has it."""
 
 
 @dataclass(slots=True)
 class _Lock:
-    """What keeps other event loops out, and who was given up with it."""
+    """A lock against other event loops, and the abandoned handler that keeps it."""
 
     others: threading.Lock = field(default_factory=threading.Lock)
     keeper: Working | None = None
 
 
 Key = tuple[str, ...]
-"""What a lock is for: a domain, an action, and the arguments that count."""
+"""Key of a lock: domain, action, and the arguments to compare."""
 
 
 class _Locks:
-    """The locks of this process, by what they are for; `shared` are those that other processes see, too."""
+    """The locks of this process by key; `shared` are the locks between processes."""
 
     def __init__(self, shared: Shared | None = None) -> None:
         self._shared = None if shared is None else weakref.ref(shared)
         self._locks: dict[Key, _Lock] = {}
         self._queues: Queues = weakref.WeakKeyDictionary()
-        """Those in one event loop who want a lock stand in a line, which another loop could not see."""
+        """One queue for each event loop and lock."""
 
     @contextlib.asynccontextmanager
     async def lock(self, key: Key, patience: float | None, left: Callable[[], Working | None]) -> AsyncIterator[bool]:
-        """Take a lock, and yield whether it is free: a handler that was given up keeps it to its end.
+        """Take a lock, and yield whether it is free: an abandoned handler keeps its lock until it ends.
 
-        Others wait `patience` seconds for such a one. `left` says at last whether this one was given up, too.
+        Wait for such a handler for at most `patience` seconds. `left` returns at the end whether this handler was
+        abandoned, too.
         """
         lock, queues = self._locks.setdefault(key, _Lock()), self._queues.setdefault(asyncio.get_running_loop(), {})
         async with queues.setdefault(key, asyncio.Lock()):
@@ -101,7 +102,7 @@ class _Locks:
         return None if self._shared is None else self._shared()
 
     def _let_go(self, key: Key, lock: _Lock) -> None:
-        """Free a lock for other processes: where its keeper was given up and is still at work, once it has ended."""
+        """Release a lock for other processes, after the end of an abandoned handler that keeps it."""
         shared = self._find_shared_locks()
         if shared is None:
             return
@@ -120,25 +121,25 @@ class _Locks:
 
 
 _of_journals: Final[weakref.WeakKeyDictionary[Shared, _Locks]] = weakref.WeakKeyDictionary()
-"""The locks of this process that the executors of one journal share."""
+"""Locks of this process by journal."""
 
 
 class Turns:
-    """Locks by what they are for, and rates by what is limited; with `shared`, others see the locks, too."""
+    """Locks and rates by key; with `shared`, the locks hold between processes."""
 
     def __init__(self, shared: Shared | None = None) -> None:
         locks = _Locks(shared) if shared is None else _of_journals.setdefault(shared, _Locks(shared))
         self.lock: Final = locks.lock
         self._rates: dict[Hashable, _StartTimes] = {}
         self._own: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _StartTimes]]
-        """The rates of event loops whose clock is one of their own."""
+        """The rates of event loops with a clock of their own, such as virtual time."""
         self._own = weakref.WeakKeyDictionary()
 
     @contextlib.asynccontextmanager
     async def rate(self, key: Hashable, rate: Rate, timeout: float | None) -> AsyncIterator[str]:
-        """Wait until one more of `key` may begin; yield why none may within `timeout` seconds, if so.
+        """Wait until another step of `key` may begin; yield a reason if none may within `timeout` seconds.
 
-        A step that is `HeldBack`, or is called off while it waits, gives its turn back.
+        A step that is `HeldBack`, or cancelled while it waits, gives its turn back.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -163,7 +164,7 @@ class Turns:
 
 
 class _StartTimes:
-    """The times at which the latest steps begin that share one rate, in ascending order."""
+    """Start times of the latest steps that share one rate, in ascending order."""
 
     def __init__(self, rate: Rate) -> None:
         self._times: list[float] = []
@@ -171,7 +172,7 @@ class _StartTimes:
         self._guard = threading.Lock()
 
     def reserve(self, now: float, patience: float | None) -> float:
-        """Return when one more may begin; the time is reserved if it comes within `patience` seconds."""
+        """Return the next possible start time; reserve it if it comes within `patience` seconds."""
         most, seconds = self._rate.most, self._rate.seconds
         with self._guard:
             self._times = [each for each in self._times if each + seconds > now]
@@ -181,14 +182,14 @@ class _StartTimes:
         return begin
 
     def give_back(self, begin: float) -> None:
-        """Free a time that was reserved, and at which no step began."""
+        """Release a reserved start time."""
         with self._guard:
             if begin in self._times:
                 self._times.remove(begin)
 
 
 async def wait_for_handler(works: Working | None, timeout: float | None) -> bool:
-    """Wait until a handler that was given up no longer `works`; return whether it has come back in time."""
+    """Wait until an abandoned handler no longer `works`; return whether it has ended in time."""
     if works is None:
         return True
     clock = asyncio.get_running_loop().time
@@ -199,9 +200,9 @@ async def wait_for_handler(works: Working | None, timeout: float | None) -> bool
 
 
 async def wait_unless_cancelled(what: Awaitable[Any], aborted: asyncio.Event) -> bool:
-    """Wait for `what` until `aborted` is set, and return whether it came; raise what it raises.
+    """Wait for `what` unless `aborted` is set first; return whether it has completed, and raise its error.
 
-    A wait that is broken off is cancelled.
+    If `aborted` is set first, `what` is cancelled.
     """
     waits = asyncio.ensure_future(what)
     stop = asyncio.ensure_future(aborted.wait())
@@ -217,12 +218,12 @@ async def wait_unless_cancelled(what: Awaitable[Any], aborted: asyncio.Event) ->
 
 
 ROUNDS: Final = 8
-"""Rounds of an event loop in which a run, when a step of it has ended, begins the next."""
+"""Rounds of the event loop after which a run has begun the next step after one has ended."""
 
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """A place in the line; `turn` comes when a slot is handed over."""
+    """A place in the queue; `turn` is set when a slot is handed over."""
 
     loop: asyncio.AbstractEventLoop
     turn: asyncio.Event
@@ -231,23 +232,23 @@ class _Place:
 
 
 _HELD: Final[ContextVar[tuple[Slots, ...]]] = ContextVar("slots", default=())
-"""Those of which whoever is at work has one: what it begins itself, and waits for, takes no other."""
+"""The slots objects of which the present task holds a slot: nested work takes no further one."""
 
 
 @dataclass(slots=True, eq=False)
 class Slots:
-    """At most `most` slots (None: no limit); the most urgent in the line is the next, then whoever came first."""
+    """At most `most` slots (None: no limit), handed out by priority, then first come, first served."""
 
     most: int | None = None
     _taken: int = field(init=False, default=0)
     _line: list[tuple[int, int, _Place]] = field(init=False, default_factory=list)
     _number: count[int] = field(init=False, default_factory=count)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
-    """Runs may be in several event loops."""
+    """Guards the fields: runs may be in several event loops."""
 
     @contextlib.asynccontextmanager
     async def take_slot(self, priority: int, aborted: asyncio.Event) -> AsyncIterator[bool]:
-        """Take a slot, and give it back at last; yield whether there is one: not if `aborted` is set before."""
+        """Hold a slot; yield False without one if `aborted` is set before."""
         if self.most is None or self in _HELD.get():
             yield True
             return
@@ -283,7 +284,7 @@ class Slots:
                 self._hand_over()
 
     def _hand_over_after(self, rounds: int, loop: asyncio.AbstractEventLoop) -> None:
-        """Hand over after so many rounds of `loop`: what follows the step of a run that is more urgent comes first."""
+        """Hand over after so many rounds of `loop`, so that the next step of a more urgent run comes first."""
         if rounds:
             loop.call_soon(self._hand_over_after, rounds - 1, loop)
         else:
@@ -291,7 +292,7 @@ class Slots:
                 self._hand_over()
 
     def _hand_over(self) -> None:
-        """Give the slots that are free to the first in the line."""
+        """Hand free slots to the first in the queue."""
         while self._line and (self.most is None or self._taken < self.most):
             place = heapq.heappop(self._line)[2]
             if place.loop.is_closed():

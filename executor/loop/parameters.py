@@ -1,11 +1,11 @@
 """Find the values of data parameters, and check that they are what the handler expects.
 
-The first of these sources that has a value counts: what somebody has approved, or is asked to approve; the plan; the
+A value comes from the first of these sources that has one: the approval of the step, given or asked for; the plan; the
 result that the parameter is declared to come from, in this run or in an earlier one; the step that is undone, if it had
-a parameter of that name; working memory, by name; whoever fills open parameters, unless the parameter is fixed; its
+a parameter of that name; working memory, by name; whoever fills open parameters, unless the parameter is fixed; the
 default.
 
-In the run of an agent, text that tools returned may not reach an irreversible step unless somebody approves it, or the
+In the run of an agent, text that tools returned needs an approval before it reaches an irreversible step, unless the
 author of the domain lets it pass: `From(…, approved=True)`.
 """
 
@@ -34,7 +34,7 @@ from planner.semantics.simulation import bind_parameters
 
 @dataclass(frozen=True, slots=True)
 class FillRequest:
-    """A step whose `parameters` are open; `values` are those of its others, and `state` is all that is known."""
+    """Request to fill the open `parameters` of a step; `values` are those of its other parameters."""
 
     record: StepRecord
     action: Action
@@ -45,12 +45,12 @@ class FillRequest:
 
 @dataclass(frozen=True, slots=True)
 class Fillings:
-    """What somebody fills in: `values` by parameter, and why, as `thought`; what is left out takes its default.
+    """Values for open parameters, with the reason as `thought`; a parameter without a value takes its default.
 
-    With a `question`, nothing is filled in: a person is asked, who is told what is `known`.
+    With a `question`, there are no values: a person is asked, and told what is `known`.
 
-    `marked`: who said so has seen what tools returned. An irreversible step is done with such values only if they are
-    approved. `metrics` are what asking took, and `calls` how many calls of a language model.
+    `marked`: whoever chose the values had seen text that tools returned. An irreversible step needs an approval for
+    such values. `metrics` are the cost of asking, and `calls` the number of calls of a language model.
     """
 
     values: Mapping[str, Any]
@@ -63,13 +63,13 @@ class Fillings:
 
     @property
     def spent(self) -> dict[str, float]:
-        """What asking took, by name."""
+        """The cost of asking, by name."""
         found = {"duration": self.metrics.duration, "tokens": self.metrics.tokens, "cost": self.metrics.cost}
         return {**found, "calls": self.calls}
 
 
 def check_fillings(given: Any) -> Fillings:
-    """Return what a `fill` has returned; raises `InputError` for what are no fillings."""
+    """Check the value that a `fill` function returned; raises `InputError` unless it is valid `Fillings`."""
     if not isinstance(given, Fillings):
         raise InputError(f"fill returned {quote_value(given)}", hint="return Fillings({parameter: value})")
     for name, kind, what in (
@@ -85,7 +85,7 @@ def check_fillings(given: Any) -> Fillings:
 
 
 Fill = Callable[[FillRequest], Awaitable[Fillings]]
-"""Fills parameters."""
+"""Function that fills parameters."""
 
 
 def question_of(request: FillRequest) -> str:
@@ -94,41 +94,41 @@ def question_of(request: FillRequest) -> str:
 
 
 def read_filling_answer(request: FillRequest, answer: Any) -> Fillings:
-    """Return what somebody answers: values by name, or the value of the only parameter."""
+    """Convert an answer to fillings: values by name, or the value of the only parameter."""
     if isinstance(answer, Mapping):
         return Fillings(dict(answer))
     return Fillings({each.name: answer for each in request.parameters[:1]})
 
 
 APPROVAL: Final = "approval"
-"""The source of values with which a step was approved."""
+"""Source of values with which a step was approved."""
 PLAN: Final = "plan"
 MEMORY: Final = "memory"
 FILLED: Final = "filled"
-"""The source of what somebody has filled in."""
+"""Source of values that were filled in."""
 DEFAULT: Final = "default"
 EARLIER: Final = "earlier run"
-"""The source of what a step of an earlier run returned."""
+"""Source of results of an earlier run."""
 UNDONE: Final = ", which is undone"
-"""How the source ends of what a step had that is undone."""
+"""End of the source of parameters of an undone step."""
 RETURNED_PARAMETERS: Final = "returned"
-"""The entry of a waiting step that says which of its values tools returned."""
+"""Key in the wait of a step: its parameters with text that tools returned."""
 _NO_TEXT: Final = (bool, int, float, complex, Decimal, Enum, date, time, timedelta, UUID, type(None))
 
 
 def needs_no_approval(
     state: RunState, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
 ) -> bool:
-    """Return whether nobody has to allow the step with these `values`, which came from `sources`."""
+    """Return whether the step needs no approval with these `values` from `sources`."""
     return not (record.needs_approval(action) or find_returned_text(state, record, action, values, sources))
 
 
 def find_returned_text(
     state: RunState, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the data parameters of an irreversible step whose values have text that tools returned.
+    """Return the data parameters of an irreversible step whose values contain text that tools returned.
 
-    None in runs that no agent has begun, where the flow of data is the author's own decision.
+    There are none in runs that no agent has begun: there the author decides on the flow of data.
     """
     if not state.is_by_agent or "irreversible" not in action.tags:
         return ()
@@ -142,7 +142,7 @@ def find_returned_text(
 
 
 def _is_returned(state: RunState, record: StepRecord, parameter: DataParameter, source: str) -> bool:
-    """Return whether a value that came from `source` is one that a tool returned, or may be."""
+    """Return whether a tool may have returned a value from `source`."""
     name = parameter.name
     if source == APPROVAL:
         return record.wait is None or name in record.wait.get(RETURNED_PARAMETERS, ())
@@ -159,13 +159,13 @@ def _is_returned(state: RunState, record: StepRecord, parameter: DataParameter, 
 
 
 def has_text(annotation: Any, value: Any, objects: Collection[str] = ()) -> bool:
-    """Return whether `value` has free text: any that is no choice of its type, and no name of one of `objects`."""
+    """Return whether `value` contains free text: neither a choice of its type nor the name of one of `objects`."""
     texts = {text for text in _iterate_texts(value) if text.strip()} - set(objects)
     return bool(texts) and not texts <= _find_choices(annotation)
 
 
 def _iterate_texts(value: Any) -> Iterator[str]:
-    """Yield the texts inside `value`; what nobody can look into is one."""
+    """Yield the texts inside `value`; an opaque object counts as a text."""
     if isinstance(value, _NO_TEXT):
         return
     if isinstance(value, str):
@@ -185,7 +185,7 @@ def _iterate_texts(value: Any) -> Iterator[str]:
 
 
 def _find_choices(annotation: Any) -> set[str]:
-    """Return the texts that a type offers to choose from, as far as its JSON schema says so."""
+    """Return the text choices in the JSON schema of a type."""
     try:
         schema = TypeAdapter(annotation).json_schema()
     except Exception:  # noqa: BLE001 - types are others' code: what has no schema offers nothing to choose from
@@ -209,7 +209,7 @@ _LAST: Final = frozenset({FILLED, DEFAULT})
 
 
 def find_open_parameters(state: RunState, record: StepRecord, action: Action) -> tuple[DataParameter, ...]:
-    """Return the data parameters of a step that only a default has a value for, or nothing, and that are not fixed."""
+    """Return the open data parameters of a step: not fixed, and without a value other than a default."""
     return tuple([each for each in action.data if not each.fixed and _is_open(state, record, action, each)])
 
 
@@ -226,11 +226,11 @@ def _is_open(state: RunState, record: StepRecord, action: Action, parameter: Dat
 
 
 class Missing(ForethoughtError):
-    """A data parameter has no value, or one that does not fit."""
+    """A data parameter has no value, or one of the wrong type."""
 
 
 def fill_parameters(state: RunState, record: StepRecord, action: Action) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the data parameters of a step, and where each came from; raises `Missing`, with all that is amiss."""
+    """Return the values of a step's data parameters, and the source of each; raises `Missing` with all problems."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     amiss = []
@@ -274,7 +274,7 @@ def _find_value(state: RunState, record: StepRecord, action: Action, parameter: 
 def _find_declared_value(
     state: RunState, record: StepRecord, action: Action, parameter: DataParameter
 ) -> tuple[Any, str] | None:
-    """Return what the result holds that `parameter` is declared to come from, and whose it is, if there is one."""
+    """Return the value and the source that `parameter` declares, or None if there is no such result yet."""
     if parameter.source is None:
         return None
     fact = parameter.source.fact.substitute(bind_parameters(state.problem.domain.actions[action.name], record.step))
@@ -287,7 +287,7 @@ def _find_declared_value(
 
 
 def _find_approved_values(state: RunState, record: StepRecord, action: Action) -> Mapping[str, Any]:
-    """Return the values with which the step is to be approved, or has been begun since it was."""
+    """Return the values for which approval is asked, or with which the approved step has begun."""
     if record.wait and "parameters" in record.wait:
         found: Mapping[str, Any] = record.wait["parameters"]
         return found
@@ -297,7 +297,7 @@ def _find_approved_values(state: RunState, record: StepRecord, action: Action) -
 
 
 def resolve_references(state: RunState, value: Any) -> Any:
-    """Return `value` with references to results of earlier steps replaced by what they refer to."""
+    """Replace references to results of earlier steps in `value`."""
     match value:
         case str():
             whole = REFERENCE.fullmatch(value.strip())
@@ -320,14 +320,14 @@ def _follow_reference(state: RunState, step: str, path: str) -> Any:
 
 
 def field_of(record: StepRecord, path: str) -> Any:
-    """Return the field of the result of a step that `path` (`data.tasks.0.title`) leads to; raises `Missing`."""
+    """Return the field at `path` (such as `data.tasks.0.title`) in the result of a step; raises `Missing`."""
     if record.result is None:
         raise Missing(f"the step {record.id!r} ({record.step}) has no result yet")
     return _follow_path(record.result, path, f"of step {record.id!r} ({record.step})")
 
 
 def _follow_path(found: Any, path: str, whose: str) -> Any:
-    """Return the field of a result that `path` leads to; raises `Missing`, which says `whose` result it is."""
+    """Return the field at `path` in a result; raises `Missing` with `whose` result it is."""
     for part in filter(None, path.split(".")):
         match found:
             case Mapping() if part in found:
@@ -344,7 +344,7 @@ def _follow_path(found: Any, path: str, whose: str) -> Any:
 
 
 def convert_value(parameter: DataParameter, value: Any) -> Any:
-    """Return `value` as the annotation of `parameter` has it; raises `Missing` where it does not fit."""
+    """Convert `value` to the type of `parameter`; raises `Missing` if it does not fit."""
     if value is parameter.default:
         return value
     adapter = _ADAPTERS.get(id(parameter))
@@ -361,4 +361,4 @@ def convert_value(parameter: DataParameter, value: Any) -> Any:
 
 
 _ADAPTERS: dict[int, tuple[DataParameter, TypeAdapter[Any]]] = {}
-"""The adapters of parameters, which are kept so that no other gets the same id."""
+"""Type adapters by id of the parameter; the parameters are kept so that no id is reused."""

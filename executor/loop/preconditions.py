@@ -1,4 +1,4 @@
-"""Compare a step with what is believed: whether it may begin, and which effects to expect."""
+"""Check the preconditions of a step against the beliefs, and predict its effects."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from planner.model import Action, Atom, Formula
 from planner.model.formulas import conjunction, conjuncts
 
 CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
-"""Tags of actions that do not rest on what nobody has seen."""
+"""Tags of careful actions, whose preconditions must be observed."""
 
 
 @dataclass(slots=True, eq=False)
 class StepConditions:
-    """Compares the steps of one run with what is believed, and looks where that is not good enough."""
+    """Checks the preconditions of steps of one run, and asks observers where the beliefs are not reliable."""
 
     state: RunState
     emit: Callable[[Event], None]
     lookout: Lookout
 
     async def find_unmet(self, record: StepRecord, action: Action) -> str:
-        """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold.
+        """Look where necessary, and return the reason why the step is not applicable; an empty text if it is.
 
-        All that is unknown is looked at, in the conditions of the step and in those of its conditional effects; for a
-        careful step, all conditions. What nobody can see of what the problem states counts as said by a person.
+        Unknown facts in the precondition and in the conditions of conditional effects are looked at; for a careful
+        step, all facts. A fact that the problem states and no observer can see counts as observed.
         """
         beliefs = self.state.beliefs
         careful = not action.tags.isdisjoint(CAREFUL)
@@ -58,23 +58,23 @@ class StepConditions:
         return f"it rests on {unseen[0]}, which is {beliefs.note(unseen[0]).provenance.name.lower()}"
 
     def _adopt_suppositions(self, record: StepRecord) -> bool:
-        """Take to hold what the plan supposes and nobody knows; return whether there was anything."""
+        """Adopt the suppositions of the step about unknown facts; return whether there were any."""
         notes = self.state.beliefs.list_suppositions(parse_suppositions(record.plan.supposes))
         if notes:
             self.emit(FactsSeen(tuple(notes), "supposed"))
         return bool(notes)
 
     async def look_ahead(self, record: StepRecord) -> None:
-        """Look at what the next step rests on and would bring about: that may have come about by itself."""
+        """Look at preconditions and effects of the next step: effects may have come about by themselves."""
         beliefs = self.state.beliefs
         facts = beliefs.facts_of(self._combine_conditions(record), {})
         changes = beliefs.simulation.changes(record.step)
         await self._look(dict.fromkeys([*facts, *changes.provided, *changes.removed]))
 
     async def _look_afresh(self, condition: Formula, more: Iterable[Atom], *, careful: bool) -> None:
-        """Look at all that `condition` rests on, and at `more`.
+        """Look at all facts of `condition`, and at `more`.
 
-        What was only stated is unknown to the careful if observers fail.
+        For a `careful` step, a fact that is only stated becomes unknown if its observers fail.
         """
         beliefs = self.state.beliefs
         looked = await self._look([*beliefs.facts_of(condition, {}), *beliefs.derived_of(condition), *more])
@@ -85,7 +85,7 @@ class StepConditions:
             self.emit(FactsSeen(tuple(notes), "observed"))
 
     def _combine_conditions(self, record: StepRecord) -> Formula:
-        """Return what the action requires here, and the step itself beyond that."""
+        """Return the conjunction of the action's precondition and the condition that the step states itself."""
         required = self.state.beliefs.precondition_of(record.step)
         return conjunction([required, self._read_stated_condition(record)]) if record.plan.requires else required
 
@@ -93,7 +93,7 @@ class StepConditions:
         return self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
 
     def find_objection(self, record: StepRecord) -> str:
-        """Return why the step cannot be done, as far as is known; nothing where it can."""
+        """Return the reason why the step is not applicable in the believed state; an empty text if it is."""
         beliefs = self.state.beliefs
         found = beliefs.simulation.find_objection(record.step)
         if beliefs.has_seen_derived and (found is None or not found.misfit):
@@ -106,14 +106,14 @@ class StepConditions:
         return found.misfit or f"it requires {found.condition}, which does not hold"
 
     def _find_stated_objection(self, record: StepRecord) -> str:
-        """Return what the step itself requires, beyond its action, and does not hold."""
+        """Return the reason why the condition that the step states itself fails; an empty text if it holds."""
         lacking = [
             str(part) for part in conjuncts(self._read_stated_condition(record)) if not self.state.beliefs.is_true(part)
         ]
         return f"the step requires {lacking[0]}, which does not hold" if lacking else ""
 
     def expect_now(self, record: StepRecord) -> Expected:
-        """Return what the step, which can be applied, should change, as far as its action and its plan say."""
+        """Return the expected effects of the applicable step, by its action and its entry in the plan."""
         found = expect_effects(self.state.beliefs, record.step)
         asked = self._find_sensed_facts(record)
         found = replace(found, asked=asked) if asked else found
@@ -127,13 +127,13 @@ class StepConditions:
         return replace(found, facts=facts, changed=changed, conditions=tuple(others), looks=looks)
 
     def _find_sensed_facts(self, record: StepRecord) -> tuple[Atom, ...]:
-        """Return the facts that are unknown and of which the step says whether they hold."""
+        """Return the unknown facts that the step senses."""
         patterns = sensed_by(self.state.domain, record.step)
         unknown = self.state.beliefs.unknown if patterns else ()
         return tuple([fact for fact in unknown if any(pattern.matches(fact) for pattern in patterns)])
 
     async def expect_after_look(self, record: StepRecord) -> Expected:
-        """Return the same; items that are changed in place are looked at before."""
+        """Look at the versions of items that are changed in place, and return the expected effects."""
         wanted = self.expect_now(record)
         blank = [item for item, version in wanted.items.items() if version is None and self.lookout.can_see(item)]
         if blank:
@@ -142,7 +142,7 @@ class StepConditions:
         return wanted
 
     async def _look(self, facts: Iterable[Atom]) -> LookResult:
-        """Look at those of `facts` that somebody can see."""
+        """Look at the observable ones among `facts`."""
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
         looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
         adopt_look(looked, self.state.beliefs, self.emit, "observed")

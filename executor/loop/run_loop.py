@@ -1,7 +1,7 @@
 """Drive one run: begin steps, wait for them, recover from failures, and check the goal.
 
-`Loop._run_until_end` shows the stages. The loop starts a task for each step; whatever happens is an event, and what is
-left to do follows from the state that the events make.
+`Loop._run_until_end` shows the stages. The loop starts a task for each step; everything that happens is an event, and
+the remaining work follows from the state after the events.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOTHING = Expected({}, frozenset(), frozenset(), {})
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """Drives one run to its end, or until it waits for somebody; `most` steps may be at work at once."""
+    """Drives one run to its end, or until it waits for an answer; `most` steps may be at work at once."""
 
     state: RunState
     emit: Callable[[Event], None]
@@ -44,17 +44,17 @@ class Loop:
     ladder: Ladder
     most: int | None = None
     stay: bool = True
-    """Whether to stay while nothing but answers from outside is missing."""
+    """Whether to stay while only answers from outside are missing."""
     interrupted: bool = field(init=False, default=False)
-    """Whether nothing more is to be begun, and the run ends so that it can be taken up again."""
+    """Whether the run begins no more steps, and ends so that it can be resumed."""
     agenda: Agenda = field(init=False)
     inbox: Inbox = field(init=False, default_factory=Inbox)
     supervisor: Supervisor = field(init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
     _tasks_over: list[str] = field(init=False, default_factory=list)
-    """Those of the steps in tasks that are over."""
+    """Steps whose tasks are over."""
     _agenda_version: tuple[int, int, int] = field(init=False, default=OUTDATED)
-    """How often the plan had changed, steps in doubt been settled, and others passed over, when the agenda was made."""
+    """Counts of plan changes, settled steps and steps passed over when the agenda was made."""
     _surprises_seen: int = field(init=False, default=-1)
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class Loop:
         self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
 
     async def drive(self) -> RunEnded:
-        """Carry out the plan, and return how the run ended; cancel the steps at work if it is broken off."""
+        """Carry out the plan and return the end of the run; cancel the steps at work if interrupted by an exception."""
         try:
             return await self._run_until_end()
         finally:
@@ -138,7 +138,7 @@ class Loop:
             self.stepper.replanning_requests.append("nothing of the plan works any more" + (f": {why}" if why else ""))
 
     def _update_agenda(self) -> None:
-        """Make a new agenda if the plan has changed, a doubt was settled, or a failed step is passed over."""
+        """Make a new agenda if the plan changed, a step in doubt was settled, or a failed step is passed over."""
         now = self.state.changes, self.state.settled, len(self.supervisor.passed)
         if self._agenda_version == now:
             return
@@ -151,9 +151,9 @@ class Loop:
         self.agenda = Agenda(self.state.model, *self._order_steps(left), begun)
 
     def _order_steps(self, left: Sequence[StepRecord]) -> tuple[list[str], Mapping[str, Collection[str]]]:
-        """Return the ids of the steps that are `left` in their order, and what each waits for.
+        """Return the ids of the steps `left` in their order, and the steps that each waits for.
 
-        In a model that takes one step at a time, that is nothing: the order says it all.
+        In a model that takes one step at a time, the order suffices, and no step waits.
         """
         state, order = self.state, [record.id for record in left]
         late = {record.id for record in left if record.status is StepStatus.PENDING and state.is_irreversible(record)}
@@ -169,7 +169,7 @@ class Loop:
     def _defer_irreversible(
         self, order: list[str], before: Mapping[str, Collection[str]], late: set[str]
     ) -> tuple[list[str], Mapping[str, Collection[str]]]:
-        """Return the order and what each step waits for, with the irreversible steps in `late` as late as possible."""
+        """Return order and predecessors with the irreversible steps in `late` as late as possible."""
         state = self.state
         tasks = {} if state.hierarchy is None else order_by_tasks(state, order)
         nodes = [*(each for each in tasks if each not in set(order)), *order]
@@ -197,17 +197,17 @@ class Loop:
                 self._start_task(self.state.steps[id_])
 
     def _is_barred(self, id_: str) -> bool:
-        """Return whether a step is held, or was put back and its task has yet to be seen to be over."""
+        """Return whether a step is held, or was put back while its task is still registered."""
         return id_ in self._tasks or self._is_held(id_)
 
     def _is_held(self, id_: str) -> bool:
-        """Return whether a step is irreversible, and a failure or a question about another step holds it back."""
+        """Return whether a failure, or a question about another step, holds an irreversible step back."""
         record = self.state.steps[id_]
         return self.state.is_irreversible(record) and (self.supervisor.is_needed or self.state.is_asking_beside(record))
 
     @property
     def _must_pause(self) -> bool:
-        """Whether no step is to be begun now."""
+        """Whether no step may begin now."""
         if self.interrupted or self.stepper.aborted.is_set():
             return True
         return self.supervisor.is_called or bool(self.supervisor.limits.find_passed_questions())
@@ -263,7 +263,7 @@ class Loop:
         return None if self._follow_policy() else await self._check_goal()
 
     def _end_if_stopped(self) -> RunEnded | None:
-        """Return the end of a run that somebody has called off or interrupted; None for any other."""
+        """Return the end of a run that was called off or interrupted; None for any other."""
         if self.stepper.aborted.is_set():
             return end_run(self.state, RunStatus.CANCELLED, "called off")
         return end_run(self.state, RunStatus.WAITING, INTERRUPTED) if self.interrupted else None
@@ -289,7 +289,7 @@ class Loop:
         return True
 
     def _resume_answered(self) -> bool:
-        """Begin again with steps whose question was answered meanwhile, or that were held; return whether any does."""
+        """Restart steps whose question was answered, or that were held; return whether there are any."""
         found = [
             record
             for record in self._steps_with_status(StepStatus.WAITING)
@@ -311,7 +311,7 @@ class Loop:
         return bool(found)
 
     async def _check_goal(self) -> RunEnded | None:
-        """Look whether the goal holds, and return how the run ends; None if it goes on."""
+        """Check the goal, and return the end of the run; None if it goes on."""
         if self.state.is_undoing:
             return await self.supervisor.end_undoing()
         look = await look_at_goal(self.state, self.stepper.lookout, self.emit)
@@ -328,17 +328,17 @@ class Loop:
         return self.state.with_status(*wanted)
 
     def wake(self) -> None:
-        """Look again at what is to be done."""
+        """Wake the loop."""
         self.inbox.wake()
 
     def interrupt(self) -> None:
-        """Begin nothing more, and end when the steps at work have."""
+        """Begin no more steps, and end when the steps at work have ended."""
         self.interrupted = True
         self.stepper.paused.set()
         self.wake()
 
     def complete(self, step: str, result: ActionResult) -> None:
-        """Take the answer that a waiting step has got from outside: it is kept at once."""
+        """Emit the result of a waiting step that came from outside."""
         record = self.state.steps[step]
         action = self.state.domain.actions[record.step.action]
         got = check_created_objects(self.state, record, action, Attempt(result))
@@ -346,7 +346,7 @@ class Loop:
         self.inbox.wake()
 
     def announce(self, event: str, result: ActionResult) -> int:
-        """Give `result` to the steps that wait for `event`, or else to the first that will; return how many wait."""
+        """Complete all steps that wait for `event`, or else the first that will; return how many wait."""
         found = [
             each.id for each in self._steps_with_status(StepStatus.WAITING) if (each.wait or {}).get("event") == event
         ]

@@ -38,40 +38,40 @@ from planner.lightweight import replace
 from planner.model import Action
 
 Filled = tuple[dict[str, Any], dict[str, str]]
-"""Values of data parameters, and where each came from."""
+"""Values of data parameters, and their sources."""
 
 
 class _NoSkillChosen(Exception):
-    """The policy of a step does not say which of its handlers is called."""
+    """The policy of a step chooses none of its handlers."""
 
 
 class Client(Protocol):
     """A language model for the handlers of one run: see `executor.language_model.checked_answers`."""
 
     def for_step(self, note: Callable[[Mapping[str, Any]], None]) -> Any:
-        """Return what the handler of one step asks with; what each question took goes to `note`."""
+        """Return the model access of one step; it reports the cost of each question to `note`."""
 
 
 class Asker(Protocol):
-    """Whoever can be asked: see `executor.recovery.ask_people`."""
+    """Protocol for asking people: see `executor.recovery.ask_people`."""
 
     permit: Any
-    """Asked about each step, if it is not None."""
+    """Callback for each step, or None."""
     fill: filling.Fill | None
-    """Asked for the open parameters of each step, if it is not None."""
+    """Callback for open parameters, or None."""
 
     async def answer(self, question: events.Asked) -> Any:
-        """Return the answer to `question`, None while there is none."""
+        """Ask `question`; return None while there is no answer."""
 
     async def ask_for_approval(
         self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
     ) -> str | None:
-        """Return why the step is not allowed with `values`; nothing where it is, None where nobody has said yet."""
+        """Return the reason of a refusal, an empty text for an approval, or None while nobody has decided."""
 
 
 @dataclass(slots=True, eq=False)
 class Stepper:
-    """Carries out the steps of one run; all that happens goes to `emit`."""
+    """Carries out the steps of one run, and emits their events."""
 
     world: World
     state: RunState
@@ -82,14 +82,14 @@ class Stepper:
     aborted: asyncio.Event
     """Set when the run is called off."""
     replanning_requests: list[str]
-    """Why handlers asked for another plan."""
+    """Reasons of handlers that requested replanning."""
     rng: random.Random
     client: Client | None = None
-    """What handlers ask a language model with, if they can."""
+    """Model access for handlers, if there is any."""
     is_held: Callable[[str], bool] = field(init=False, default=lambda _: False)
-    """Says whether a step is irreversible, and not to be begun now."""
+    """Function whether an irreversible step must not begin now."""
     paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
-    """Set when no step is to be begun any more: who is asked whether one may be, or how, is not waited for."""
+    """Set when no more steps may begin: open approvals and fillings are not waited for."""
     conditions: StepConditions = field(init=False)
     aftermath: Aftermath = field(init=False)
     _contexts: dict[str, Context] = field(init=False, default_factory=dict)
@@ -99,22 +99,22 @@ class Stepper:
         self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted)
 
     def abort(self) -> None:
-        """Tell all handlers at work that the run is called off."""
+        """Signal all handlers at work that the run is called off."""
         self.aborted.set()
         self.paused.set()
         for context in self._contexts.values():
             context.aborted.set()
 
     def policy_of(self, record: StepRecord) -> ExecutionPolicy:
-        """Return how the step is tried."""
+        """Return the execution policy of the step."""
         policy = self.world.policy_of(record.step.action)
         return policy if record.plan.policy is None else record.plan.policy.over(policy)
 
     async def carry_out(self, record: StepRecord, another: NextAttempt | None = None) -> None:
-        """Do the step of `record`, as often as its policy allows: it ends or waits, or the run is called off.
+        """Carry out the step of `record` with the attempts that its policy allows, until it ends or waits.
 
-        With `another`, an attempt was made before that failed. Nothing is done where the run is called off before it is
-        the turn of the step, nor where the plan has changed: the step may not be in it any more, or come later.
+        With `another`, an earlier attempt has failed. The step does not begin if the run is called off, or if the plan
+        changes, before its turn: it may no longer be in the plan, or come later.
         """
         slots, priority, plan = self.performer.slots, self.state.plan.metadata.priority, self.state.changes
         if slots.most is None:
@@ -159,7 +159,7 @@ class Stepper:
         await self._try_step(record, action, (values, sources), another, plan)
 
     async def _fill_open_parameters(self, record: StepRecord, action: Action, fill: filling.Fill) -> str | None:
-        """Have the open parameters filled; return why they cannot be, None where somebody has yet to say."""
+        """Ask for open parameters; return the reason if that fails, an empty text if filled, None while unanswered."""
         parameters = filling.find_open_parameters(self.state, record, action)
         if not parameters:
             return ""
@@ -181,7 +181,7 @@ class Stepper:
         return ""
 
     async def _ask_for_fillings(self, request: filling.FillRequest, fill: filling.Fill) -> filling.Fillings | None:
-        """Return what `fill` or, where it asks, somebody else fills in; None while nobody has answered."""
+        """Ask `fill`, or the person that it refers to; return None while nobody has answered."""
         question = filling.question_of(request)
         answer = self.state.answers.get(question)
         if answer is None:
@@ -204,13 +204,13 @@ class Stepper:
         return filling.read_filling_answer(request, answer)
 
     def _is_overtaken(self, another: NextAttempt | None, plan: int) -> bool:
-        """Return whether the plan has changed since it had changed so many times, and no attempt was made yet."""
+        """Return whether the plan has changed since change number `plan`, and no attempt was made yet."""
         return another is None and self.state.changes != plan
 
     async def _try_step(
         self, record: StepRecord, action: Action, filled_in: Filled, another: NextAttempt | None, plan: int
     ) -> None:
-        """Make attempts at the step until one is the last."""
+        """Make attempts at the step until it ends or waits."""
         policy, skills, reason = self.policy_of(record), self.world.skills[action.name], ""
         try:
             skill = self._choose_skill(record, another.skills if another else skills, policy)
@@ -240,10 +240,10 @@ class Stepper:
             self.emit(another.otherwise)
 
     def _is_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> bool:
-        """Return whether an irreversible step must not begin now, nor be tried again.
+        """Return whether an irreversible step must not begin, or be tried again, now.
 
-        It waits for steps that a patch has brought, for answers to questions about other steps, and until failures are
-        attended to. When the run is called off, or begins nothing more, it is not begun at all.
+        It waits for the steps of a patch, for answers to questions about other steps, and for recovery from failures.
+        When the run is called off or interrupted, it does not begin at all.
         """
         if not self.state.is_irreversible(record):
             return False
@@ -251,14 +251,14 @@ class Stepper:
         return stopped.is_set() or self.state.changes != plan or self.is_held(record.id)
 
     def _check_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> None:
-        """Raise `HeldBack` where an irreversible step must not begin now."""
+        """Raise `HeldBack` if an irreversible step must not begin now."""
         if self._is_held_back(record, another, plan):
             raise HeldBack
 
     def _end_as_failed(
         self, record: StepRecord, reason: str, another: NextAttempt | None, *, repeatable: bool = True
     ) -> None:
-        """Say that a step has failed before an attempt; `another` says what came of the one before, if any."""
+        """End a step that failed before an attempt; `another` has the result of an earlier attempt, if any."""
         if another is None:
             self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=repeatable))
         else:
@@ -267,7 +267,7 @@ class Stepper:
     async def _ask_for_approval(
         self, record: StepRecord, action: Action, filled_in: Filled, stopped: asyncio.Event
     ) -> str | None:
-        """Return why the step is not allowed; None where nobody has said yet, or the run was `stopped` meanwhile."""
+        """Return the reason of a refusal, an empty text for an approval, or None if undecided or `stopped`."""
         if self.asker.permit is None and filling.needs_no_approval(self.state, record, action, *filled_in):
             return ""
         asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in))
@@ -276,7 +276,7 @@ class Stepper:
     async def _run_check(
         self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: ExecutionPolicy
     ) -> str:
-        """Return why the check of the action does not let the step begin; nothing where it does, or there is none."""
+        """Run the check of the action; return its reason to refuse, an empty text if it passes or there is none."""
         check = self.world.checks.get(action.name)
         if check is None:
             return ""
@@ -290,7 +290,7 @@ class Stepper:
             self._contexts.pop(record.id, None)
 
     async def _find_obstacle(self, record: StepRecord, action: Action) -> str:
-        """Return why the step cannot be done; nothing where it can."""
+        """Return the reason why the step cannot begin; an empty text if it can."""
         reason = await self.conditions.find_unmet(record, action)
         if not reason and self.state.has_failed_here(record.step):
             reason = "it has failed before in this very state"
@@ -310,11 +310,11 @@ class Stepper:
         another: NextAttempt | None,
         plan: int,
     ) -> NextAttempt | None:
-        """Call the handler once, and look; return whether another attempt is to be made.
+        """Call the handler once and judge the attempt; return the next attempt, if one is to be made.
 
-        A reversible step begins before its objects are loaded, and before it waits for its lock and its rate. An
-        irreversible one begins when its handler, or the outermost hook, is about to be called: it raises `HeldBack`
-        where something has come up by then.
+        A reversible step begins before its objects are loaded and before it waits for its lock and rate. An
+        irreversible step begins when its handler, or the outermost hook, is about to be called; raises `HeldBack` if
+        it must not begin by then.
         """
         is_irreversible, number = self.state.is_irreversible(record), record.attempts + 1
 
@@ -367,7 +367,7 @@ class Stepper:
     def _change_parameters(
         self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str
     ) -> Mapping[str, Any]:
-        """Note other values that a hook gives for data parameters; raises `Missing` for those that do not fit."""
+        """Convert and emit data parameters that a hook changed; raises `Missing` for values of the wrong type."""
         values = {
             each.name: filling.convert_value(each, changes[each.name]) for each in action.data if each.name in changes
         }
@@ -377,7 +377,7 @@ class Stepper:
     async def _prepare_next_attempt(
         self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy
     ) -> Skill:
-        """Return which of `skills` is called next, after a pause if it is the same again."""
+        """Choose the next of `skills`, and pause if it is the same again."""
         skill = self._choose_skill(record, skills, policy)
         rung = events.Rung.RETRY if skill.name == record.skill else events.Rung.SKILL
         seconds = compute_pause(policy, record.attempts, self.rng) if rung is events.Rung.RETRY else 0.0
@@ -387,7 +387,7 @@ class Stepper:
         return skill
 
     def _choose_skill(self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy) -> Skill:
-        """Return which of `skills` is called; raises `_Unchosen`."""
+        """Choose one of `skills` by the policy; raises `_NoSkillChosen`."""
         if len(skills) == 1:
             return skills[0]
         here, ever = record.failed, self.state.failed_skills[record.step.action]
@@ -402,7 +402,7 @@ class Stepper:
     async def _load_objects(
         self, record: StepRecord, action: Action, function: Callable[..., Any], policy: ExecutionPolicy
     ) -> dict[str, Any]:
-        """Return the planning arguments of `function`, as objects; raises `InputError` where one cannot be had."""
+        """Load the objects that `function` takes as arguments; raises `InputError` if one cannot be loaded."""
         parameters = [each.name.removeprefix("?") for each in action.parameters]
         names = dict(zip(parameters, record.step.arguments, strict=False))
         entities = self.world.entities
@@ -439,7 +439,7 @@ class Stepper:
 
 
 def outline_plan(state: RunState, record: StepRecord) -> Outline:
-    """Return the plan of a run as it is now, with the place of a step that is at work."""
+    """Return the outline of the present plan for a step that is at work."""
     ids = list(state.order)
     steps = [state.steps[id_] for id_ in ids]
     parts = [

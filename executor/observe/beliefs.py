@@ -1,8 +1,8 @@
 """Keep what a run believes about the world: facts, each with its provenance.
 
-The facts that hold are the state of a `Simulation`, so that conditions and effects mean here what they mean to the plan
-checker. An unknown fact is not in that state, and no condition may rest on it. Whether a condition holds whatever the
-uncertain facts are is decided by strong three-valued logic (Kleene, 1952).
+The facts that hold are the state of a `Simulation`, so that conditions and effects have the semantics of the plan
+checker. An unknown fact is not in that state, and no condition may rest on it. Strong three-valued logic (Kleene, 1952)
+decides whether a condition holds for all truth values of uncertain facts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from planner.semantics.step_effects import Changes, staleness_of
 
 
 def is_certain(formula: Formula, truth: Callable[[Atom], bool | None], universe: Universe, *, positive: bool) -> bool:
-    """Return whether the ground `formula` (its negation unless `positive`) holds, whatever `truth` says None of."""
+    """Return whether the ground `formula`, or its negation unless `positive`, is certain to hold.
+
+    It has to hold for all values of the facts for which `truth` returns None.
+    """
     match formula:
         case Atom():
             return truth(formula) is positive
@@ -44,7 +47,7 @@ def is_certain(formula: Formula, truth: Callable[[Atom], bool | None], universe:
 
 
 def _list_parts(formula: And | Or | Imply | Forall | Exists, universe: Universe) -> Iterable[Formula]:
-    """Return what `formula` is a conjunction or a disjunction of."""
+    """Return the conjuncts or disjuncts of `formula`, instances of a quantified one."""
     match formula:
         case And(parts) | Or(parts):
             return parts
@@ -64,9 +67,9 @@ def facts_of(
     *,
     known: Container[Atom] = (),
 ) -> list[Atom]:
-    """Return the ground facts, derived ones left out, whose truth `formula` may depend on; each once.
+    """Return the ground facts, without derived ones, that `formula` depends on; each once.
 
-    Derived facts that are `known` depend on nothing.
+    Axioms of derived facts that are `known` are not followed.
     """
     derived = domain.derived
     return [
@@ -77,7 +80,7 @@ def facts_of(
 
 
 def derived_of(formula: Formula, domain: DomainModel, universe: Universe) -> list[Atom]:
-    """Return the ground derived facts whose truth the ground `formula` may depend on; each once."""
+    """Return the ground derived facts that the ground `formula` depends on; each once."""
     derived = domain.derived
     return (
         [fact for fact in _trace_atoms(formula, domain, universe, {}) if fact.predicate in derived] if derived else []
@@ -85,9 +88,9 @@ def derived_of(formula: Formula, domain: DomainModel, universe: Universe) -> lis
 
 
 def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
-    """Return a pattern for each quantified atom whose truth the ground `formula` may depend on; each once.
+    """Return a pattern for each quantified atom that the ground `formula` depends on; each once.
 
-    A pattern has `OPEN` in place of each variable, and so stands for facts about objects of any name.
+    A pattern has `OPEN` in place of each variable.
     """
     found: dict[Atom, None] = {}
     stack = [formula]
@@ -101,7 +104,7 @@ def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
 
 
 def _find_explanations(fact: Atom, domain: DomainModel) -> list[Formula]:
-    """Return the conditions from which a derived fact, or a pattern of such facts, follows."""
+    """Return the conditions of the axioms for a derived fact, or for a pattern of such facts."""
     return [
         substitute(axiom.condition, dict(zip([each.name for each in axiom.parameters], fact.args, strict=True)))
         for axiom in domain.axioms
@@ -117,7 +120,7 @@ def _trace_atoms(
     *,
     known: Container[Atom] = (),
 ) -> dict[Atom, None]:
-    """Return the ground facts that `formula` names, and those that the derived ones among them follow from."""
+    """Return the ground facts in `formula`, and recursively those in the axioms of its derived facts."""
     derived = domain.derived
     found: dict[Atom, None] = {}
     stack = [substitute(formula, binding)]
@@ -132,7 +135,7 @@ def _trace_atoms(
 
 
 def _iterate_atoms(formula: Formula, universe: Universe) -> Iterator[Atom]:
-    """Yield the ground atoms of `formula`, quantified parts once for each choice of objects."""
+    """Yield the ground atoms of `formula`, with quantified parts instantiated."""
     stack = [formula]
     while stack:
         match stack.pop():
@@ -152,43 +155,43 @@ def _iterate_atoms(formula: Formula, universe: Universe) -> Iterator[Atom]:
 
 SEEN = frozenset({Provenance.GIVEN, Provenance.OBSERVED})
 DECLARED = "the problem"
-"""The source of what is unknown because it is declared so, and nobody has looked yet."""
+"""Source of facts that are declared unknown and were not observed yet."""
 SUPPOSED = "the plan supposes it"
-"""The source of what is taken to hold, or not, as long as nobody knows better."""
+"""Source of suppositions: values that a plan assumes for unknown facts."""
 
 
 class Beliefs:
-    """The state of a run's world, as far as it is known; what its problem declares unknown is not, until it is seen."""
+    """The believed state of a run's world: a truth value or unknown for each fact, with its provenance."""
 
     def __init__(self, problem: Problem, internal: frozenset[str] = frozenset()) -> None:
         self._simulation = Simulation(replace(problem, unknown=()))
         self._notes: dict[Atom, Note] = {}
         self._unknown: set[Atom] = set()
         self._derived: dict[Atom, Note] = {}
-        """What was seen of derived facts since the facts below them changed last: it counts more than what follows."""
+        """Observations of derived facts since other facts changed last; they override the axioms."""
         self._internal = internal
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
         self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
         variables = find_hidden_variables(problem)
         self._items = tuple([each for each in variables if len(each.facts) > 1 or not each.none])
-        """Of whose facts no more than one holds."""
+        """Hidden variables: at most one of the facts of each holds."""
         facts = [fact for variable in variables for fact in variable.facts]
         self.adopt([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in facts])
 
     @property
     def simulation(self) -> Simulation:
-        """The state, to ask and not to change."""
+        """The simulation of the believed state; callers must not change it."""
         return self._simulation
 
     @property
     def problem(self) -> Problem:
-        """The problem as it stands now: its initial state is what holds, and what ran has run."""
+        """The problem from the believed state: with its facts as initial state, and the actions that ran."""
         simulation = self._simulation
         return replace(simulation.problem, initial=tuple(simulation.world.state), ran=tuple(simulation.history))
 
     def holds(self, fact: Atom) -> bool | None:
-        """Return whether `fact` holds; None where that is unknown."""
+        """Return whether `fact` holds; None if that is unknown."""
         if fact.predicate in self._simulation.problem.domain.derived:
             return self._derived[fact].holds if fact in self._derived else self._simulation.holds(fact)
         note = self._notes.get(fact)
@@ -196,24 +199,24 @@ class Beliefs:
 
     @property
     def unknown(self) -> list[Atom]:
-        """The facts that are unknown because they are declared so: a plan may suppose them."""
+        """The facts that are declared unknown and still are; a plan may suppose values for them."""
         found = [fact for fact in self._unknown if self._notes[fact].source == DECLARED]
         return sorted(found, key=lambda fact: (fact.predicate, fact.args))
 
     @property
     def unsettled(self) -> frozenset[Atom]:
-        """The facts that were declared unknown and that nobody has found out: what is only supposed is among them."""
+        """The facts that were declared unknown and not observed since, including supposed ones."""
         return frozenset([fact for fact, note in self._notes.items() if note.source in {DECLARED, SUPPOSED}])
 
     def list_suppositions(self, literals: Mapping[Atom, bool]) -> list[Note]:
-        """Return what is to be believed where those of `literals` are supposed that are unknown."""
+        """Return notes that suppose those of `literals` that are unknown."""
         free = self.unknown if literals and self._unknown else ()
         return [Note(fact, literals[fact], Provenance.ASSUMED, SUPPOSED) for fact in free if fact in literals]
 
     def refute(self, literals: Mapping[Atom, bool]) -> list[Note]:
-        """Return what is to be believed of `literals` after a step has failed that was done because they are supposed.
+        """Return notes on `literals` after the failure of a step that rested on these suppositions.
 
-        If it rested on one, that is wrong; of several, nobody knows which.
+        A single supposition was wrong; of several, all are unknown again.
         """
         rested = [note for note in map(self.note, literals) if note.source == SUPPOSED]
         if len(rested) == 1:
@@ -221,47 +224,47 @@ class Beliefs:
         return [Note(note.fact, None, Provenance.UNKNOWN, DECLARED) for note in rested]
 
     def find_belied(self, literals: Mapping[Atom, bool]) -> list[Atom]:
-        """Return the facts of `literals` that are known to be otherwise."""
+        """Return the facts of `literals` whose believed value contradicts the literal."""
         return [fact for fact, holds in literals.items() if self.holds(fact) is (not holds)]
 
     def note(self, fact: Atom) -> Note:
-        """Return what is known about `fact`, and from where."""
+        """Return the believed value of `fact` with its provenance."""
         found = self._notes.get(fact)
         return found or Note(fact, fact in self._simulation.world.state, Provenance.GIVEN)
 
     def notes(self) -> Iterator[Note]:
-        """Yield what became known since the problem was stated."""
+        """Yield the notes taken since the problem was stated."""
         yield from self._notes.values()
 
     def is_seen(self, fact: Atom) -> bool:
-        """Return whether somebody looked (or the problem states it), or its predicate is trusted."""
+        """Return whether `fact` was observed, is stated by the problem, or is trusted."""
         note = self._notes.get(fact)
         if note is None or note.provenance in SEEN:
             return True
         return self.is_trusted(fact) and note.provenance is not Provenance.UNKNOWN
 
     def is_noted(self, fact: Atom) -> bool:
-        """Return whether anything became known about `fact` since the problem was stated."""
+        """Return whether there is a note on `fact` since the problem was stated."""
         return fact in self._notes
 
     def is_internal(self, fact: Atom) -> bool:
-        """Return whether `fact` is about a placeholder as such."""
+        """Return whether the predicate of `fact` is an internal one, about placeholders."""
         return fact.predicate in self._internal
 
     def is_trusted(self, fact: Atom) -> bool:
-        """Return whether what is believed about `fact` counts as seen, though nobody has looked."""
+        """Return whether the believed value of `fact` counts as observed without a look."""
         note = self._notes.get(fact)
         return fact.predicate in self._trusted or (note is not None and note.source == TRUSTED)
 
     def is_stale(self, fact: Atom) -> bool:
-        """Return whether `fact` stays false until it is brought about anew, or its version is seen."""
+        """Return whether `fact` is stale: false until a step provides it again, or an observer sees its version."""
         note = self._notes.get(fact)
         return note is not None and note.provenance is Provenance.STALE
 
     def select_news(self, notes: Iterable[Note]) -> list[Note]:
-        """Return those of `notes`, which are observations, that are news, and what goes stale with them.
+        """Return those of the observations `notes` that change a belief, and the facts that go stale with them.
 
-        A stale fact stays false for observers that know no version: they cannot tell what it was made from.
+        A stale fact stays false for observers without versions: they cannot tell whether it was made anew.
         """
         news = [note for note in notes if not self.describe_stranger(note.fact) and self._is_news(note)]
         written = [note.fact for note in news if note.holds is not None and note.holds is not self.holds(note.fact)]
@@ -270,7 +273,7 @@ class Beliefs:
         return [*news, *(Note(fact, False, Provenance.STALE) for fact in stale)]
 
     def describe_stranger(self, fact: Atom) -> str:
-        """Return what is wrong with `fact`, which the domain knows: it may be about objects that the problem lacks."""
+        """Describe the argument of `fact` that is no object of the problem or has the wrong type; empty if all fit."""
         universe, predicate = (
             self._simulation.rules.universe,
             self._simulation.problem.domain.predicates[fact.predicate],
@@ -302,14 +305,14 @@ class Beliefs:
         return [fact for pattern in self._staleness.of(written) for fact in state.matching(pattern)]
 
     def find_stale(self, changes: Changes) -> frozenset[Atom]:
-        """Return the facts among those that `changes` end which go stale, and are not undone by the step itself."""
+        """Return the facts that `changes` end because they go stale, rather than by an effect of the step."""
         if not self._staleness:
             return frozenset()
         patterns = self._staleness.of([*changes.provided, *changes.retracted, *changes.modified])
         return frozenset(fact for fact in changes.removed if any(pattern.matches(fact) for pattern in patterns))
 
     def adopt(self, notes: Iterable[Note]) -> None:
-        """Believe `notes`, of several about one fact the last."""
+        """Take over `notes`; the last one about a fact counts."""
         derived = self._simulation.problem.domain.derived
         latest = {note.fact: note for note in notes}
         seen = {fact: latest.pop(fact) for fact in list(latest) if fact.predicate in derived} if derived else {}
@@ -332,7 +335,7 @@ class Beliefs:
                 self.adopt(follows)
 
     def _infer(self, known: Iterable[Atom]) -> Iterator[Note]:
-        """Yield what follows for other facts of the same items from what is `known` by now, and not only supposed."""
+        """Yield notes that follow by exclusion within hidden variables from the facts `known` now, unless supposed."""
         for item in self._items:
             if not any(fact in item.facts for fact in known):
                 continue
@@ -344,48 +347,48 @@ class Beliefs:
                 yield Note(left[0], True, Provenance.ASSUMED, "nothing else is left")
 
     def after(self, notes: Iterable[Note]) -> Beliefs:
-        """Return beliefs of their own: what would be believed after `notes`."""
+        """Return a copy of the beliefs with `notes` adopted."""
         twin = copy(self)
         twin._detach()  # noqa: SLF001 - one of its own
         twin.adopt(notes)
         return twin
 
     def _detach(self) -> None:
-        """Share nothing that changes with the beliefs that these are a copy of."""
+        """Copy all mutable parts after a shallow copy."""
         self._simulation, self._notes, self._unknown = self._simulation.copy(), {**self._notes}, {*self._unknown}
         self._derived = {**self._derived}
 
     def record_action(self, step: Step) -> None:
-        """Note that the action of `step` has run, for those that come after it."""
+        """Record that the action of `step` has run, for preconditions `after` it."""
         if step.action in self._simulation.rules.remembered:
             self._simulation.history.update((), [Atom(step.action, step.arguments)])
 
     def facts_of(self, formula: Formula, binding: Mapping[str, str]) -> list[Atom]:
-        """Return the ground facts, derived ones left out, whose truth `formula` may depend on."""
+        """Return the ground facts, without derived ones, that `formula` depends on."""
         rules = self._simulation.rules
         return facts_of(formula, rules.problem.domain, rules.universe, binding, known=self._derived)
 
     def derived_of(self, formula: Formula) -> list[Atom]:
-        """Return the ground derived facts whose truth the ground `formula` may depend on."""
+        """Return the ground derived facts that the ground `formula` depends on."""
         rules = self._simulation.rules
         return derived_of(formula, rules.problem.domain, rules.universe)
 
     def get_seen_derived(self, fact: Atom) -> Note:
-        """Return what was seen of a derived fact; raises `KeyError` where nothing was."""
+        """Return the observation of a derived fact; raises `KeyError` without one."""
         return self._derived[fact]
 
     @property
     def has_seen_derived(self) -> bool:
-        """Whether something was seen of derived facts that need not be what follows from other facts."""
+        """Whether there are observations of derived facts, which override the axioms."""
         return bool(self._derived)
 
     def precondition_of(self, step: Step) -> Formula:
-        """Return the ground condition on which `step` can be applied, but for what has to have run before it."""
+        """Return the ground precondition of `step`, without the actions that have to run before it."""
         action = self._simulation.problem.domain.actions[step.action]
         return substitute(action.requires, dict(bind_parameters(action, step)))
 
     def facts_of_effects(self, step: Step, *, on: str = "") -> list[Atom]:
-        """Return the facts on which it depends which of its conditional effects `step` has.
+        """Return the facts that the conditional effects of `step` depend on.
 
         With `on`, only effects on that predicate count.
         """
@@ -399,28 +402,28 @@ class Beliefs:
         return [fact for each in conditions for fact in self.facts_of(each, binding)]
 
     def facts_of_precondition(self, step: Step) -> list[Atom]:
-        """Return the facts on which it may depend whether `step` can be applied."""
+        """Return the facts that the precondition of `step` depends on."""
         return self.facts_of(self.precondition_of(step), {})
 
     @property
     def is_sure(self) -> bool:
-        """Whether nothing is unknown."""
+        """Whether no fact is unknown."""
         return not self._unknown
 
     def find_doubtful(self, condition: Formula, *, careful: bool) -> list[Atom]:
-        """Return the facts on which it depends whether the ground `condition` holds, and on which nothing may rest.
+        """Return the decisive facts of the ground `condition` that are not reliable.
 
-        Those are unknown facts, and for who is `careful` all that nobody has seen.
+        Unknown facts are not reliable; if `careful`, no fact is that was not observed.
         """
         return self.find_decisive(
             condition, lambda fact: self.holds(fact) is None or (careful and not self.is_seen(fact))
         )
 
     def find_decisive(self, condition: Formula, unsure: Callable[[Atom], bool]) -> list[Atom]:
-        """Return the facts of which one is `unsure` and on which it rests that the ground `condition` holds, or not.
+        """Return the `unsure` facts that decide whether the ground `condition` holds.
 
-        What nothing but other facts can change is no concern of them: nothing rests on a fact where the condition does
-        not hold whether that fact does or not.
+        The result is empty if some conjunct fails for all values of the unsure facts. Otherwise it has the decisive
+        facts of the conjuncts that fail, or else of those that hold.
         """
         found: dict[bool, dict[Atom, None]] = {True: {}, False: {}}
         for part in conjuncts(condition):
@@ -433,9 +436,9 @@ class Beliefs:
         return list(found[False] or found[True])
 
     def _narrow_to_decisive(self, facts: list[Atom], part: Formula, *, holds: bool) -> list[Atom]:
-        """Return those of the uncertain `facts` that would alone make `part` come out otherwise.
+        """Return those of the uncertain `facts` that alone would flip the truth value of `part`.
 
-        All of them where none does alone, and it is still not certain that `part` holds, or not, as is believed.
+        Return all of them if none does alone and the believed value of `part` is still not certain.
         """
         if facts == [part.part if isinstance(part, Not) else part]:
             return facts
@@ -454,18 +457,18 @@ class Beliefs:
         return [fact for fact in facts if flips(part, [fact])] or facts
 
     def _flips(self, twin: Simulation, part: Formula, facts: Iterable[Atom]) -> bool:
-        """Return whether `part` comes out otherwise if no fact of `facts` is as is believed; `twin` has that state."""
+        """Return whether negating all `facts` flips `part`; `twin` is a copy of the believed state."""
         _toggle_facts(twin, facts)
         holds = self._holds_in(twin, part)
         _toggle_facts(twin, facts)
         return holds is not self.is_true(part)
 
     def is_true(self, formula: Formula) -> bool:
-        """Return whether `formula` holds as far as is known; unknown facts count as false."""
+        """Return whether `formula` holds in the believed state; unknown facts count as false."""
         return self._holds_in(self._simulation, formula)
 
     def _holds_in(self, simulation: Simulation, formula: Formula) -> bool:
-        """Return whether the ground `formula` holds in this state, with what was seen of derived facts."""
+        """Return whether the ground `formula` holds in `simulation`, with observed derived facts."""
         if not self._derived:
             return simulation.holds(formula)
 
@@ -476,7 +479,7 @@ class Beliefs:
         return is_certain(formula, truth, simulation.rules.universe, positive=True)
 
     def find_unexplained(self, formula: Formula) -> list[Atom]:
-        """Return the derived facts in the ground `formula` that were seen to be false, and follow from other facts."""
+        """Return the derived facts of `formula` that follow from believed facts but were observed to be false."""
         facts = self.derived_of(formula) if self._derived else ()
         return [
             fact
@@ -485,9 +488,9 @@ class Beliefs:
         ]
 
     def doubt_causes(self, derived: Atom) -> list[Note]:
-        """Return that nobody knows the facts that nobody has seen, and from which `derived` follows.
+        """Return notes that make the unobserved facts unknown from which `derived` follows.
 
-        It was seen to be false, so that one of them is otherwise than is believed.
+        `derived` was observed to be false, so that one of these beliefs is wrong.
         """
         twin = copy(self)
         twin._detach()  # noqa: SLF001 - one of its own
@@ -498,19 +501,19 @@ class Beliefs:
 
 
 def _find_changed_predicates(effect: When) -> set[str]:
-    """Return the predicates of what `effect` changes."""
+    """Return the predicates that `effect` changes."""
     return {
         each.predicate for each in (*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies)
     }
 
 
 def _toggle_facts(simulation: Simulation, facts: Iterable[Atom]) -> None:
-    """Make those of `facts` hold that did not, and the others not."""
+    """Negate `facts` in the state of `simulation`."""
     state = simulation.world.state
     held = [fact for fact in facts if fact in state]
     simulation.world.update(held, [fact for fact in facts if fact not in held])
 
 
 def is_in_place(item: Atom) -> bool:
-    """Return whether an item of `modifies` is changed in place, and stays true."""
+    """Return whether an item of `modifies` is changed in place: it has no open argument, and stays true."""
     return OPEN not in item.args

@@ -1,7 +1,7 @@
 """Decide whether the goal of a run holds, and with which status the run ends.
 
-The goal is always looked at afresh, and never claimed from what was assumed. Objects that somebody told of and the
-problem does not have count in a goal over all objects.
+Observers always look at the goal afresh; assumed facts are no evidence for it. Reported objects that the problem lacks
+("strangers") count in a goal over all objects.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from planner.semantics.simulation import Simulation, bind_parameters
 
 
 def check_goal_with_strangers(state: RunState) -> bool | None:
-    """Return whether the goal holds with the objects that were told of; None where it does not range over any of them.
+    """Return whether the goal holds with the strangers; None if it does not range over any of them.
 
-    Of such an object only those facts hold that were told.
+    Only reported facts hold of a stranger.
     """
     if not state.strangers:
         return None
@@ -37,7 +37,7 @@ def check_goal_with_strangers(state: RunState) -> bool | None:
 
 
 def _add_strangers(state: RunState) -> Simulation:
-    """Return the state of the world with the objects that were told of and the problem does not have."""
+    """Return the believed state with the strangers as further objects."""
     problem, universe = state.beliefs.problem, state.beliefs.simulation.rules.universe
     facts = [fact for fact, note in state.strangers.items() if note.holds]
     objects = {
@@ -51,7 +51,7 @@ def _add_strangers(state: RunState) -> Simulation:
 
 
 def _ranges_over(state: RunState, wider: Simulation) -> bool:
-    """Return whether a variable of the goal, or of an axiom below it, stands for an object that the problem lacks."""
+    """Return whether a variable of the goal or of an axiom ranges over a stranger."""
     known, domain = state.beliefs.simulation.rules.universe, state.problem.domain
     formulas = [state.goal, *(each.condition for each in domain.axioms)]
     quantified = (each for formula in formulas for each in walk(formula) if isinstance(each, Forall | Exists))
@@ -60,7 +60,7 @@ def _ranges_over(state: RunState, wider: Simulation) -> bool:
 
 
 class Verdict(Enum):
-    """What a look at the goal says."""
+    """Result of a look at the goal."""
 
     SEEN = "it was seen to hold"
     ASSUMED = "nothing of it was seen to be missing, but not all was seen"
@@ -70,7 +70,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GoalLook:
-    """What a look at the goal says, and why, where it was not seen to hold."""
+    """Verdict on the goal, with a reason if it was not seen to hold."""
 
     verdict: Verdict
     reason: str = ""
@@ -81,9 +81,9 @@ MISSING: Final = GoalLook(Verdict.MISSING)
 
 
 async def look_at_goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
-    """Return whether the goal of `state` holds; tasks, and a run without a goal, are as sure as their steps.
+    """Look at the goal of `state` and judge it; tasks, and a run without a goal, are judged by their steps.
 
-    It does not where something has not happened that was to happen on the way.
+    A goal with unmet trajectory constraints is missing.
     """
     if state.unmet:
         return MISSING
@@ -100,7 +100,7 @@ async def look_at_goal(state: RunState, lookout: Lookout, emit: Callable[[Event]
 
 
 def _judge_steps(state: RunState, ids: Iterable[str]) -> GoalLook:
-    """Return what the statuses of steps say."""
+    """Judge steps by their statuses."""
     records = [state.steps[id_] for id_ in ids]
     if any(each.status in {StepStatus.FAILED, StepStatus.PARTIAL} for each in records):
         return MISSING
@@ -123,7 +123,7 @@ async def _judge_goal(state: RunState, lookout: Lookout, emit: Callable[[Event],
 
 
 async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> LookResult:
-    """Look at all that the goal rests on; what an observer of a derived fact belies is unknown from then on."""
+    """Look at all facts of the goal; unobserved causes of a derived fact that was seen to be false become unknown."""
     beliefs = state.beliefs
     facts = [*beliefs.facts_of(state.goal, {}), *beliefs.derived_of(state.goal)]
     over = patterns_of(state.goal, state.problem.domain)
@@ -139,10 +139,10 @@ async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
 
 
 def _find_unsure_steps(state: RunState) -> Iterator[str]:
-    """Yield the steps through which the goal was reached and of whose success their handlers are not sure.
+    """Yield the steps that contributed to the goal and whose handlers report a confidence below 1.
 
-    A fact rests on the step that changed it last before it was needed, whether the step has made it hold or end. A step
-    that may come only after certain others rests on these.
+    A fact rests on the step that changed it last before it was needed. A step rests on the facts of its precondition
+    and conditional effects, and on the steps that it has to come after.
     """
     beliefs, seen = state.beliefs, set[tuple[int, str]]()
     waiting = list(_find_last_changes(state, beliefs.facts_of(state.goal, {}), len(state.finished)))
@@ -161,7 +161,7 @@ def _find_unsure_steps(state: RunState) -> Iterator[str]:
 
 
 def _find_last_changes(state: RunState, facts: Iterable[Atom], until: int) -> Iterator[tuple[int, str]]:
-    """Yield the place of the step that changed each of `facts` last before the place `until`, and the predicate."""
+    """Yield the place of the step that last changed each of `facts` before the place `until`, and the predicate."""
     for fact in facts:
         place = state.steps.find_last_change(fact, until)
         if place is not None:
@@ -169,7 +169,7 @@ def _find_last_changes(state: RunState, facts: Iterable[Atom], until: int) -> It
 
 
 def _find_earlier_runs(state: RunState, step: Step, until: int) -> Iterator[int]:
-    """Yield the place of the step that is surest among those that each pattern in `after` of the action asks for."""
+    """Yield the place of the most confident step for each pattern in `after` of the action."""
     action = state.problem.domain.actions[step.action]
     binding = dict(bind_parameters(action, step)) if action.after else {}
     for pattern in action.after:
@@ -203,7 +203,7 @@ def _join_reasons(reasons: Sequence[str]) -> str:
 
 
 def is_confirmed(fact: Atom, looked: LookResult, beliefs: Beliefs) -> bool:
-    """Return whether a look bears out what is believed; it may not, as what is stale stays false for a while."""
+    """Return whether the look confirms the believed value of `fact`; a stale fact may differ for a while."""
     return looked.seen[fact] is beliefs.holds(fact) if fact in looked.seen else beliefs.is_trusted(fact)
 
 
@@ -222,12 +222,12 @@ def _describe_strangers(state: RunState) -> str:
 
 
 def end_run(state: RunState, status: RunStatus, reason: str = "") -> RunEnded:
-    """Return the end of a run, with what its steps took together."""
+    """Return the end of a run, with the total metrics of its steps."""
     return RunEnded(status, reason, state.spent.to_dict())
 
 
 def end_at_goal(state: RunState, look: GoalLook) -> RunEnded:
-    """Return the end of a run whose goal is not `MISSING`: success is claimed only for what was seen."""
+    """Return the end of a run whose goal is not `MISSING`: SUCCEEDED only if the goal was seen to hold."""
     unverified = ", ".join(map(repr, state.plan.basis.unverified))
     if look.verdict is not Verdict.SEEN or unverified:
         reasons = [f"nothing confirms {unverified}"] if unverified else []
@@ -239,7 +239,7 @@ def end_at_goal(state: RunState, look: GoalLook) -> RunEnded:
 
 
 def end_waiting(state: RunState) -> RunEnded:
-    """Return the end of a run that goes on when answers come."""
+    """Return the end of a run that waits for answers."""
     found = [f"{record.step} waits" for record in state.with_status(StepStatus.WAITING)]
     asked = [f"open question: {each.text}" for each in state.open_questions.values()]
     return end_run(state, RunStatus.WAITING, "; ".join(found or asked))

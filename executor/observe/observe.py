@@ -23,18 +23,17 @@ from planner.lightweight import dataclass, field
 from planner.model import OPEN, Atom
 
 SHORTEST: Final = 0.01
-"""Seconds until an observer is asked again whether an effect has come about; each time twice as long."""
+"""First pause between looks for an effect, in seconds; it doubles each time."""
 LONGEST: Final = 1.0
-"""No more than this."""
+"""Longest pause between looks, in seconds."""
 
 
 @dataclass(slots=True)
 class LookResult:
-    """What a round of looking told.
+    """Result of a round of looks.
 
-    `seen` says of each fact that was asked about whether it holds, if that is known; `notes` are all facts that became
-    known, also those that nobody asked about. `conclusive` are the facts about which an observer spoke that is
-    conclusive. `versions` are those of the items that were asked about.
+    `seen` maps facts to their observed values; `notes` are all observations, also of facts that were not asked about.
+    `conclusive` are the facts that a conclusive observer decided. `versions` are the observed versions of items.
     """
 
     seen: dict[Atom, bool] = field(default_factory=dict)
@@ -44,7 +43,7 @@ class LookResult:
     disagreements: list[Disagreement] = field(default_factory=list)
 
     def with_more(self, other: LookResult) -> LookResult:
-        """Return what this and another look told together."""
+        """Return the union of this result and a later one."""
         return LookResult(
             self.seen | other.seen,
             [*self.notes, *(note for note in other.notes if note.fact not in self.seen)],
@@ -55,20 +54,20 @@ class LookResult:
 
 
 class Lookout:
-    """Asks the observers of `world` about `objects`."""
+    """Asks the observers of `world`, which use the real names of `objects`."""
 
     def __init__(self, world: World, objects: Bindings) -> None:
         self._world = world
         self._objects = objects
         self._strangers: dict[Atom, bool] = {}
-        """What was seen of objects that the problem does not have, and whether it held at the latest look."""
+        """Observed facts about objects that the problem lacks, with their latest values."""
         self._untold: list[Disagreement] = []
-        """What of that nobody was told."""
+        """Disagreements about such facts that no result has reported yet."""
         self._due: dict[Atom, float] = {}
-        """When all observers must have seen what was done to a fact last, in the time of the loop."""
+        """Time (of the event loop) by which all observers must have seen the latest act on a fact."""
 
     def note_act(self, facts: Iterable[Atom]) -> None:
-        """Note that something was just done that should change `facts`."""
+        """Note that an act just took place that should change `facts`."""
         now = asyncio.get_running_loop().time()
         for fact in facts:
             settle = self.settle_within([fact])
@@ -76,7 +75,7 @@ class Lookout:
                 self._due[fact] = now + settle
 
     def can_see(self, fact: Atom) -> bool:
-        """Return whether some observer looks at facts like `fact`."""
+        """Return whether some observer can decide `fact`."""
         return bool(self._world.observers) and self._objects.exists(fact) and bool(self._world.observers_of(fact))
 
     def watches(self, predicate: str) -> bool:
@@ -84,10 +83,10 @@ class Lookout:
         return self._world.is_watched(predicate)
 
     async def look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> LookResult:
-        """Return what observers say about `facts`, after those that may be late have had their time.
+        """Ask observers about `facts`, and wait for observers that may be late after an act.
 
-        Whoever finds out the objects for the open arguments of a pattern in `over` is asked, too: there may be some
-        that no fact of the problem is about.
+        Observers that find all facts of a pattern in `over` are asked, too: they may find objects that the problem
+        lacks.
         """
         facts, pause = list(facts), SHORTEST
         while True:
@@ -104,9 +103,9 @@ class Lookout:
             pause = min(2 * pause, LONGEST)
 
     async def _look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> LookResult:
-        """Return what observers say about `facts` and patterns; each look is made once, all at the same time.
+        """Ask observers about `facts` and the patterns `over`; make each look once, all concurrently.
 
-        A function that observes several patterns is called once for all of them that give it the same arguments.
+        A function that observes several patterns is called once for all of them with the same arguments.
         """
         asked = {fact: self._world.observers_of(fact) for fact in facts}
         looks = dict.fromkeys([each for found in asked.values() for each in found])
@@ -134,7 +133,7 @@ class Lookout:
         return looked
 
     def _note_strangers(self, observer: Observer, sighting: Sighting, beliefs: Beliefs) -> None:
-        """Note what `observer` saw of objects that the problem does not have, where it is news."""
+        """Record news from `observer` about objects that the problem lacks."""
         gone = [fact for fact in self._strangers if fact not in sighting.facts and sighting.about(fact) is False]
         for fact, holds in {**sighting.facts, **dict.fromkeys(gone, False)}.items():
             why = beliefs.describe_stranger(fact)
@@ -146,7 +145,7 @@ class Lookout:
                 )
 
     def _add_untold(self, looked: LookResult) -> LookResult:
-        """Return `looked` with what nobody was told yet."""
+        """Add the disagreements that no result has reported yet to `looked`."""
         looked.disagreements += self._untold
         self._untold = []
         return looked
@@ -154,9 +153,9 @@ class Lookout:
     async def confirm(
         self, facts: Sequence[Atom], is_missed: Callable[[LookResult], bool], beliefs: Beliefs, since: float
     ) -> LookResult:
-        """Look at `facts` until nothing of what is waited for `is_missed`, or it is time to give up.
+        """Look at `facts` until no expected effect `is_missed`, or until the `settle_within` of every observer is over.
 
-        That is when every observer's `settle_within`, counted from `since` (in the time of the loop), is over.
+        `settle_within` counts from `since`, in the time of the event loop.
         """
         settle = self.settle_within(facts)
         pause = SHORTEST
@@ -169,17 +168,17 @@ class Lookout:
             pause = min(2 * pause, LONGEST)
 
     def settle_within(self, facts: Iterable[Atom]) -> float:
-        """Return after how many seconds all observers of `facts` must have seen what happened."""
+        """Return the longest `settle_within` of the observers of `facts`, in seconds."""
         found = [observer.settle_within for fact in facts for observer, _ in self._world.observers_of(fact)]
         return max(found, default=0.0)
 
     def _rename_objects(self, sighting: Sighting) -> Sighting:
-        """Return `sighting` with the names that plans have for objects."""
+        """Return `sighting` with real names of objects replaced by those of the plan."""
         facts = {self._objects.renamed(fact): holds for fact, holds in sighting.facts.items()}
         return Sighting(facts, sighting.others_false, sighting.version)
 
     async def _ask_observer(self, observer: Observer, look: Atom) -> Any:
-        """Return what `observer` answers, or a `_Failure` that says why it does not."""
+        """Return the answer of `observer`, or a `_Failure` with the reason why there is none."""
         asked = self._call_observer(observer, look)
         try:
             return await (asked if observer.timeout is None else await_within(asked, observer.timeout))
@@ -189,14 +188,14 @@ class Lookout:
             return _Failure(f"failed: {describe_error(error)}")
 
     async def _call_observer(self, observer: Observer, look: Atom) -> Any:
-        """Return what the function of `observer` returns, which gets objects of the classes that it asks for."""
+        """Call the function of `observer` with objects of the classes in its annotations."""
         arguments = await self._world.entities.make_arguments(
             observer.function, dict(observer.bind(look)), self._objects
         )
         return await call_contained(observer.function, arguments)
 
     def _read_sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:
-        """Return what `answer` says of `look`, or why it says nothing."""
+        """Convert `answer` to a sighting, or return the reason why it is none."""
         if type(answer) is not _Failure:  # its class may be a property that raises
             try:
                 with contain_errors():
@@ -208,7 +207,7 @@ class Lookout:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """Why an observer gave no answer."""
+    """An observer that gave no answer, with the reason."""
 
     reason: str
 
@@ -216,7 +215,7 @@ class _Failure:
 def adopt_look(
     looked: LookResult, beliefs: Beliefs, emit: Callable[[Event], None], cause: str, *, leaving: Collection[Atom] = ()
 ) -> bool:
-    """Take in what was seen, but for the facts in `leaving`; return whether a fact is otherwise than was believed."""
+    """Emit what was observed, without the facts in `leaving`; return whether a believed value changes."""
     for each in looked.disagreements:
         emit(each)
     news = beliefs.select_news([note for note in looked.notes if note.fact not in leaving])
@@ -233,7 +232,7 @@ async def _gather_answers(awaitables: list[Awaitable[Any]]) -> list[Any]:
 
 
 class _Sightings:
-    """Sightings by what they are about: facts that they name, and patterns of which no others hold."""
+    """Sightings indexed by the facts that they name, and by the patterns whose other facts they exclude."""
 
     def __init__(self, sightings: Iterable[tuple[Observer, Sighting]]) -> None:
         self._named: dict[Atom, list[tuple[Observer, Sighting]]] = {}
@@ -249,7 +248,7 @@ class _Sightings:
                 by_places.setdefault(places, {}).setdefault(bound, []).append(each)
 
     def about(self, fact: Atom) -> Iterator[tuple[str, bool, Sighting, Observer]]:
-        """Yield who says whether `fact` holds, and what."""
+        """Yield the sightings that decide `fact`: name of the observer, value, sighting, and observer."""
         for observer, sighting in self._named.get(fact, ()):
             yield observer.name, sighting.facts[fact], sighting, observer
         for places, by_bound in self._covering.get(fact.predicate, {}).items():
@@ -259,7 +258,7 @@ class _Sightings:
 
 
 def _combine_sightings(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: LookResult) -> None:
-    """Note what `sayings` together say about `fact`."""
+    """Combine the sightings of `fact` in `looked`: contradicting ones make it unknown."""
     said: dict[bool, list[str]] = {}
     version = None
     for name, holds, sighting, observer in sayings:
@@ -282,23 +281,23 @@ def _combine_sightings(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, 
 
 
 NEAR: Final = 200
-"""Looks at what is like the facts of steps that failed."""
+"""Most looks at facts similar to those of failed steps."""
 MOST_LOOKS: Final = 2000
-"""Looks at all that can be seen."""
+"""Most looks when looking everywhere."""
 
 
 @dataclass(slots=True, eq=False)
 class Survey:
-    """Looks around on behalf of one run."""
+    """Looks for unexpected changes of the world, for one run."""
 
     state: RunState
     lookout: Lookout
     emit: Callable[[Event], None]
 
     async def look_near(self, failed: Iterable[StepRecord]) -> bool:
-        """Look at what the steps in `failed` need, and at facts like it; return whether anything was news.
+        """Look at preconditions and effects of the steps `failed`, at similar facts, and at derived facts of the goal.
 
-        Derived facts of the goal are looked at, too: they may hold whatever has failed.
+        Return whether a belief changed.
         """
         derived = self.state.beliefs.derived_of(self.state.goal)
         facts = dict.fromkeys([fact for fact in derived if self.lookout.can_see(fact)])
@@ -313,7 +312,7 @@ class Survey:
         return await self._look(facts)
 
     async def look_everywhere(self) -> bool:
-        """Look at all that can be seen, up to a limit; return whether anything was news."""
+        """Look at all observable facts, up to a limit; return whether a belief changed."""
         facts = (fact for name in self.state.domain.predicates for fact in self._find_instances(name))
         return await self._look(islice(facts, MOST_LOOKS))
 
@@ -323,13 +322,13 @@ class Survey:
         return adopt_look(looked, beliefs, self.emit, "looking around")
 
     def _find_similar(self, fact: Atom) -> Iterator[Atom]:
-        """Yield the facts of the same predicate that share an argument with `fact`, or that have none to share."""
+        """Yield observable facts of its predicate that share an argument with `fact`; all if it has fewer than two."""
         for other in self._find_instances(fact.predicate):
             if len(fact.args) < 2 or not set(fact.args).isdisjoint(other.args):
                 yield other
 
     def _find_instances(self, predicate: str) -> Iterator[Atom]:
-        """Yield the facts of `predicate` that somebody can look at."""
+        """Yield the observable facts of `predicate`."""
         if not self.lookout.watches(predicate):
             return
         universe = self.state.beliefs.simulation.rules.universe

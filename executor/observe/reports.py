@@ -1,4 +1,4 @@
-"""Read the facts that a handler reports beside its answer."""
+"""Read the facts that a handler reports in its result."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from planner.model import Atom, DomainModel, Not
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The `facts` that a handler reports, and whether they hold; `strangers` are those that the problem lacks."""
+    """Reported `facts` with their values; `strangers` are those about objects that the problem lacks."""
 
     facts: Mapping[Atom, bool] = field(default_factory=dict)
     strangers: Mapping[Atom, bool] = field(default_factory=dict)
 
 
 def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings) -> Report:
-    """Return what `result` reports, with the names that plans have for objects; of one fact the last word.
+    """Read the facts that `result` reports, with the names of objects in the plan; the last report on a fact counts.
 
-    Raises `InputError` for what is no fact that can be reported in this domain.
+    Raises `InputError` for a literal that cannot be reported in this domain.
     """
     if not result.observed:
         return NOTHING
@@ -58,7 +58,7 @@ def _check_fact(fact: Atom, domain: DomainModel) -> None:
 
 
 def literal_of(literal: Any) -> tuple[Atom, bool]:
-    """Return the fact of a literal, given as a value or as text, and whether it holds; raises `InputError`."""
+    """Parse a literal, given as a value or as text, to a fact and its value; raises `InputError`."""
     match literal:
         case Atom():
             return literal, True
@@ -79,7 +79,7 @@ NOTHING = Report()
 
 
 def check_result(returned: Any) -> ActionResult:
-    """Return what a handler returned as a result; raises `InputError` where it, or a fact that it reports, is none."""
+    """Convert the value that a handler returned to a result; raises `InputError` for invalid ones and their reports."""
     result = result_of(returned)
     for literal in result.observed:
         literal_of(literal)

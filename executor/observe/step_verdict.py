@@ -1,6 +1,6 @@
-"""Judge a step by the effects that it declares and what was observed of them.
+"""Judge a step by its declared effects and the observations of them.
 
-For an action with several declared outcomes, `judge_outcomes` finds the one that came about.
+For an action with several outcomes, `judge_outcomes` finds the one that came about.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from planner.semantics.step_effects import Changes
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a step declares to change, in the state before it.
+    """Expected effects of a step in the present state.
 
-    `facts` must hold, or not, after it; those in `changed` did not before. `stale` end because something that they rest
-    on is written, which no observer can see. `items` are changed in place: their versions must differ from these.
-    `asked` are unknown facts of which the step is to say whether they hold.
+    `facts` are the values of facts after the step; those in `changed` differ before it. `stale` facts end because the
+    step writes a fact that they rest on; no observer can see that. `items` are changed in place, with their versions
+    before. `asked` are unknown facts that the step is to sense.
     """
 
     facts: Mapping[Atom, bool]
@@ -40,13 +40,13 @@ class Expected:
 
     @property
     def all(self) -> list[Atom]:
-        """All that an observer could see."""
+        """All facts that an observer could see."""
         if not (self.items or self.looks or self.asked):
             return list(self.facts)
         return list(dict.fromkeys([*self.facts, *self.items, *self.looks, *self.asked]))
 
     def is_missed(self, looked: LookResult, beliefs: Beliefs) -> bool:
-        """Return whether something was seen to be otherwise, or observers disagree about it: it may take its time."""
+        """Return whether an effect was seen to be missing, or observers disagree about one: it may still come about."""
         if any(note.holds is None and (note.fact in self.facts or note.fact in self.items) for note in looked.notes):
             return True
         for fact, holds in self.facts.items():
@@ -62,12 +62,12 @@ class Expected:
 
 
 def expect_effects(beliefs: Beliefs, step: Step) -> Expected:
-    """Return what `step`, which can be applied, should change now."""
+    """Return the expected effects of `step`, which is applicable."""
     return expect_changes(beliefs, beliefs.simulation.changes(step))
 
 
 def expect_changes(beliefs: Beliefs, changes: Changes) -> Expected:
-    """Return what a step with these effects should change now."""
+    """Return the expected effects of a step with these `changes`."""
     stale = beliefs.find_stale(changes)
     ended = [fact for fact in changes.removed if fact not in stale] if stale else changes.removed
     unsure = [fact for fact in beliefs.unknown if any(pattern.matches(fact) for pattern in changes.retracted)]
@@ -79,10 +79,10 @@ def expect_changes(beliefs: Beliefs, changes: Changes) -> Expected:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is to be said about an attempt.
+    """Verdict on an attempt: the status of the step, with a reason, and notes on its effects.
 
-    It is `known` where all of its effects were conclusively looked at, and `absent` where all of them are missing.
-    `way` says in which of several ways it came out, where that is known.
+    It is `known` if all effects were conclusively observed, and `absent` if all of them are missing. `way` is the index
+    of the outcome, if it is known.
     """
 
     status: StepStatus
@@ -103,9 +103,9 @@ def judge(
     told: Mapping[Atom, bool] | None = None,
     doubt: str = "",
 ) -> Judgement:
-    """Return what came of an attempt at `action`.
+    """Judge an attempt at `action` by its result and the observations.
 
-    `told` are the facts that its handler reports, beside its answer; `doubt` says why that answer is none, if so.
+    `told` are the facts that the handler reports in its result; `doubt` is the reason why there is no result, if so.
     """
     told = told or {}
     trusts = "trusted" in action.tags
@@ -139,7 +139,7 @@ def judge(
 
 
 def _judge_conditions(wanted: Expected, looked: LookResult, after: Beliefs, lists: tuple[list[Formula], ...]) -> None:
-    """Sort in what must hold besides, where `after` is what would be believed."""
+    """Sort the further conditions of `wanted` into the lists, by the beliefs `after` the step."""
     seen, missing, unseen = lists
     for condition in wanted.conditions:
         if not after.is_true(condition):
@@ -188,7 +188,7 @@ def _decide_status(
 
 
 def _explain_unseen(unseen: Sequence[Formula], wanted: Expected, looked: LookResult) -> str:
-    """Return why effects were not seen: what observers failed at or contradict each other about, and the others."""
+    """Explain why effects were not seen: errors and contradictions of observers, and effects without a look."""
     told = {fact: each.reason for each in looked.disagreements for fact in each.facts}
     reasons = dict.fromkeys([told[fact] for fact in unseen if isinstance(fact, Atom) and fact in told])
     others = [fact for fact in unseen if fact not in told]
@@ -212,10 +212,7 @@ def _note_effects(
     done: bool,
     doubt: str,
 ) -> Iterator[Note]:
-    """Yield what is to be believed about the declared effects.
-
-    Who looked is believed before who did it, and that before what is declared.
-    """
+    """Yield notes on the declared effects: observations override reports, and reports override declarations."""
     observed = {note.fact: note for note in looked.notes}
     trusted = "trusted" in action.tags
     for fact, holds in wanted.facts.items():
@@ -244,9 +241,9 @@ def _note_further_reports(
     *,
     beliefs: Beliefs,
 ) -> Iterator[Note]:
-    """Yield what the handler reports besides, where no observer has looked; what is stale stays so.
+    """Yield notes on reported facts that are no declared effects and were not observed; stale facts stay stale.
 
-    What a step reports that it declares to sense counts as observed: to find that out is what the step is for.
+    A report on a fact that the step declares to sense counts as an observation.
     """
     for fact, holds in told.items():
         known = fact in looked.seen or fact in wanted.facts or fact in wanted.stale or beliefs.is_stale(fact)
@@ -260,7 +257,7 @@ OTHERWISE: Final = "it came out in another way that its action declares"
 
 
 def expect_alternatives(beliefs: Beliefs, step: Step) -> list[Expected]:
-    """Return what `step`, which can be applied, may change now by its outcomes; nothing where it has but one."""
+    """Return the expected effects of the other outcomes of `step`, which is applicable."""
     action = beliefs.simulation.problem.domain.actions[step.action]
     return [
         expect_changes(beliefs, _simulate_with(beliefs, replaced).changes(step)) for replaced in _make_variants(action)
@@ -277,7 +274,7 @@ def _find_other_outcomes(action: Action) -> list[Outcome]:
 
 
 def label_outcomes(action: Action) -> list[str]:
-    """Return what the outcomes of `action` are called: the intended one first, then those of `alternatives`."""
+    """Return the labels of the outcomes of `action`: the intended one, then those of `expect_alternatives`."""
     intended = action.provides, action.modifies
     first = [each for each in action.outcomes if (each.provides, each.modifies) == intended]
     return [
@@ -287,13 +284,13 @@ def label_outcomes(action: Action) -> list[str]:
 
 
 def label_outcome(outcome: Outcome) -> str:
-    """Return what `outcome` is called where runs are remembered: its name, or else its effects."""
+    """Return the label of `outcome` in the records of runs: its name, or else its effects."""
     effects = [*map(str, outcome.provides), *(f"modifies {each}" for each in outcome.modifies)]
     return outcome.name or ", ".join(effects) or "nothing"
 
 
 def _simulate_with(beliefs: Beliefs, action: Action) -> Simulation:
-    """Return the state in which `action` is another."""
+    """Return the believed state in a domain with this version of `action`."""
     now = beliefs.problem
     return Simulation(replace(now, domain=replace(now.domain, actions={**now.domain.actions, action.name: action})))
 
@@ -307,10 +304,10 @@ def judge_outcomes(
     observed: Iterable[str | Literal],
     doubt: str,
 ) -> Judgement:
-    """Return what `judge` says about a step that may have come out in several `ways`, the first of them intended.
+    """Judge a step that may have come out in several `ways`, the first of them intended, by `judge` for each.
 
-    Another way is taken where what was seen, or else reported as `observed`, speaks against those before it; and for
-    it, unless all was conclusively looked at.
+    Another way is chosen if observations, or else reports in `observed`, contradict the ways before it, and support it
+    or were conclusive for all effects.
     """
     intended = judge(ways[0])
     known = dict(map(literal_of, observed)) | looked.seen
@@ -336,7 +333,7 @@ def judge_outcomes(
 
 
 def _is_consistent(way: Expected, known: Mapping[Atom, bool], about: Iterable[Atom], beliefs: Beliefs) -> bool:
-    """Return whether nothing that is `known` speaks against `way`."""
+    """Return whether `known` facts do not contradict `way`."""
     return all(known[fact] is way.facts.get(fact, beliefs.holds(fact)) for fact in about if fact in known)
 
 

@@ -21,14 +21,14 @@ from planner.errors import kind_of, printable
 from planner.limits import Alarm
 
 LONGEST: Final = 10_000
-"""Characters of what an exception says that are kept."""
+"""Longest message of an exception that is kept, in characters."""
 QUOTED: Final = 200
-"""Characters of a value that are quoted in a message."""
+"""Longest value that a message quotes, in characters."""
 Returned = TypeVar("Returned")
 
 
 class Escaped(Exception):
-    """What another's function raised that is no `Exception`: `SystemExit`, a cancellation that nobody asked for."""
+    """Wraps a `BaseException` that foreign code raised, such as `SystemExit` or an unrequested cancellation."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(describe_error(error))
@@ -36,7 +36,7 @@ class Escaped(Exception):
 
 
 def wrap_escaped_error(error: BaseException) -> BaseException:
-    """Return what to raise where another's function, called in this task, raised `error`."""
+    """Return the exception to raise in place of `error`, which foreign code raised in this task."""
     kind = type(error)
     if issubclass(kind, Exception | KeyboardInterrupt | Alarm):
         return error
@@ -48,7 +48,7 @@ def wrap_escaped_error(error: BaseException) -> BaseException:
 
 
 def _find_current_task() -> asyncio.Task[Any] | None:
-    """Return the task that runs in this thread, if one does."""
+    """Return the task that runs in this thread, or None."""
     try:
         return asyncio.current_task()
     except RuntimeError:
@@ -57,7 +57,7 @@ def _find_current_task() -> asyncio.Task[Any] | None:
 
 @contextmanager
 def contain_errors() -> Iterator[None]:
-    """Raise what the body raises, which calls others' code, as an `Exception`."""
+    """Raise whatever foreign code in the body raises as an `Exception`."""
     try:
         yield
     except Exception:
@@ -67,7 +67,7 @@ def contain_errors() -> Iterator[None]:
 
 
 def call_or_else(function: Callable[[], Returned], otherwise: Returned) -> Returned:
-    """Return what `function` returns, which calls others' code; `otherwise` where it raises."""
+    """Call `function`, which uses foreign code, and return its result, or `otherwise` if it raises."""
     try:
         with contain_errors():
             return function()
@@ -76,7 +76,7 @@ def call_or_else(function: Callable[[], Returned], otherwise: Returned) -> Retur
 
 
 def describe_error(error: BaseException) -> str:
-    """Return what `error` says, with the name of its type; the name alone where it cannot be printed."""
+    """Return the type and message of `error`; the type alone if its message cannot be printed."""
     if type(error) is Escaped:
         return as_plain_text(error.args[0])
     name = type(error).__name__
@@ -86,7 +86,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def quote_value(value: object) -> str:
-    """Return `value` as code for a message, shortened; what it is, where it cannot be printed."""
+    """Return the `repr` of `value` for a message, shortened; the kind of value if `repr` raises."""
     text = call_or_else(lambda: as_plain_text(repr(value)), f"<{kind_of(value)}>")
     return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"
 
@@ -111,13 +111,13 @@ def as_plain_number(value: Any) -> Any:
 
 
 async def await_contained(answer: Awaitable[Any]) -> Any:
-    """Return what others' `answer` gives."""
+    """Await `answer`, which foreign code returned, with `contain_errors`."""
     with contain_errors():
         return await answer
 
 
 async def call_contained(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Return what `function` returns: an asynchronous one is awaited, a plain one runs in a thread."""
+    """Call `function` with `contain_errors`: await an asynchronous one, run a plain one in a thread."""
     with contain_errors():
         if is_asynchronous(function):
             return await function(**arguments)
@@ -132,16 +132,16 @@ def is_asynchronous(function: Callable[..., Any]) -> bool:
 
 
 def is_awaitable(value: Any) -> bool:
-    """Return whether `value`, which somebody returned, can be awaited."""
+    """Return whether `value`, which foreign code returned, can be awaited."""
     return call_or_else(lambda: inspect.isawaitable(value), otherwise=False)
 
 
 class OutOfTime(Exception):
-    """There was no answer in time."""
+    """A time limit passed before an answer came."""
 
 
 async def await_within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
-    """Return what `answer` gives; raises `OutOfTime` after so many seconds, though it may go on if it is cancelled."""
+    """Await `answer` for at most `seconds`; raises `OutOfTime` after that, and cancels `answer`, which may resist."""
     task = asyncio.ensure_future(answer)
     try:
         done, _ = await asyncio.wait([task], timeout=seconds)
@@ -158,9 +158,9 @@ async def await_within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
 def start_in_thread(
     function: Callable[..., Any], arguments: Mapping[str, Any]
 ) -> tuple[asyncio.Future[Any], threading.Thread]:
-    """Start `function` in a thread, and return the future of what it returns, and the thread.
+    """Start `function` in a thread; return the future of its result, and the thread.
 
-    The thread dies with the process: one that hangs keeps nobody from leaving.
+    The thread is a daemon: if it hangs, the process can still exit.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()

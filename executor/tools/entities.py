@@ -18,27 +18,27 @@ _ANYTHING: Final = (object, Any)
 _NAMES: Final = frozenset({str, types.NoneType})
 
 Load = Callable[[str], Any]
-"""Returns the object of a name: a function, asynchronous or plain (it runs in a thread then)."""
+"""Function that loads the object of a name; asynchronous, or plain and run in a thread."""
 
 
 @dataclass(slots=True)
 class Entities:
-    """Builds objects by their names: `classes` are those of the author, by the names of their types."""
+    """Builds objects from their names; `classes` maps names of types to the author's classes."""
 
     parents: Mapping[str, tuple[str, ...]]
-    """The types of the domain, with those right above each."""
+    """The types of the domain, each with its direct supertypes."""
     classes: Mapping[str, type[Entity]] = field(default_factory=dict)
     loads: dict[str, Load] = field(default_factory=dict)
-    """The functions that load objects, by the names of their types."""
+    """Loading functions by name of type."""
     _signatures: dict[int, tuple[Callable[..., Any], Mapping[str, Any]]] = field(default_factory=dict)
 
     async def make_arguments(
         self, function: Callable[..., Any], names: Mapping[str, str], objects: Bindings
     ) -> dict[str, Any]:
-        """Return the arguments of `function`: for each of the `names` an object of the class that it is annotated with.
+        """Make the arguments of `function`: for each of `names`, an object of the class in the annotation.
 
-        What `objects` has is taken where it is of that class. Everything else is loaded, or made of its name, once a
-        run. Raises `InputError` for what cannot be loaded or made.
+        A value in `objects` is used if it is of that class. Any other object is loaded, or made from its name, once a
+        run. Raises `InputError` for an object that cannot be loaded or made.
         """
         annotations = self._find_annotations(function)
         return {
@@ -65,7 +65,7 @@ class Entities:
         return objects.made[key]
 
     def _find_annotations(self, function: Callable[..., Any]) -> Mapping[str, Any]:
-        """Return the annotations of the parameters of `function`; nothing for one that Python cannot inspect."""
+        """Return the evaluated annotations of the parameters of `function`; none if Python cannot inspect it."""
         found = self._signatures.get(id(function))
         if found is None:
             try:
@@ -78,7 +78,7 @@ class Entities:
         return found[1]
 
     def _evaluate_annotation(self, annotation: Any, names: Mapping[str, Any]) -> Any:
-        """Return an annotation as a value; one that is kept as text may name a class by its name or its type."""
+        """Evaluate an annotation; text may name a class by its own name or by the name of its type."""
         if not isinstance(annotation, str):
             return annotation
         known = {each.__name__: each for each in self.classes.values()} | dict(self.classes)
@@ -89,7 +89,7 @@ class Entities:
 
     @staticmethod
     def _find_wanted_classes(annotation: Any) -> tuple[type, ...]:
-        """Return the classes that an annotation names; none where anything will do."""
+        """Return the classes that an annotation names; none if it allows any value."""
         annotation = _strip_annotated(annotation)
         is_union = get_origin(annotation) in (Union, types.UnionType)
         members = [_strip_annotated(each) for each in get_args(annotation)] if is_union else [annotation]
@@ -97,7 +97,7 @@ class Entities:
         return () if len(classes) < len(members) or any(each in _ANYTHING for each in classes) else classes
 
     def _choose_class(self, kinds: Iterable[str], wanted: tuple[type, ...]) -> type[Entity] | None:
-        """Return the class to make an object of one of the types `kinds` of: its own, if that is `wanted`."""
+        """Choose the class for an object of the types `kinds`: its own class if that is `wanted`, else a wanted one."""
         own = [self.classes[each] for each in kinds if each in self.classes]
         if not wanted:
             return own[0] if own else None
@@ -105,7 +105,7 @@ class Entities:
         return fitting[0] if fitting else None
 
     def _choose_load(self, kinds: Iterable[str]) -> Load | None:
-        """Return the function that loads objects of the first of `kinds`, or of the nearest type above them."""
+        """Choose the loading function of the first of `kinds`, or else of the nearest supertype."""
         names = list(dict.fromkeys(kinds))
         for name in names:
             if name in self.loads:
@@ -115,12 +115,12 @@ class Entities:
 
 
 def _strip_annotated(annotation: Any) -> Any:
-    """Return `annotation` without what `Annotated` adds to it."""
+    """Return `annotation` without the metadata of `Annotated`."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def _unwrap_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function whose signature `inspect.signature` tells, without the decorators around it."""
+    """Return the function inside decorators and partials whose signature `inspect.signature` reports."""
     inner: Callable[..., Any] = inspect.unwrap(function)
     while isinstance(inner, partial):
         inner = inspect.unwrap(inner.func)
@@ -128,7 +128,7 @@ def _unwrap_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_fit(known: object, wanted: tuple[type, ...]) -> bool:
-    """Return whether an object that somebody gave or created is what is `wanted`; all that is no entity is."""
+    """Return whether a known object is of a `wanted` class; values that are no `Entity` always fit."""
     kind = type(known)
     return not wanted or issubclass(kind, wanted) or not issubclass(kind, Entity)
 
@@ -138,7 +138,7 @@ def _list_entity_types(cls: type[Entity]) -> list[str]:
 
 
 async def _make_object(name: str, cls: type[Entity] | None, load: Load | None, *, is_wanted: bool) -> Any:
-    """Return the object called `name`, loaded or made; its name where none can be made and none `is_wanted`."""
+    """Load or make the object called `name`; return the name if the class cannot be made and none `is_wanted`."""
     what = f"the object {name!r}" if cls is None else f"{cls.__name__} {name!r}"
     if load is None and cls is not None:
         try:

@@ -17,7 +17,7 @@ from executor.tools.containment import call_or_else
 from planner.errors import InputError, kind_of
 
 DEEPEST_COPY: Final = 100
-"""Levels that are copied."""
+"""Depth to which nested values are copied."""
 _SHARED: Final = frozenset({str, int, float, bool, bytes, type(None)})
 _COPIED: Final = (dict, list, tuple, set, bytearray, deque, BaseModel)
 
@@ -25,7 +25,7 @@ _COPIED: Final = (dict, list, tuple, set, bytearray, deque, BaseModel)
 def copy_value(value: Any) -> Any:
     """Return a copy of `value`, with copies of the containers of Python and pydantic models in it.
 
-    Objects of other types are the same in both: nobody knows what a copy of them would be.
+    Objects of other types are shared, as a copy of them may mean anything.
     """
     kind: type[Any] = type(value)
     if kind in _SHARED or not issubclass(kind, _COPIED):
@@ -34,7 +34,7 @@ def copy_value(value: Any) -> Any:
 
 
 def _copy_nested(value: Any, known: dict[int, Any], depth: int) -> Any:
-    """Return a copy of `value`; `known` are the copies of what was met, by id."""
+    """Return a copy of `value`; `known` maps ids of values to the copies made so far."""
     kind: type[Any] = type(value)
     if kind in _SHARED or not depth or not issubclass(kind, _COPIED):
         return value
@@ -64,19 +64,18 @@ def _fill_dict(copy: dict[Any, Any], pairs: list[tuple[Any, Any]]) -> dict[Any, 
 
 
 MOST: Final = 1_000_000
-"""What an iterator may give."""
+"""Most items that an iterator may yield."""
 DEEPEST_ITERATOR: Final = 100
-"""Levels of values that are looked through."""
+"""Depth to which iterators are searched for in nested values."""
 _OWN: Final = frozenset({"builtins", "itertools"})
 _NESTS: Final = frozenset({dict, list, tuple})
 
 
 def replace_iterators(value: Any) -> Any:
-    """Return `value` with a list in place of each of Python's own iterators in it; itself where there are none.
+    """Return `value` with each of Python's own iterators in it replaced by a list; `value` itself if it has none.
 
-    Iterators of others, such as files, stay as they are: there may be more to them. So do containers of other types
-    than dict, list and tuple, which have methods of their own. Raises `InputError` for one that
-    does not end, and what an iterator raises.
+    Other iterators, such as files, stay, and so do containers other than dict, list and tuple: they have methods of
+    their own. Raises `InputError` for an iterator of more than `MOST` items, and whatever an iterator raises.
     """
     return value if value is None else _replace_nested(value, {}, DEEPEST_ITERATOR)
 
@@ -86,7 +85,7 @@ def _is_iterator(value: Any) -> bool:
 
 
 def _replace_nested(value: Any, known: dict[int, tuple[Any, Any]], depth: int) -> Any:
-    """Return what `value` becomes; `known` are those that were met, by id, each with what it has become so far."""
+    """Return `value` without iterators; `known` maps ids of values to (value, replacement so far)."""
     if not depth or not (type(value) in _NESTS or _is_iterator(value)):
         return value
     if id(value) in known:

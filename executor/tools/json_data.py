@@ -18,14 +18,14 @@ from planner.errors import kind_of
 
 _FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
 MOST_DIGITS: Final = 4000
-"""Digits of a whole number that Python reads and writes as text."""
+"""Longest whole number that Python converts to and from text, in digits."""
 DEEPEST: Final = 20
-"""Levels that are kept of data that JSON cannot hold."""
+"""Depth to which data are kept that JSON cannot represent."""
 _PLAIN = (str, int, float, bool, type(None))
 
 
 def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]:
-    """Return the fields of `record`, a result after so many `seconds`, with copies of the values that handlers gave."""
+    """Return the fields of `record` with copies of the handler's values; adds `seconds` to the duration of a result."""
     found = {name: getattr(record, name) for name in _FIELDS[type(record)]}
     if isinstance(record, ActionResult):
         for name in ("data", "values", "created"):
@@ -38,7 +38,7 @@ def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]
 
 
 def dump_json(data: Mapping[str, Any]) -> str:
-    """Return `data` as JSON text; what JSON does not know is written as it reads, bytes in base 64."""
+    """Return `data` as JSON text: bytes in base 64, and other objects that JSON lacks as their name or `str`."""
     try:
         with contain_errors():
             return to_json(data, fallback=_name_value, inf_nan_mode="strings", bytes_mode="base64").decode()
@@ -52,17 +52,17 @@ def dump_json_value(value: Any) -> str:
 
 
 def load_json(text: str) -> Any:
-    """Return what `dump_json` made `text` of, as JSON knows it."""
+    """Parse the JSON text that `dump_json` wrote, also with whole numbers of any length."""
     return json.loads(text, parse_int=_parse_whole_number)
 
 
 def _parse_whole_number(digits: str) -> int:
-    """Return the number that `digits` are; Python reads no more than some thousands of them at once."""
+    """Parse a whole number of any length: `int` refuses more than some thousand digits."""
     return int(digits) if len(digits) <= MOST_DIGITS else int(Decimal(digits))
 
 
 def _convert_or_describe(value: Any, depth: int) -> Any:
-    """Return what can be written of `value`, which is circular, too deep, full of what is no text, or raises."""
+    """Convert as much as possible of a value that is circular, too deep or not JSON, or whose methods raise."""
     return call_or_else(lambda: _convert(value, depth), kind_of(value))
 
 
@@ -93,7 +93,7 @@ def _convert(value: Any, depth: int) -> Any:
 
 
 def as_json_value(value: Any) -> Any:
-    """Return `value` as JSON knows it."""
+    """Return `value` converted to JSON types."""
     return value if isinstance(value, _PLAIN) else to_jsonable_python(value, fallback=_name_value)
 
 

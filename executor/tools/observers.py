@@ -27,12 +27,12 @@ class _CannotSay:
 
 
 CANNOT_SAY: Final = _CannotSay()
-"""What an observer returns where it cannot tell; `None` says that there is no value."""
+"""Returned by an observer that cannot decide; `None` means that there is no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What an observer saw, with the `version` of the item: any comparable value that changes when the item does."""
+    """An observed value with the `version` of the item: any comparable value that changes with the item."""
 
     value: Any = True
     version: Any = None
@@ -40,21 +40,21 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts that one look gave, as `{"at(r1, hall)": True, "open(d1)": False}`; those not named are not known."""
+    """Facts of one look, as `{"at(r1, hall)": True, "open(d1)": False}`; facts not named stay unknown."""
 
     facts: Mapping[str | Atom, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What one look says: which facts hold and which do not, and a pattern of which no others hold, if it says so."""
+    """Result of one look: truth values of facts; all other facts that match `others_false` are false, if it is set."""
 
     facts: Mapping[Atom, bool] = field(default_factory=dict)
     others_false: Atom | None = None
     version: Any = None
 
     def about(self, fact: Atom) -> bool | None:
-        """Return whether `fact` holds; None where this look does not say."""
+        """Return whether `fact` holds; None if this look does not decide it."""
         if fact in self.facts:
             return self.facts[fact]
         return False if self.others_false is not None and self.others_false.matches(fact) else None
@@ -65,10 +65,10 @@ NOTHING: Final = Sighting()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observer:
-    """Looks at facts that `pattern` covers: its arguments are parameters of `function`, objects, or open.
+    """Observes the facts that match `pattern`: its arguments are parameters of `function`, constants, or open.
 
-    `conclusive`: where it does not see an effect `settle_within` seconds after the act, the act did not happen. An
-    observer that takes longer than `timeout` seconds cannot say.
+    If a `conclusive` observer does not see an effect `settle_within` seconds after the act, the act did not happen. An
+    observer that takes longer than `timeout` seconds cannot decide.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Observer:
 
     @classmethod
     def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
-        """Return the observer that `function` is; raises `DeclarationError` where it does not fit `pattern`."""
+        """Make an observer of `function`; raises `DeclarationError` if `function` does not fit `pattern`."""
         place = find_definition(function)
         atom = _parse_pattern(pattern, domain, place)
         wanted = {name: each for name, each in inspect.signature(function).parameters.items() if name != "context"}
@@ -106,11 +106,11 @@ class Observer:
 
     @property
     def open(self) -> tuple[int, ...]:
-        """The places of the arguments that a look finds out."""
+        """Positions of the open arguments, which a look determines."""
         return tuple([at for at, arg in enumerate(self.pattern.args) if arg == OPEN])
 
     def look_for(self, fact: Atom) -> Atom | None:
-        """Return the pattern of what one look tells that tells about `fact`; None where it does not concern it."""
+        """Return the pattern of the look that decides `fact`; None if this observer cannot decide it."""
         if fact.predicate != self.pattern.predicate:
             return None
         bound = set(self.parameters.values())
@@ -122,17 +122,17 @@ class Observer:
         return Atom(fact.predicate, tuple(args))
 
     def look_over(self, pattern: Atom) -> Atom | None:
-        """Return the pattern of one look that tells of all facts like `pattern`; None where no look does."""
+        """Return the pattern of a look that decides all facts that match `pattern`; None if there is none."""
         look = self.look_for(pattern)
         is_found_out = look is not None and {at for at, arg in enumerate(look.args) if arg == OPEN} <= set(self.open)
         return look if is_found_out else None
 
     def bind(self, look: Atom) -> tuple[tuple[str, str], ...]:
-        """Return the names of the objects that the function is called with for `look`."""
+        """Return the object names for each parameter of the function in `look`."""
         return tuple([(name, look.args[at]) for name, at in self.parameters.items()])
 
     def read(self, look: Atom, answer: Any) -> Sighting:
-        """Return what `answer` says about the facts of `look`; raises `InputError` where it says nothing."""
+        """Convert `answer` to truth values of the facts of `look`; raises `InputError` for an invalid answer."""
         version = None
         if isinstance(answer, Seen):
             answer, version = answer.value, as_comparable_version(answer.version)
@@ -151,7 +151,7 @@ class Observer:
         return Sighting({self._fill_pattern(look, row): True for row in rows}, look, version)
 
     def _read_statement(self, fact: str | Atom, holds: Any) -> Atom:
-        """Return the fact of which an observer says that it `holds`; raises `InputError` where that means nothing."""
+        """Parse a fact in `Facts`; raises `InputError` for a fact or truth value that is invalid."""
         found = _parse_fact(fact)
         if not isinstance(holds, bool):
             raise InputError(
@@ -162,7 +162,7 @@ class Observer:
         return found
 
     def _read_rows(self, answer: Any) -> list[tuple[Any, ...]]:
-        """Return the values of the open arguments, one row for each fact."""
+        """Read the values of the open arguments, one row for each fact."""
         size = len(self.open)
         if answer is None:
             return []
@@ -187,7 +187,7 @@ class Observer:
 
 
 def as_comparable_version(version: Any) -> Any:
-    """Return `version` so that it is equal to itself after it was kept in a journal."""
+    """Return `version` in a form that equals itself after it was kept in a journal."""
     return version if type(version) in _COMPARABLE else dump_json({"version": version})
 
 

@@ -18,7 +18,7 @@ SURE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What an act took: seconds, tokens of language models, and money."""
+    """Cost of an attempt: seconds, tokens of language models, and money."""
 
     duration: float = 0.0
     tokens: int = 0
@@ -33,7 +33,7 @@ NONE: Final = Metrics()
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """The answer of a handler.
+    """Result of a handler.
 
     `text` is for people; `data` is what later steps take; `values` goes into working memory. `observed` are facts that
     the handler reports, beside the declared effects. `created` gives the objects that `creates` declares, by name.
@@ -74,7 +74,7 @@ class ActionResult:
         object.__setattr__(self, name, value)
 
     def _check_kinds(self) -> None:
-        """Raise `InputError` for a field that is of another kind than is said."""
+        """Raise `InputError` for a field of the wrong type."""
         for name, kind, what in (
             ("metrics", Metrics, "are Metrics"),
             ("values", Mapping, "are a mapping"),
@@ -101,18 +101,17 @@ class ActionResult:
 
     @classmethod
     def failed(cls, error: str, **others: Any) -> ActionResult:
-        """Return the answer of a handler that could not do it, and did nothing."""
+        """Make the result of a handler that failed and changed nothing."""
         return cls(success=False, error=error, **others)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a handler returns where the answer comes later, from outside: `Executor.complete(run, step, result)`.
+    """Returned by a handler whose result comes later, from outside: `Executor.complete(run, step, result)`.
 
-    After `seconds` the step has succeeded by itself. Where it waits for `event`, or for a person's choice among
-    `choices`, it never does: there `seconds` is a deadline. When `deadline` seconds are over without an answer, nobody
-    knows whether it happened, and the step is in doubt; it has failed where the wait is `conclusive`: what nobody has
-    answered by then did not happen.
+    The step succeeds by itself after `seconds`. For a step that waits for `event`, or for a person's choice among
+    `choices`, `seconds` is a deadline instead. A step without a result after `deadline` seconds is in doubt, or failed
+    if the wait is `conclusive`: then no answer means that nothing happened.
     """
 
     text: str = ""
@@ -142,7 +141,7 @@ class Wait:
 
 
 def _read_confidence(value: Any) -> float:
-    """Return `value` as a number; raises `InputError` for what is none from 0 to 1."""
+    """Convert a confidence to a number; raises `InputError` unless it is from 0 to 1."""
     found = call_or_else(lambda: float(value), math.nan)
     if not 0 <= found <= SURE:
         raise InputError(f"confidence is between 0 and 1, not {quote_value(value)}")
@@ -150,7 +149,7 @@ def _read_confidence(value: Any) -> float:
 
 
 def _read_literal(item: Any) -> Any:
-    """Return an entry of a result that is read later: literals as they are, all else as text."""
+    """Return an entry of a result for later parsing: a literal unchanged, anything else as text."""
     if isinstance(item, Atom | Not):
         return item
     return as_plain_text(item) if isinstance(item, str) else as_plain_text(str(item))

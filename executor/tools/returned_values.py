@@ -34,24 +34,24 @@ _VERDICTS: Final = {
     **dict.fromkeys(("success", "succeeded", "successful", "issuccess", "ok", "isok"), True),
     **dict.fromkeys(("iserror", "haserror"), False),
 }
-"""Fields, as `fold_name` writes them, with what they are where something was done."""
+"""Verdict fields, as `fold_name` writes them, with their value for success."""
 _FAILURES: Final = frozenset({"error", "errored", "fail", "failed", "failure"})
-"""What a field `status` says where it was not."""
+"""Words for failure in a field `status`."""
 _REASONS: Final = ("error", "errormessage", "message", "reason", "detail", "errors", "text", "content")
-"""Fields that may say why it was not, the likeliest first."""
+"""Fields that may hold the reason of a failure, the likeliest first."""
 _ATTRIBUTES: Final = ("success", "ok", "is_success", "is_error")
-"""Attributes of objects that are verdicts: those of models and dataclasses may be computed, as properties."""
+"""Verdict attributes of objects; models and dataclasses may compute them as properties."""
 _LONGEST: Final = 16
-"""Characters of the names of all these fields at most."""
+"""Longest name of such a field, in characters."""
 _NEAR: Final = 0.85
-"""How alike `success` a name is that somebody must have misspelt: more than "access" is."""
+"""Similarity to `success` above which a name counts as misspelt: "access" is below."""
 
 
 def result_of(returned: Any) -> ActionResult:
-    """Return what a handler `returned` as a result.
+    """Convert the value that a handler `returned` to a result.
 
-    `None` is success, a bool says so itself, a text is its text, and all else is read as this module says. Raises
-    `InputError` where a field has a value that it cannot have.
+    `None` is success, a bool is the verdict itself, text is the text of a success; see the module for all else. Raises
+    `InputError` for a field with an invalid value.
     """
     kind = type(returned)  # `isinstance` would ask objects for their class, and a model for its fields
     if issubclass(kind, ActionResult):
@@ -71,18 +71,18 @@ def result_of(returned: Any) -> ActionResult:
 
 
 def _is_bool(value: Any) -> bool:
-    """Return whether `value` is True or False, numpy's included."""
+    """Return whether `value` is a bool, of Python or numpy."""
     kind = type(value)
     return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))
 
 
 def restore_result(kept: Mapping[str, Any]) -> ActionResult:
-    """Return the result that `data_of` made `kept` of."""
+    """Rebuild a result from the data that `data_of` made of it."""
     return ActionResult(**{**kept, "metrics": Metrics(**kept.get("metrics", {}))})
 
 
 def _fields_of(returned: Any, kind: type[Any]) -> Mapping[Any, Any] | None:
-    """Return the fields of a mapping, a model or a dataclass, with the verdicts that its class computes."""
+    """Return the fields of a mapping, model or dataclass, with its computed verdicts; None for other objects."""
     if issubclass(kind, Mapping):
         return returned  # type: ignore[no-any-return]  # it is one
     if issubclass(kind, BaseModel):
@@ -101,7 +101,7 @@ def _fields_of(returned: Any, kind: type[Any]) -> Mapping[Any, Any] | None:
 
 
 def _attributes_of(returned: Any, kind: type[Any]) -> dict[str, Any]:
-    """Return the verdicts that an object has as attributes, such as `ok` of an HTTP response, and its reasons."""
+    """Return the verdict attributes of an object, such as `ok` of an HTTP response, and its reasons."""
     if kind.__module__ == "builtins":
         return {}
 
@@ -114,7 +114,7 @@ def _attributes_of(returned: Any, kind: type[Any]) -> dict[str, Any]:
 
 
 def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
-    """Return the result that `given`, the fields of `whole`, states by `success`."""
+    """Make a result of `whole`, whose fields `given` include `success`."""
     if not _is_bool(given["success"]):
         raise InputError(f"success is True or False, not {quote_value(given['success'])}")
     found = {name: value for name, value in given.items() if name in FIELDS and value is not None}
@@ -131,12 +131,12 @@ def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
 
 
 def _read_data(given: Mapping[Any, Any], whole: Any) -> ActionResult:
-    """Return a result whose data are `whole`, the fields of which are `given`."""
+    """Make a result whose data are `whole`, with the verdict of its fields `given`."""
     return ActionResult(data=whole, **_decide_verdict(given))
 
 
 def _join_data(data: Any, others: Mapping[Any, Any]) -> Any:
-    """Return `data` and `others`, which stood beside it: in one mapping, under "data" what cannot be part of that."""
+    """Join `data` and the fields beside it in one mapping; data that cannot be merged go under "data"."""
     if not others:
         return data
     if data is None:
@@ -147,7 +147,7 @@ def _join_data(data: Any, others: Mapping[Any, Any]) -> Any:
 
 
 def _decide_verdict(given: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return whether `given` is a success, and the error if it is none: one that contradicts itself is none."""
+    """Return `success` and `error` for the fields `given`; a contradictory result is a failure."""
     fault = next(_find_faults(given), "")
     if not fault:
         return {"success": True, "error": ""}
@@ -157,7 +157,7 @@ def _decide_verdict(given: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _find_faults(given: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield what says in `given` that nothing was done; raises `InputError` for a verdict that is neither."""
+    """Yield the fields in `given` that report failure; raises `InputError` for a verdict that is no bool."""
     for name, word, value in _iterate_short_fields(given):
         if word in _VERDICTS:
             if issubclass(type(value), str):
@@ -176,19 +176,19 @@ def _find_faults(given: Mapping[Any, Any]) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _fold_field_name(name: str) -> str:
-    """Return the name of a field as `fold_name` writes it; most results have the same fields again and again."""
+    """Return `fold_name` of a field, cached: most results have the same fields."""
     return fold_name(name)
 
 
 def _iterate_short_fields(given: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Yield the fields that may be a verdict: name, name as `fold_name` writes it, and value."""
+    """Yield the fields that may be a verdict: name, folded name, and value."""
     for name, value in given.items():
         if issubclass(type(name), str) and len(name) <= _LONGEST:
             yield name, _fold_field_name(as_plain_text(name)), bool(value) if _is_bool(value) else value
 
 
 def _is_affirmed(given: Mapping[Any, Any]) -> bool:
-    """Return whether a verdict in `given` is that something was done."""
+    """Return whether a verdict in `given` reports success."""
     return any(value is _VERDICTS[word] for _, word, value in _iterate_short_fields(given) if word in _VERDICTS)
 
 
@@ -198,13 +198,13 @@ def _is_misspelt(word: str) -> bool:
 
 
 def _is_failure(status: Any) -> bool:
-    """Return whether the word or member of an enumeration that a field `status` has is one for failures."""
+    """Return whether `status`, a word or an `Enum` member, means failure."""
     words = (status.name, status.value) if issubclass(type(status), Enum) else (status,)
     return any(issubclass(type(each), str) and as_plain_text(each).strip().casefold() in _FAILURES for each in words)
 
 
 def _find_reason(given: Mapping[Any, Any]) -> str:
-    """Return why nothing was done, in the words of the result, if it has some."""
+    """Return the reason of a failure in the words of the result, or an empty text."""
     fields = {word: value for _, word, value in _iterate_short_fields(given) if word in _REASONS}
     texts = [
         (_read_error_text if word == "error" else _join_texts)(fields[word]) for word in _REASONS if word in fields
@@ -213,7 +213,7 @@ def _find_reason(given: Mapping[Any, Any]) -> str:
 
 
 def _read_error_text(error: Any) -> str:
-    """Return what `error` says; raises `InputError` where it is neither a text nor an exception nor has parts."""
+    """Return the text of a field `error`; raises `InputError` unless it is text, an exception, or has parts."""
     kind = type(error)
     if error is None or kind is bool or (kind is int and error == 0):
         return ""
@@ -227,7 +227,7 @@ def _read_error_text(error: Any) -> str:
 
 
 def _join_texts(value: Any) -> str:
-    """Return `value` where it is a text, or the texts of its parts: messages are mappings or objects that have one."""
+    """Return the text of `value`: itself, or the texts of its items, or its `message` or `text`."""
     kind = type(value)
     if issubclass(kind, str):
         return as_plain_text(value)
@@ -250,9 +250,9 @@ _ROWS: Final = (list, tuple, Sequence, set, frozenset)
 
 
 def may_have(function: Callable[..., Any], path: str) -> bool:
-    """Return whether `path` may lead to something in the result of `function`, by what it is annotated to return.
+    """Return whether the result of `function` may have a value at `path`, by its return annotation.
 
-    A path begins with a field of `ActionResult`. What is not annotated, or not closed, may have anything.
+    A path begins with a field of `ActionResult`. Results without annotation, or of open types, may have anything.
     """
     first, *rest = [part for part in path.split(".") if part] or ["data"]
     if first not in FIELDS:
@@ -261,10 +261,10 @@ def may_have(function: Callable[..., Any], path: str) -> bool:
 
 
 def may_leave(skill: Skill, name: str) -> bool:
-    """Return whether a handler may leave a value called `name` in working memory, which results and contexts can do.
+    """Return whether a handler may put a value called `name` into working memory, by its result or its context.
 
-    One that is annotated says so by what it returns; the code of any other has to take a context, to wait, or to speak
-    of the name.
+    The return annotation decides if there is one. Otherwise the handler has to take a context, or its code to use
+    `Wait` or the name as a constant.
     """
     if skill.takes_context:
         return True
@@ -276,7 +276,7 @@ def may_leave(skill: Skill, name: str) -> bool:
 
 
 def _iterate_codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield the code of a function, and of the functions in it."""
+    """Yield the code of a function and of its nested functions."""
     yield code
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
@@ -288,7 +288,7 @@ def _find_function(function: Callable[..., Any]) -> Any:
 
 
 def describe_return_type(function: Callable[..., Any]) -> str:
-    """Return what `function` is annotated to return, as authors write it."""
+    """Return the return annotation of `function` as authors write it."""
     found = _find_return_type(function)
     return getattr(found, "__name__", "") if isinstance(found, type) and not get_args(found) else str(found)
 
@@ -301,7 +301,7 @@ def _find_return_type(function: Callable[..., Any]) -> Any:
 
 
 def _iterate_members(kind: Any) -> Iterable[Any]:
-    """Yield the types that a value annotated with `kind` may have."""
+    """Yield the members of a union or awaitable annotation `kind`, or `kind` itself."""
     origin = get_origin(kind)
     if origin is Annotated or origin in (Awaitable, Coroutine):
         yield from _iterate_members(get_args(kind)[-1 if origin is Coroutine else 0])
@@ -313,7 +313,7 @@ def _iterate_members(kind: Any) -> Iterable[Any]:
 
 
 def _may_bring(kind: Any, first: str, rest: Sequence[str]) -> bool:
-    """Return whether a handler that returns `kind` may have brought what the path leads to."""
+    """Return whether a handler that returns `kind` may provide a value at the path `first`, `rest`."""
     if not isinstance(get_origin(kind) or kind, type):
         return True
     cls = get_origin(kind) or kind
@@ -329,7 +329,7 @@ def _may_bring(kind: Any, first: str, rest: Sequence[str]) -> bool:
 
 
 def _field_names(cls: type) -> frozenset[str]:
-    """Return the fields that `cls`, a model, a dataclass or a typed dict, declares; none for any other class."""
+    """Return the declared fields of a model, dataclass or typed dict; none for any other class."""
     if issubclass(cls, BaseModel):
         return frozenset(cls.model_fields)
     return (
@@ -338,7 +338,7 @@ def _field_names(cls: type) -> frozenset[str]:
 
 
 def _result_has(cls: type, names: frozenset[str], path: Sequence[str]) -> bool:
-    """Return whether `path` may lead to something in the data of a result of the class `cls`, whose fields are `names`.
+    """Return whether the data of a result of class `cls`, with fields `names`, may have a value at `path`.
 
     Fields beside those of `ActionResult` are kept under `data`; without a field `data`, it is the whole object.
     """
@@ -349,7 +349,7 @@ def _result_has(cls: type, names: frozenset[str], path: Sequence[str]) -> bool:
 
 
 def _may_lead(kind: Any, path: Sequence[str]) -> bool:
-    """Return whether `path` may lead to something in a value of `kind`."""
+    """Return whether a value of type `kind` may have a value at `path`."""
     return not path or any(_may_have(each, path[0], path[1:]) for each in _iterate_members(kind))
 
 

@@ -16,16 +16,15 @@ OnError = Literal["abort", "continue", "patch"]
 ON_ERROR: Final = ("abort", "continue", "patch")
 PAIR: Final = 2
 TWICE: Final = 2
-"""Retries of what may be done again, where nothing else is said."""
+"""Default retries of idempotent and read-only actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """No more than `most` steps of an action begin within any `seconds`.
+    """Rate limit: at most `most` steps of an action begin within any `seconds`.
 
-    `by` names parameters: steps with other values of these count apart; without any, all steps of the action count
-    together. A step that may not begin at once waits as long as its `timeout` says, where it has one, and has failed
-    then without having begun. With `wait` False it does not wait at all.
+    `by` names parameters: steps with different values of these are counted separately. A step that exceeds the rate
+    waits for at most its `timeout`, and then fails without having begun. With `wait` False it fails at once.
 
     Raises `InputError` for fields that do not fit.
     """
@@ -52,28 +51,30 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionPolicy:
-    """What holds for an action, or for one step.
+    """How steps of an action, or one step, are tried.
 
-    `timeout`, `backoff` (the first pause), `longest` (no pause is longer) and `cache_for` are seconds. `retries` is how
-    often a failed attempt is made again; None means twice for what is idempotent or only reads, else once, and only
-    where the handler did not say itself that it failed: it raised, or took too long, or its effects are missing though
-    it says that it is done. What is not idempotent is tried again only if all its effects were conclusively seen to be
-    missing, or where its handler says that it failed and `retries` are stated. `retry_on` are exception types, or a
-    function of the failure (an exception, or the `ActionResult`), which says no where it raises; None means all. `lock`
-    keeps two steps with the same arguments from running at once, in all runs of one executor and of the executors that
-    share its journal, in whatever processes; a tuple of parameters names those that count, an empty one none of them.
-    `rate` is a `Rate`, or (how many, in how many seconds), for all runs of one executor. `cache_for` serves answers of
-    read-only actions again.
+    `timeout`, `backoff` (the first pause), `longest` (the longest pause) and `cache_for` are in seconds.
 
-    `skills` says which of several handlers of an action is called: "best first" is the one that failed least in this
-    run, and another one as soon as it fails; "in order" is the one that was declared first, and the next when its
-    retries are used up; or a function of the names of those that may be called, and of how often each has failed in
-    this run, that returns a name. `retries` are those of each handler; one that was not called yet is called also where
-    none are left, but never where what is not idempotent might be done twice, as said above.
+    `retries` is the number of further attempts of each handler. None means 2 for idempotent and read-only actions; for
+    others 1, and only if the handler did not report the failure itself: it raised, timed out, or reported success
+    without the effects. An action that is not idempotent is tried again only if all its effects were conclusively seen
+    to be missing, or if its handler reported the failure and `retries` is stated. `retry_on` restricts retries to
+    exception types, or to failures (exceptions or `ActionResult`s) for which a function returns true; a function that
+    raises counts as false.
 
-    `on_error` says what follows when all of this has failed: "patch" looks for another way to the goal, up the recovery
-    ladder; "continue" goes on with all that does not depend on the step; "abort" begins nothing more, and undoes
-    nothing.
+    `lock` keeps two steps with the same arguments from running at once, in all runs of one executor and of the
+    executors that share its journal, in all processes; a tuple names the parameters to compare, and may be empty.
+    `rate` is a `Rate`, or (number, seconds), for all runs of one executor. `cache_for` reuses answers of read-only
+    actions.
+
+    `skills` chooses among several handlers of an action: "best first" takes the one that failed least in this run, and
+    another one after each failure; "in order" takes the one declared first, and the next when its retries are used up;
+    a function gets the names of the handlers that may be called and the number of failures of each, and returns a name.
+    A handler that was not called yet may be called when no retries are left, unless an action that is not idempotent
+    might be done twice.
+
+    `on_error` decides what follows when all attempts have failed: "patch" climbs the recovery ladder; "continue" goes
+    on with the steps that do not depend on this one; "abort" begins no more steps, and undoes nothing.
     """
 
     timeout: float | None = None
@@ -99,7 +100,7 @@ class ExecutionPolicy:
                 raise InputError(f"{name} is {what}, not {value!r}", hint=_hint(name, value))
 
     def check(self, action: Action) -> None:
-        """Raise `InputError` for what means nothing where steps of `action` are tried."""
+        """Raise `InputError` for fields that do not apply to `action`."""
         names = [each.name.removeprefix("?") for each in action.parameters] + [each.name for each in action.data]
         used = {"lock": self.lock if isinstance(self.lock, tuple) else ()}
         used["rate by"] = self.rate.by if isinstance(self.rate, Rate) else ()
@@ -113,7 +114,7 @@ class ExecutionPolicy:
 
 
 def is_amount(value: object) -> bool:
-    """Return whether `value` is a number, 0 or more, and finite."""
+    """Return whether `value` is a finite number, 0 or more."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
@@ -122,14 +123,14 @@ def _is_whole(value: object, least: int) -> bool:
 
 
 def _says_when(value: object) -> bool:
-    """Return whether `value` can say which failures are tried again."""
+    """Return whether `value` is valid for `retry_on`."""
     if isinstance(value, tuple):
         return bool(value) and all(isinstance(each, type) and issubclass(each, BaseException) for each in value)
     return value is None or (callable(value) and not isinstance(value, type))
 
 
 def _hint(name: str, value: Any) -> str | None:
-    """Return how what somebody may have meant by `value` is written."""
+    """Return a hint how to write the `value` that the author may have meant."""
     if name == "lock" and isinstance(value, str | list):
         return f"write ({', '.join(map(repr, [value] if isinstance(value, str) else value))},)"
     if name == "retry_on":
@@ -156,5 +157,5 @@ _FIELDS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "rate": (lambda value: value is None or isinstance(value, Rate), "a Rate, or (how many, in how many seconds)"),
     "cache_for": (is_amount, _SECONDS),
 }
-"""What fits each field, as a function and in words."""
+"""Validity of each field, as a function and in words."""
 DEFAULT: Final = ExecutionPolicy()

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MAIN: Final = "main"
-"""The name of a handler that was given none."""
+"""Default name of a handler."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skill:
-    """One way to carry out an action: a handler, and what it takes besides parameters."""
+    """One way to carry out an action: a handler with its signature."""
 
     name: str
     action: Action
@@ -38,11 +38,11 @@ class Skill:
     takes_context: bool
     is_async: bool
     takes: frozenset[str] | None
-    """The parameters that it takes; None: all."""
+    """Parameters that the handler takes; None: all."""
 
     @classmethod
     def of(cls, name: str, action: Action, function: Callable[..., Any]) -> Skill:
-        """Return the skill that `function` is."""
+        """Make a skill of `function` by its signature."""
         parameters = inspect.signature(function).parameters
         anything = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
         call = function if inspect.isfunction(function) or inspect.ismethod(function) else type(function).__call__
@@ -83,10 +83,10 @@ class World:
     def handler(
         self, action: str, *, name: str = MAIN, policy: ExecutionPolicy | None = None
     ) -> Callable[[Function], Function]:
-        """Return a decorator that makes a function carry out `action`, named exactly or by one of its similes.
+        """Return a decorator that makes a function the handler of `action`, given by its name or one of its similes.
 
-        A second handler under another `name` is another skill for the same action. Raises `DeclarationError` where the
-        function does not take the parameters of the action.
+        A handler under another `name` is a further skill for the same action. The decorator raises `DeclarationError`
+        if the function does not take the parameters of the action.
         """
         found = self._find_action(action, "handler")
         if policy is not None:
@@ -109,14 +109,14 @@ class World:
         settle_within: float = 0.0,
         timeout: float | None = 10.0,
     ) -> Callable[[Function], Function]:
-        """Return a decorator that makes a function an observer of the facts of `pattern`, as `at(robot, _)`.
+        """Return a decorator that makes a function an observer of the facts of `pattern`, such as `at(robot, _)`.
 
-        The function takes the named arguments, and returns what stands for the open ones: a value, several, or None for
-        no value; for a pattern without open arguments, True or False. `CANNOT_SAY` is not the same as no value. `Seen`
+        The function takes the named arguments, and returns the values of the open ones: one, several, or None for no
+        value; for a pattern without open arguments, True or False. It returns `CANNOT_SAY` if it cannot decide. `Seen`
         adds a version. With `more` patterns the function returns `Facts`.
 
-        `conclusive` with `settle_within` seconds: what is not seen by then did not happen. Raises `DeclarationError`
-        where function and pattern do not fit.
+        If a `conclusive` observer does not see an effect within `settle_within` seconds, it did not come about. The
+        decorator raises `DeclarationError` if function and pattern do not fit.
         """
         if not all(isinstance(each, str) for each in (pattern, *more)):
             raise InputError("@world.observer takes patterns of facts", hint="@world.observer('at(robot, _)')")
@@ -146,11 +146,10 @@ class World:
         return bind
 
     def entity(self, type_: type[Entity] | str, *, load: Load) -> None:
-        """Say how objects of a type, a class or a name, are made of their names: `load(name)` returns one.
+        """Set the loading function of a type (a class or a name): `load(name)` returns the object of a name.
 
-        `load` is asynchronous, or plain and runs in a thread. It is called once for each object in each process that
-        drives a run, for what nobody has given as a Python value. Raises `InputError` for a type that the domain does
-        not have, and for what cannot be called.
+        `load` is asynchronous, or plain and runs in a thread. It is called once for each object without a Python value,
+        in each process that drives a run. Raises `InputError` for an unknown type, or a `load` that is no function.
         """
         name = type_.type_name if isinstance(type_, type) and issubclass(type_, Entity) else type_
         if not isinstance(name, str) or name not in self.model.types:
@@ -163,11 +162,11 @@ class World:
         self.entities.loads[name] = load
 
     def check(self, action: str) -> Callable[[Function], Function]:
-        """Return a decorator that makes a function the check right before `action`: DESIGN's `validate`.
+        """Return a decorator that makes a function the check right before each step of `action`.
 
-        It takes those parameters of the action that it names, and a `context` if it likes, and returns True or None to
-        pass, or False, or the reason why not as text. It has as much time as the handler: a check that takes longer is
-        not passed. Raises `DeclarationError` for what takes anything else.
+        The function takes some parameters of the action, and a `context` if it names one. It returns True or None to
+        pass, or False or a reason as text to refuse. The time limit of the handler holds for the check, too. The
+        decorator raises `DeclarationError` for a function with other parameters.
         """
         found = self._find_action(action, "check")
 
@@ -179,20 +178,20 @@ class World:
         return bind
 
     def around(self, hook: Hook) -> Hook:
-        """Have `hook` stand around every call of a handler, within those that were declared before; returns it.
+        """Wrap every call of a handler in `hook`, inside the hooks declared before; return `hook`.
 
-        `hook(call, proceed)` is asynchronous. `await proceed()` calls the handler and returns its result, or raises
-        what it raises; `proceed(amount=3)` gives it another value of a data parameter. What the hook returns is the
-        answer of the handler; None is the one that `proceed` has returned. A hook that raises, or returns a failure,
-        without having proceeded has refused the step, which has not begun. The timeout of the step holds for all.
-        Raises `DeclarationError` for what is no such function.
+        `hook(call, proceed)` is asynchronous. `await proceed()` calls the handler and returns its result, or raises its
+        error; `proceed(amount=3)` replaces the value of a data parameter. The result of the hook replaces that of the
+        handler; None keeps it. A hook that raises or returns a failure without calling `proceed` refuses the step,
+        which then has not begun. The time limit of the step includes its hooks. Raises `DeclarationError` for a
+        function with another signature.
         """
         check_hook(hook)
         self.hooks.append(hook)
         return hook
 
     def policy(self, action: str, policy: ExecutionPolicy) -> None:
-        """Say how steps of `action` are tried; raises `InputError` for what means nothing for them."""
+        """Set the policy of `action`; raises `InputError` for a policy that does not fit it."""
         found = resolve_action(self.model, action)
         if not isinstance(policy, ExecutionPolicy):
             raise InputError(
@@ -202,47 +201,47 @@ class World:
         self.policies |= {version.name: policy for version in self._find_versions(found)}
 
     def _find_action(self, name: object, decorator: str) -> Action:
-        """Return the action that `name` means; raises `InputError`, also where a decorator was given no name."""
+        """Find an action by name; raises `InputError` if there is none, or if the decorator was used without a name."""
         if not isinstance(name, str):
             raise InputError(f"@world.{decorator} takes the name of an action", hint=f"@world.{decorator}('move')")
         return resolve_action(self.model, name)
 
     def _find_versions(self, action: Action) -> list[Action]:
-        """Return `action` and those that a PDDL file calls by the same name, as they are versions of it."""
+        """Return `action` and its other versions: the actions of the same name in the PDDL file."""
         others = [version for version, name in self.model.versions.items() if name == action.name]
         return [action, *(self.model.actions[version] for version in others)]
 
     def policy_of(self, action: str) -> ExecutionPolicy:
-        """Return how steps of `action` are tried."""
+        """Return the policy of `action`."""
         return self.policies.get(action, DEFAULT)
 
     def observers_of(self, fact: Atom) -> list[tuple[Observer, Atom]]:
-        """Return who can say whether `fact` holds, each with the pattern of the look that tells it."""
+        """Return the observers that can decide `fact`, each with the pattern of its look."""
         found = [(each, each.look_for(fact)) for each in self._looks.get(fact.predicate, ())]
         return [(observer, look) for observer, look in found if look is not None]
 
     def observers_over(self, pattern: Atom) -> list[tuple[Observer, Atom]]:
-        """Return who finds out the objects for the open arguments of `pattern`, each with the pattern of the look."""
+        """Return the observers that find all facts that match `pattern`, each with the pattern of its look."""
         found = [(each, each.look_over(pattern)) for each in self._looks.get(pattern.predicate, ())]
         return [(observer, look) for observer, look in found if look is not None]
 
     def is_watched(self, predicate: str) -> bool:
-        """Return whether some observer looks at facts of `predicate`."""
+        """Return whether some observer observes facts of `predicate`."""
         return predicate in self._looks
 
     @property
     def hierarchy(self) -> HtnDomain | None:
-        """The domain with its tasks and methods; None for a classical one."""
+        """The domain with its tasks and methods; None for a classical domain."""
         found = _declared_model_of(self.domain)
         return found if is_other_domain(found) else None  # type: ignore[return-value]  # the only other kind there is
 
     def without_handler(self) -> list[str]:
-        """Return the actions that nobody can carry out."""
+        """Return the actions without a handler."""
         return [name for name in self.model.actions if not self.skills.get(name)]
 
 
 def domain_model_of(domain: AnyDomain | Domain | Any) -> DomainModel:
-    """Return the actions and predicates of `domain`: what is left of a hierarchical one without its tasks."""
+    """Return the classical model of `domain`, without the tasks of a hierarchical one."""
     domain = _declared_model_of(domain)
     if is_other_domain(domain):
         domain = domain.classical  # type: ignore[attr-defined]  # that is what the question was
@@ -252,7 +251,7 @@ def domain_model_of(domain: AnyDomain | Domain | Any) -> DomainModel:
 
 
 def _declared_model_of(domain: Any) -> Any:
-    """Return the immutable model of what authors declare into."""
+    """Return the immutable model of a declared domain; any other value unchanged."""
     if isinstance(domain, Domain) or (not isinstance(domain, DomainModel) and hasattr(domain, "model")):
         return domain.model
     return domain

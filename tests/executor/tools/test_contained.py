@@ -182,7 +182,7 @@ def test_a_plain_handler_is_not_started_beside_itself():
 
     asyncio.run(Executor(world, ask=ask).run(letters("slow", "quick", model="dag")))
     assert most["slow"] == 1
-    assert any(works() for call, works in attempt._given_up if call.data == {"text": "slow"})
+    assert any(works() for call, works in attempt._abandoned if call.data == {"text": "slow"})
 
 
 @pytest.mark.parametrize("keeps", [True, False])
