@@ -1,6 +1,6 @@
-"""Forethought's executor: plans are carried out, their effects observed, and patched where these do not come about.
+"""Carry out plans: call handlers, observe effects, and patch the plan if an expected effect does not come about.
 
-Everything public is here: `from executor import World, Executor`. Names are imported when they are first used.
+All public names are here: `from executor import World, Executor`. They are imported on first use.
 """
 
 from __future__ import annotations

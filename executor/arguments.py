@@ -1,4 +1,4 @@
-"""Check the arguments of executors and runs; raise `InputError` for what means nothing."""
+"""Check the arguments of executors and runs; raise `InputError` for invalid ones."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _are_listeners(value: Any) -> bool:
 
 
 def is_listener(value: Any) -> bool:
-    """Return whether `value` can be told events: an asynchronous function would never be awaited."""
+    """Return whether `value` can be a listener: a callable that is not asynchronous, as nobody would await it."""
     return callable(value) and not is_asynchronous(value)
 
 
 Kinds = Mapping[str, tuple[Callable[[Any], bool], str, str]]
-"""What may be given under which name: a function that says whether it may, what it is in words, and a hint."""
+"""Valid arguments by name: a predicate, a description, and a hint."""
 _ALLOWS: Final = "a function of the request, or None", "lambda _: True allows everything"
 _PARTS: Final[Kinds] = {
     "world": (lambda value: isinstance(value, World), "a World", "Executor(World(domain))"),
@@ -83,7 +83,7 @@ _CHOICES: Final = {"model": (None, *get_args(ExecutionModel)), "durability": get
 
 
 def check_kinds(kinds: Kinds, given: Mapping[str, Any]) -> None:
-    """Raise `InputError` for what is `given` under a name and is none of its `kinds`."""
+    """Raise `InputError` for an argument in `given` that does not satisfy its predicate in `kinds`."""
     for name, value in given.items():
         fits, what, hint = kinds[name]
         if not fits(value):
@@ -91,7 +91,7 @@ def check_kinds(kinds: Kinds, given: Mapping[str, Any]) -> None:
 
 
 def check_parts(parts: Any) -> None:
-    """Raise `InputError` for what an executor that has these `parts` cannot work with."""
+    """Raise `InputError` for invalid arguments of an executor."""
     check_kinds(_PARTS, {name: getattr(parts, name) for name in _PARTS})
     for name, choices in _CHOICES.items():
         value = getattr(parts, name)
@@ -102,7 +102,7 @@ def check_parts(parts: Any) -> None:
 
 
 def check_model(model: str | None, plan: ActionPlan) -> None:
-    """Raise `InputError` where a `plan` is to be carried out in an execution model that is not for it."""
+    """Raise `InputError` if the execution `model` does not fit the `plan`."""
     if model is None or (model == "policy") == (plan.policy is not None):
         return
     if plan.policy is None:
@@ -112,13 +112,13 @@ def check_model(model: str | None, plan: ActionPlan) -> None:
 
 
 def check_id(run: object) -> None:
-    """Raise `InputError` for what cannot be the id of a run."""
+    """Raise `InputError` for an invalid id of a run."""
     if run is not None and not (isinstance(run, str) and run):
         raise InputError(f"the id of a run is a text, not {run!r}", hint="leave it out, and it gets one")
 
 
 def check_named(**given: object) -> None:
-    """Raise `InputError` for what is no mapping from names."""
+    """Raise `InputError` for a value that is no mapping from names."""
     for what, values in given.items():
         if values is None or (isinstance(values, Mapping) and all(isinstance(each, str) for each in values)):
             continue

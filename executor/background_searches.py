@@ -19,14 +19,14 @@ from weakref import WeakKeyDictionary
 from planner.lightweight import dataclass, field
 
 ALONE: Final = 0.25
-"""Seconds that a search has the processor for itself before the next one begins beside it."""
+"""Time for which a search runs alone before the next one begins, in seconds."""
 MOST: Final = max(2, min(32, (os.cpu_count() or 1) + 4) // 2)
-"""How many searches are at work at once: half of the threads that asyncio's pool has."""
+"""Most concurrent searches: half of the threads in asyncio's pool."""
 Found = TypeVar("Found")
 
 
 async def search_in_turn(search: Callable[[], Found]) -> Found:
-    """Return what `search` returns, which is called in a thread when it is its turn; raises what it raises."""
+    """Run `search` in a thread when it is its turn; return its result, or raise its error."""
     line = _lines.setdefault(asyncio.get_running_loop(), _Line())
     turn = await line.take()
     try:
@@ -36,7 +36,7 @@ async def search_in_turn(search: Callable[[], Found]) -> Found:
 
 
 async def search_until_cancelled(search: Callable[[threading.Event], Found]) -> Found:
-    """Do the same; the event that `search` is given is set where the caller is cancelled."""
+    """Run `search` as `search_in_turn` does; set its event if the caller is cancelled."""
     cancelled = threading.Event()
     try:
         return await search_in_turn(lambda: search(cancelled))
@@ -47,7 +47,7 @@ async def search_until_cancelled(search: Callable[[threading.Event], Found]) -> 
 
 @dataclass(slots=True, eq=False)
 class _Turn:
-    """A search that is at work, or waits until it may begin; `company` is the timer after which others may begin."""
+    """A search at work or in the queue; `company` is the timer after which the next search may begin."""
 
     may_begin: asyncio.Future[None]
     company: asyncio.TimerHandle | None = None
@@ -55,7 +55,7 @@ class _Turn:
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """The searches of one event loop: those at work, the one of them that has to be alone, and those that wait."""
+    """The queue of one event loop: the number of searches at work, the one that runs alone, and those waiting."""
 
     at_work: int = 0
     alone: _Turn | None = None
@@ -77,20 +77,20 @@ class _Line:
         return turn
 
     def leave(self, turn: _Turn) -> None:
-        """End the turn of a search, and have the next one begin."""
+        """End the turn of a search, and begin the next one."""
         self.at_work -= 1
         if turn.company is not None:
             turn.company.cancel()
         self._share(turn)
 
     def _share(self, turn: _Turn) -> None:
-        """Let others begin, if it was for the search of `turn` that they waited."""
+        """Begin the next search, which no longer has to wait for `turn`."""
         if self.alone is turn:
             self.alone = None
         self._begin()
 
     def _begin(self) -> None:
-        """Have the next search begin, if there is one, and room for it."""
+        """Begin the next search if there is one, and room for it."""
         if self.waiting and self.alone is None and self.at_work < MOST:
             turn = self.alone = self.waiting.popleft()
             self.at_work += 1

@@ -1,4 +1,4 @@
-"""Show the executor's part of `forethought demo`: a plan, and a sentence, are carried out while things go wrong."""
+"""Show the executor's part of `forethought demo`: carry out a plan and a sentence despite faults."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PROBLEM: Final = "with-chart"
 BROKEN: Final = "recall(prices)"
 LIAR: Final = "proofread(memo)"
 FAULTS: Final = (Fault(FaultKind.FAILS, BROKEN, times=None), Fault(FaultKind.LIES, LIAR))
-"""The archive is broken for good, and the proofreader says once that it has read what it has not."""
+"""The archive fails always; the proofreader reports once a success without reading."""
 VALUES: Final = {"query": "heat pumps in old houses", "words": 200, "style": "plain", "subject": "Heating"}
-"""What the parameters are that no step provides."""
+"""Values of the parameters that no step provides."""
 
 Show = Callable[[str], None]
 
 
 def show(heading: Show, good: Show, give: Show) -> bool:
-    """Carry out a plan and a sentence, and show what becomes of them; return whether both goals were seen to hold."""
+    """Carry out a plan and a sentence, and show their events; return whether both goals were seen to hold."""
     from executor.agent.agent_demo import show_sentence
 
     carried_out = show_faults(heading, good, give)
@@ -35,7 +35,7 @@ def show(heading: Show, good: Show, give: Show) -> bool:
 
 
 def show_faults(heading: Show, good: Show, give: Show) -> bool:
-    """Carry out a plan while things go wrong, and show what becomes of it; return whether the goal was seen to hold."""
+    """Carry out a plan with faults, and show its events; return whether the goal was seen to hold."""
     problem = load(DOMAIN, PROBLEM)
     plan = solve(problem).expect_plan()
     heading("6. Carried out, in a simulated world in which things go wrong")
@@ -68,7 +68,7 @@ def _carry_out(plan: Plan, simulated: SimulatedWorld, give: Show) -> RunOutcome:
 
 
 def _describe_event(event: Event, state: RunState) -> str:
-    """Return a line about `event`, if it is worth one."""
+    """Return a line about `event`, or an empty text."""
     match event:
         case StepEnded(step, StepStatus.SUCCEEDED):
             return f"  done    {state.steps[step].step}"
@@ -83,6 +83,6 @@ def _describe_event(event: Event, state: RunState) -> str:
 
 
 def _count_recoveries(outcome: RunOutcome) -> str:
-    """Return how often something had to be done about a failure."""
+    """Describe the number of recoveries."""
     number = len(outcome.state.rungs)
     return f"{number} thing{'s' * (number != 1)}"

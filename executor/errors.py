@@ -1,16 +1,16 @@
 """The errors of carrying out plans, all of them below `planner.errors.ForethoughtError`.
 
 ForethoughtError
-├── JournalError         a journal cannot be opened, read or written; carries `path`, `found` and `hint`
-│   ├── DamagedError     ... because something that was kept is missing or changed
-│   ├── DrivenError      ... because somebody else drives the run
-│   └── NoRunError       ... because there is no such run, or none any more
-└── ModelError           a language model has no answer that counts
-    ├── NoAnswer         ... its answers did not pass their checks; carries the `objections`
-    ├── Unreachable      ... nobody answers, or the endpoint refuses
-    └── Unpaid           ... what it may take is spent
+├── JournalError         a journal cannot be opened, read or written; has `path`, `found` and `hint`
+│   ├── DamagedError     ... because kept data are missing or changed
+│   ├── DrivenError      ... because another process, or another part of this one, drives the run
+│   └── NoRunError       ... because the run does not exist, or was deleted
+└── ModelError           a language model gives no valid answer
+    ├── NoAnswer         ... its answers did not pass their checks; has the `objections`
+    ├── Unreachable      ... the endpoint does not answer, or refuses
+    └── Unpaid           ... the allowance is used up
 
-`RunError`, an `InputError`, is a run that does not exist or cannot be taken up.
+`RunError`, an `InputError`: a run does not exist or cannot be resumed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from planner.errors import ForethoughtError, InputError
 
 
 class JournalError(ForethoughtError):
-    """A journal cannot be used: `path` is its file, `found` what was found, and `hint` says what to do."""
+    """A journal cannot be used: `path` is its file, `found` the problem, and `hint` says what to do."""
 
     def __init__(self, path: Path, found: str, hint: str) -> None:
         super().__init__(path, found, hint)
@@ -35,7 +35,7 @@ class JournalError(ForethoughtError):
 
 
 class DamagedError(JournalError):
-    """Something that the journal kept is missing or changed."""
+    """Data that the journal kept are missing or changed."""
 
 
 class DrivenError(JournalError):
@@ -47,15 +47,15 @@ class NoRunError(JournalError):
 
 
 class RunError(InputError):
-    """A run does not exist, or cannot be taken up here."""
+    """A run does not exist, or cannot be resumed here."""
 
 
 class ModelError(ForethoughtError):
-    """A language model has no answer that counts."""
+    """A language model gives no valid answer."""
 
 
 class NoAnswer(ModelError):
-    """None of the answers of a model passed its checks: `objections` are those to the last one."""
+    """No answer of a language model passed the checks; `objections` are those to the last answer."""
 
     def __init__(self, what: str, objections: Sequence[str], rounds: int) -> None:
         super().__init__(what, objections, rounds)
@@ -70,8 +70,8 @@ class NoAnswer(ModelError):
 
 
 class Unreachable(ModelError):
-    """Nobody answers at the endpoint of a language model, or it refuses."""
+    """The endpoint of a language model does not answer, or refuses."""
 
 
 class Unpaid(ModelError):
-    """What a run may spend on language models is spent."""
+    """The allowance of a run for language models is used up."""

@@ -1,4 +1,4 @@
-"""Carry out plans in a world, keep runs in a journal, and take runs up again: `Executor`.
+"""Carry out plans in a world, keep runs in a journal, and resume runs: `Executor`.
 
 `start` prepares a plan, or searches for one, and `_carry_out` drives the run; `take_up` rebuilds the state of a run
 from its events, and `_take_up` drives it on.
@@ -58,7 +58,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _UnfinishedRun:
-    """A run that can be taken up again, without a journal: what happened, for what, how it is and since when."""
+    """An unfinished run without a journal: its events, source problem, status, and the time of its end."""
 
     events: Sequence[tuple[Event, float]]
     source: Problem
@@ -70,16 +70,18 @@ class _UnfinishedRun:
 class Executor:
     """Carries out plans in `world`.
 
-    `journal` is a file, or a `Journal`; without one nothing survives the process. `model` overrides the execution model
-    of plans, `concurrency` limits how many steps of all runs are at work at once: those of the plans with the highest
-    priority come first. `permit`, `approve` and `ask` are callbacks (see `executor.recovery.ask_people`); `fill` is
-    asked for the data parameters that nothing known fills (see `executor.loop.parameters`). `stay`: a run that waits
-    for an answer from outside goes on waiting in this process; otherwise it ends as WAITING, and `resume` takes it up
-    again. `capacity` is how many entries the working memory of each run has room for. `learned`: problems are planned,
-    and plans patched, with the costs that earlier runs let expect: those in the journal (True, or a `Learning` that
-    says how), or an `Experience`, to which what the journal has is added. `client` is a `ModelClient`: handlers that
-    take a context ask its language model, within its allowance. `retention` says for how long runs are kept; those that
-    expire are deleted in a thread when a run begins or ends.
+    `journal` is a file, or a `Journal`; without one, nothing survives the process. `model` overrides the execution
+    model of plans. `concurrency` limits the steps of all runs that are at work at once; plans with a higher priority
+    come first.
+
+    `permit`, `approve` and `ask` are callbacks (see `executor.recovery.ask_people`); `fill` is asked for open data
+    parameters (see `executor.loop.parameters`). With `stay`, a run waits for answers from outside in this process;
+    otherwise it ends as WAITING, and `resume` takes it up. `capacity` is that of the working memory of each run.
+
+    With `learned`, planning and patching use the costs expected from earlier runs: those in the journal (True, or a
+    `Learning` with options), or an `Experience`, combined with the journal. `client` is a `ModelClient`: handlers with
+    a context ask its language model, within its allowance. `retention` limits how long runs are kept; expired ones are
+    deleted in a thread when a run begins or ends.
     """
 
     world: World
@@ -103,11 +105,11 @@ class Executor:
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
     _unfinished: dict[str, _UnfinishedRun] = field(init=False, default_factory=dict)
-    """The runs that can be taken up again, and no journal knows."""
+    """Unfinished runs, without a journal."""
     _deletion_due: float = field(init=False, default=0.0)
-    """When what has expired is deleted next, in seconds since 1970."""
+    """Time of the next deletion of expired runs, in seconds since 1970."""
     _names: set[str] = field(init=False, default_factory=set)
-    """The ids that runs were given, where no journal knows them."""
+    """Ids of runs that callers chose."""
 
     def __post_init__(self) -> None:
         check_parts(self)
@@ -119,7 +121,7 @@ class Executor:
         self.pricing = Pricing.of(self.learned, self.journal)
 
     async def run(self, what: Runnable, **options: Any) -> RunOutcome:
-        """Carry out a plan, a policy, or a problem's best one, and return how it ended; see `start`."""
+        """Carry out a plan, a policy, or the solution of a problem, and return the outcome; see `start`."""
         outcome: RunOutcome = await self.start(what, **options)
         return outcome
 
@@ -137,17 +139,17 @@ class Executor:
         client: ModelAccess | None = None,
         **planning: Any,
     ) -> Run:
-        """Begin to carry out a plan, a policy, or a problem's best one: `planning` are options of `solve`, in a thread.
+        """Begin to carry out a plan, a policy, or the solution of a problem, which is searched in a thread.
 
-        In the model "policy" a problem is decided, and `planning` are options of `decide`.
+        `planning` are options of `solve`, or of `decide` in the execution model "policy".
 
-        Working memory begins with `memory`; `entities` are the Python values of the objects that a plan names. Without
-        `learned`, that of the executor counts. `alternatives` are other plans for the same, such as `k_best` gives:
-        where the plan fails, the end of one of them is taken that fits what was observed. `fill`, `approve` and
-        `client` are for this run in place of the executor's.
+        `memory` has the initial values of working memory; `entities` are the Python values of objects in the plan.
+        `alternatives` are other plans for the same problem, such as those of `k_best`: if the plan fails, the end of
+        one that fits the observed state may be taken. `learned`, `fill`, `approve` and `client` replace those of the
+        executor for this run.
 
-        Raises `PlanError` for a plan that does not fit the domain, `InputError` for what is no plan and no problem,
-        `JournalError` or `RunError` where there is a `run` of this id already, and `RunError` without an event loop. A
+        Raises `PlanError` for a plan that does not fit the domain, `InputError` for a value that is neither plan nor
+        problem, `JournalError` or `RunError` if the id `run` exists already, and `RunError` without an event loop. A
         run of a problem without a plan raises `NoPlan` when it is awaited.
         """
         check_id(run)
@@ -170,7 +172,7 @@ class Executor:
     async def _carry_out(
         self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
     ) -> RunOutcome:
-        """Carry out `what`: a plan, or a problem for which one is searched with options; return how that ended."""
+        """Carry out `what`, a plan, or a problem with options of the search; return the outcome."""
         with self._delete_expired_around():
             made = what if isinstance(what, Planned) else await self._search(run, *what, memory, alternatives)
             with self._claim_run(run.id) as events, self._register_run(run):
@@ -185,7 +187,7 @@ class Executor:
     async def _search(
         self, run: Run, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any], alternatives: Any
     ) -> Planned:
-        """Search for a plan for `problem`, and prepare `run` for it; all that takes long is done in a thread."""
+        """Search for a plan for `problem` in a thread, and prepare `run` for it."""
 
         def search() -> tuple[Planned, RunState]:
             options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
@@ -204,30 +206,29 @@ class Executor:
         return made
 
     def _make_state(self, made: Planned) -> RunState:
-        """Return the state from which what is planned goes on."""
+        """Make the initial state of a run of a plan."""
         check_model(self.model, made.plan)
         plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
         return self._make_initial_state(plan, made.problem)
 
     def _make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
-        """Return the state of a run of which nothing has happened."""
+        """Make the state of a run without events."""
         state = RunState(self.world.model, plan, problem, self.world.hierarchy)
         state.journal = None if self.journal is None else self.journal.path
         state.memory.capacity = self.capacity
         return state
 
     def _reserve_id(self, run: str) -> None:
-        """Note that there is a `run` of this id; raises `RunError` or `JournalError` where there was one."""
+        """Reserve the id `run`; raises `RunError` or `JournalError` if it is taken."""
         if run in self._names:
             found, hint = f"there is already a run {run!r}", "take another name"
             raise RunError(found, hint=hint) if self.journal is None else JournalError(self.journal.path, found, hint)
         self._names.add(run)
 
     def announce(self, event: str, result: Any = None) -> int:
-        """Give `result` to all steps at work here that wait for `event`; return how many do.
+        """Complete all steps of runs here that wait for `event`; return their number.
 
-        In a run in which none does yet, the first step that comes to wait for it gets it, while this process drives
-        that run.
+        In a run without such a step, the first step that comes to wait for `event` in this process gets the result.
         """
         return sum(run.announce(event, result) for run in list(self._runs.values()))
 
@@ -243,9 +244,9 @@ class Executor:
                 self._unfinished[run.id] = _UnfinishedRun(run.told, run.state.source, run.state.status, time.time())
 
     def _read_events(self, run: str) -> Iterator[tuple[Event, float]]:
-        """Yield the events of a run that is not at work here, with the seconds since 1970 when each happened.
+        """Yield the events of a run that is not driven here, with their times in seconds since 1970.
 
-        Raises `RunError` and `JournalError` for one unknown.
+        Raises `RunError` and `JournalError` for an unknown run.
         """
         if run in self._unfinished:
             return iter(self._unfinished[run].events)
@@ -254,7 +255,7 @@ class Executor:
         )
 
     def _claim_run(self, run: str) -> AbstractContextManager[int]:
-        """Keep others from driving the run; gives how many events it has."""
+        """Keep others from driving the run; the context yields its number of events."""
         return nullcontext(0) if self.journal is None else self.journal.drive(run)
 
     async def resume(
@@ -267,11 +268,11 @@ class Executor:
         fill: Fill | None = None,
         approve: Callback = None,
     ) -> RunOutcome:
-        """Take up a run from the journal: what was done is not done again.
+        """Resume a run from the journal, without repeating its steps; return the outcome.
 
         `answers` are for open questions, `results` for waiting steps, `fill` and `approve` as for `start`. Raises
-        `JournalError` for a run that is not in the journal, or that another process drives, and `RunError` for
-        questions that nobody has asked and for steps that do not wait.
+        `JournalError` for a run that is not in the journal, or that another process drives, and `RunError` for unknown
+        questions and for steps that do not wait.
         """
         outcome: RunOutcome = await self.take_up(
             run, answers=answers, entities=entities, results=results, fill=fill, approve=approve
@@ -291,10 +292,10 @@ class Executor:
         facts: Mapping[Atom, bool] | None = None,
         aim: Mapping[str, Any] | None = None,
     ) -> Run:
-        """Begin to take up a run, and return it; awaited, it raises as `resume` does.
+        """Begin to resume a run, and return it; awaiting it raises as `resume` does.
 
-        `facts` are what somebody knows to have become true, or false, in the meantime; `aim` is what is wanted from now
-        on, as `executor.plans.action_plan` writes it.
+        `facts` are the values of facts that have changed meanwhile; `aim` is the new goal, as data of
+        `executor.plans.action_plan`.
         """
         check_named(answers=answers, entities=entities, results=results)
         if find_running_loop() is None:
@@ -331,7 +332,7 @@ class Executor:
                 return await taken.drive()
 
     def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
-        """Return the state of a run: of one at work here as it changes, of another as the journal has it by now."""
+        """Return the live state of a run that is driven here, or the state of another run by the journal."""
         if run in self._runs:
             return self._runs[run].state
         events = self._read_events(run)
@@ -352,10 +353,10 @@ class Executor:
         return stored_runs.load_runs(self._require_journal())
 
     def delete(self, run: str) -> None:
-        """Delete a run that is not at work: all that is kept of it goes, and its id is free again.
+        """Delete a run that is not driven, with all its data; its id is free again.
 
-        Services that remember idempotency keys know those of the deleted run, if the id is used again. Raises
-        `RunError` for a run at work here and for one unknown, `JournalError` as `Journal.delete` does.
+        If the id is reused, services that remember idempotency keys will recognise those of the deleted run. Raises
+        `RunError` for a run that is driven here and for an unknown run, `JournalError` as `Journal.delete` does.
         """
         if run in self._runs:
             raise RunError(f"the run {run!r} is at work", hint="cancel it, and await it first")
@@ -364,9 +365,9 @@ class Executor:
         self._names.discard(run)
 
     def delete_expired(self, retention: Retention | None = None) -> list[str]:
-        """Delete the runs that `retention`, or else that of the executor, keeps no longer; return their ids.
+        """Delete the runs that have expired by `retention`, or else by that of the executor; return their ids.
 
-        Runs that somebody drives stay. Raises `JournalError`.
+        Runs that are being driven stay. Raises `JournalError`.
         """
         retention, now = retention or self.retention or Retention(), time.time()
         gone = [
@@ -388,7 +389,7 @@ class Executor:
             self._delete_expired_if_due()
 
     def _delete_expired_if_due(self) -> None:
-        """Delete what has expired in a thread, if that is due."""
+        """Delete expired runs in a thread, if that is due."""
         if self.retention is not None and time.time() >= self._deletion_due:
             self._deletion_due = time.time() + self.retention.pause
             asyncio.get_running_loop().run_in_executor(None, self._delete_expired_and_log)
@@ -400,15 +401,15 @@ class Executor:
             _log.warning("runs that have expired were not deleted: %s", error)
 
     def save_plan(self, plan: ActionPlan) -> None:
-        """Keep `plan` in the journal under its id, in place of what was kept under it before."""
+        """Save `plan` in the journal under its id, in place of an earlier version."""
         stored_runs.save_plan(self._require_journal(), plan)
 
     def plans(self) -> dict[str, ActionPlan]:
-        """Return the plans in the journal by id, those that were saved and those that ran, each as it stands now."""
+        """Return the plans in the journal by id, saved ones and others that ran, each with its present status."""
         return stored_runs.load_plans(self._require_journal())
 
     def save_goal(self, name: str, goal: Goals) -> None:
-        """Keep `goal` in the journal under `name`, in place of what was kept under it before."""
+        """Save `goal` in the journal under `name`, in place of an earlier version."""
         stored_runs.save_goal(self._require_journal(), name, goal)
 
     def goals(self) -> dict[str, Goals]:
@@ -416,14 +417,14 @@ class Executor:
         return stored_runs.load_goals(self._require_journal())
 
     def _require_journal(self) -> Journal:
-        """Return the journal; raises `RunError` where there is none."""
+        """Return the journal; raises `RunError` without one."""
         if self.journal is None:
             raise RunError("this is kept in a journal", hint="give the executor one: Executor(world, 'runs.db')")
         journal: Journal = self.journal
         return journal
 
     def complete(self, run: str, step: str, result: Any = None) -> None:
-        """Give a waiting step its result; the run must be driven by this executor, else see `resume`."""
+        """Complete a waiting step of a run that this executor drives; for other runs, see `resume`."""
         if run not in self._runs:
             raise RunError(f"the run {run!r} is not at work here", hint="resume(run, results={step: result})")
         self._runs[run].complete(step, result)

@@ -1,8 +1,8 @@
 """Represent a run for whoever began it: `Run`, and its `RunOutcome`.
 
 `Run.take` builds the parts of a run: a `Stepper` carries out steps, a `Ladder` recovers from failures, and a `Loop`
-drives both. `Run.drive` starts the loop, whose `_run_until_end` shows every stage. `Run.emit` records each event: in
-the journal, in the state, and for listeners. All other methods change a run from outside.
+drives both. `Run.drive` starts the loop, whose `_run_until_end` shows the stages. `Run.emit` records each event in the
+journal and the state, and tells listeners. All other methods change a run from outside.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
 
 _LISTENING: Final = "asynchronous code follows a run by `async for event in run.events()`"
 NOT_KEPT: Final = frozenset({"StepProgress"})
-"""Events that the journal does not keep."""
+"""Kinds of events that the journal does not keep."""
 STATUS_BY_EVENT: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
-"""The status of a run after events that do not state it."""
+"""Status of a run after events without a field for it."""
 MEANWHILE_SOURCE: Final = "meanwhile"
-"""The source of what became known while nobody drove a run."""
+"""Source of facts that became known while the run was not driven."""
 LOOP_CHECK_SECONDS: Final = 0.1
-"""Seconds between looks whether the loop that is to answer is still there."""
+"""Interval of checks whether the event loop of a run is still open, in seconds."""
 Done = TypeVar("Done")
 
 
 def find_running_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the event loop that runs in this thread, if one does."""
+    """Return the event loop that runs in this thread, or None."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -65,7 +65,7 @@ def find_running_loop() -> asyncio.AbstractEventLoop | None:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """How a run ended: `steps` are all that ever were in its plan, `questions` those that wait for an answer."""
+    """How a run ended: `steps` are all steps that ever were in its plan, `questions` the open ones."""
 
     run: str
     status: run_events.RunStatus
@@ -76,7 +76,7 @@ class RunOutcome:
 
     @classmethod
     def of(cls, run: str, state: RunState) -> RunOutcome:
-        """Return what has become of the run whose state this is, so far."""
+        """Return the outcome so far of a run with this state."""
         return cls(run, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
 
     @property
@@ -86,20 +86,20 @@ class RunOutcome:
 
     @property
     def missing(self) -> Mapping[str, Any] | None:
-        """Why no plan reaches the goal, where that is proved: `missing`, `unreachable`, `change` and more.
+        """Diagnosis why no plan reaches the goal, if that is proved: `missing`, `unreachable`, `change` and more.
 
-        The keys are those of `planner.explain_unsolvable(…).to_dict()`; None where nothing is proved.
+        The keys are those of `planner.explain_unsolvable(…).to_dict()`; None without a proof.
         """
         return self.state.missing
 
     @property
     def recovery(self) -> tuple[run_events.RungTaken, ...]:
-        """What was done about failures, rung by rung, and what was tried in vain."""
+        """The rungs of recovery that were taken, and those tried in vain."""
         return tuple(self.state.rungs)
 
     @property
     def succeeded(self) -> bool:
-        """Whether the goal was observed."""
+        """Whether the goal was seen to hold."""
         return self.status is run_events.RunStatus.SUCCEEDED
 
 
@@ -107,13 +107,13 @@ class ModelAccess(Protocol):
     """A language model for the handlers of runs: see `executor.language_model.checked_answers`."""
 
     def for_run(self, spent: Mapping[str, float]) -> Client:
-        """Return it for the handlers of one run, which has `spent` so many calls, tokens and so much cost before."""
+        """Return the model access of one run, which has `spent` calls, tokens and cost before."""
 
 
 class Run:
-    """A run that is being driven: awaited, it gives its `RunOutcome`.
+    """A run that is being driven; `await run` returns its `RunOutcome`.
 
-    It belongs to the event loop in which it was begun; what is said to it in other threads is done there.
+    It belongs to the event loop in which it began; calls from other threads are executed there.
     """
 
     def __init__(
@@ -128,10 +128,10 @@ class Run:
     ) -> None:
         self.id = run
         self.pricing = pricing
-        """What its planning knows of earlier runs."""
+        """Expected costs learned from earlier runs."""
         self.audience = Audience(executor.listeners)
         self.called_off = threading.Event()
-        """Set when it is; a search for its plan ends by it."""
+        """Set when the run is called off; ends the search for its plan, too."""
         self._executor = executor
         self._fill, self._approve = fill or executor.fill, approve or executor.approve
         self._client = client or executor.client
@@ -139,9 +139,9 @@ class Run:
         self._thread = threading.get_ident()
         self._interrupted = False
         self.told: list[tuple[run_events.Event, float]] = []
-        """What has happened, and when, where no journal keeps it."""
+        """Events with their times, for a run without a journal."""
         self._lost: BaseException | None = None
-        """Why something that happened could not be kept."""
+        """The error of an event that could not be kept."""
         self._task: asyncio.Task[RunOutcome] | None = None
         self._state: RunState | None = None
         self._stepper: Stepper
@@ -149,11 +149,11 @@ class Run:
 
     @property
     def fills(self) -> bool:
-        """Whether somebody fills parameters that are open."""
+        """Whether there is a callback for open parameters."""
         return self._fill is not None
 
     def take(self, state: RunState) -> None:
-        """Take over `state`, from which the run goes on."""
+        """Build the parts of the run on `state`, from which it goes on."""
         executor, self._state = self._executor, state
         asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
         lookout = Lookout(executor.world, state.objects)
@@ -185,15 +185,15 @@ class Run:
 
     @property
     def state(self) -> RunState:
-        """The state of the run; raises `RunError` while a plan for it is still searched."""
+        """The state of the run; raises `RunError` while its plan is still searched."""
         if self._state is None:
             raise RunError(f"the run {self.id!r} has no plan yet", hint="await it, or follow its events")
         return self._state
 
     def emit(self, event: run_events.Event) -> None:
-        """Note that something happened: in the journal, in the state, and to those who listen.
+        """Record an event in the journal and the state, and tell listeners.
 
-        After an event that could not be kept, nothing more happens: whatever is to be noted next raises the same error.
+        After an event that could not be kept, each further call raises the same error.
         """
         if threading.get_ident() != self._thread:
             self._do_in_home_loop(lambda: self.emit(event))
@@ -228,37 +228,36 @@ class Run:
 
     @property
     def outcome(self) -> RunOutcome:
-        """What has become of the run so far."""
+        """The outcome of the run so far."""
         return RunOutcome.of(self.id, self.state)
 
     def cancel(self) -> None:
-        """Call the run off: it begins nothing more and tells handlers at work, which may end; nothing if it is over."""
+        """Call the run off: begin no more steps, and signal the handlers at work; does nothing if it is over."""
         self.called_off.set()
         self._do_if_driven(self._abort)
 
     def interrupt(self) -> None:
-        """Begin nothing more; when the steps at work are over, the run ends as WAITING, and can be taken up again.
+        """Begin no more steps; when the steps at work are over, the run ends as WAITING, and can be resumed.
 
-        One whose plan is still searched ends when there is one. A run that is over stays as it is.
+        A run whose plan is still searched ends when the plan is found. A run that is over does not change.
         """
         self._interrupted = True
         self._do_if_driven(self._stop_beginning)
 
     def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
-        """Go on to the goal of `problem`, within its constraints, budgets and deadline, from now on.
+        """Change goal, constraints, budgets and deadline of the run to those of `problem`.
 
-        When the steps at work are over, the rest of the plan is patched, so that it leads there. What was done counts
-        for constraints that stay, and all that the run has spent for budgets. Tasks that the run did are over then, and
-        where it follows a policy, another one is decided on. `basis` says why that is wanted. Raises `RunError` for a
-        run that undoes what it did, and where it has not all the objects of `problem`; `InputError` for a problem that
-        means nothing.
+        When the steps at work are over, the rest of the plan is patched. The steps so far count for constraints that
+        stay, and their costs for budgets. The run gives up its tasks, and decides on another policy if it follows one.
+        `basis` says why the goal changes. Raises `RunError` for a run that is undoing its steps, and for objects of
+        `problem` that the run lacks; `InputError` for an invalid problem.
         """
         problem = resolve_problem(problem)
         self.check_goal(problem)
         self._do_in_home_loop(lambda: self._change_goal(problem, reason, basis))
 
     def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
-        """Take in what has changed while nobody drove the run: `facts`, and what is wanted."""
+        """Emit changes from before the run was resumed: `facts`, and the goal `aim`."""
         told = [
             run_events.Note(fact, holds, run_events.Provenance.REPORTED, MEANWHILE_SOURCE)
             for fact, holds in facts.items()
@@ -271,7 +270,7 @@ class Run:
             self.emit(run_events.GoalChanged(aim))
 
     def check_goal(self, problem: Problem) -> None:
-        """Raise as `change_goal` does."""
+        """Raise the errors of `change_goal` for `problem`."""
         state = self.state
         lacking = {each.name for each in problem.objects} - {each.name for each in state.source.objects}
         why = next(filter(None, [
@@ -293,11 +292,11 @@ class Run:
         self._loop.wake()
 
     def complete(self, step: str, result: Any = None) -> None:
-        """Give a waiting step its result; raises `RunError` for one that does not wait, `InputError` for no result."""
+        """Complete a waiting step; raises `RunError` if the step does not wait, `InputError` for an invalid result."""
         self._do_in_home_loop(lambda: self._loop.complete(step, self.read_result_for(step, result)))
 
     def read_result_for(self, step: str, result: Any) -> ActionResult:
-        """Return the result that a waiting step would get; raises as `complete`."""
+        """Convert and check a result for a waiting step; raises as `complete`."""
         record = self.state.steps.get(step)
         if record is None or record.status is not run_events.StepStatus.WAITING or "question" in (record.wait or {}):
             waiting = [each.id for each in self.state.with_status(run_events.StepStatus.WAITING)]
@@ -308,19 +307,19 @@ class Run:
         return found
 
     def announce(self, event: str, result: Any = None) -> int:
-        """Give `result` to all steps that wait for `event`, and return how many do.
+        """Complete all steps that wait for `event`, and return their number.
 
-        Where none does yet, the first step that comes to wait for it gets it, while this process drives the run.
+        If there is none yet, the first step that comes to wait for `event` in this process gets the result.
         """
         return self._do_in_home_loop(lambda: self._loop.announce(event, _read_result(result)))
 
     def answer(self, question: str, answer: Any) -> None:
-        """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
+        """Answer an open question; raises `RunError` for an unknown question, `InputError` for an invalid answer."""
         plain = as_plain_text(answer) if issubclass(type(answer), str) else answer
         self._do_in_home_loop(lambda: self._answer(question, plain))
 
     def check_answer(self, question: str, answer: Any) -> None:
-        """Raise as `answer` does."""
+        """Raise the errors of `answer`."""
         asked = self.state.questions.get(question)
         if asked is None:
             known = ", ".join(self.state.questions) or "none"
@@ -342,13 +341,13 @@ class Run:
         self._loop.wake()
 
     def listen(self, listener: Callable[[run_events.Event], None]) -> None:
-        """Have every event told to `listener`, a plain function; raises `InputError` for anything else."""
+        """Call `listener`, a plain function, with every event; raises `InputError` for anything else."""
         if not is_listener(listener):
             raise InputError(f"a listener is a plain function, not {quote_value(listener)}", hint=_LISTENING)
         self.audience.add(listener)
 
     def start(self, work: Coroutine[Any, Any, RunOutcome]) -> None:
-        """Begin to drive the run as a task, which does `work`."""
+        """Start the task `work` that drives the run."""
         self._task = self._home.create_task(work)
 
     def __await__(self) -> Any:
@@ -356,7 +355,7 @@ class Run:
         return self._task.__await__()
 
     async def events(self) -> AsyncIterator[run_events.Event]:
-        """Yield what happens from now on, until the run ends."""
+        """Yield all events from now on, until the run ends."""
         queue: asyncio.Queue[run_events.Event | None] = asyncio.Queue()
         self.listen(queue.put_nowait)
         assert self._task is not None, "a run is made by Executor.start"
@@ -365,14 +364,14 @@ class Run:
             yield event
 
     def _do_if_driven(self, act: Callable[[], None]) -> None:
-        """Do `act` in the event loop of the run, unless nobody drives it: it has no plan yet, or is over."""
+        """Call `act` in the event loop of the run, unless the run has no plan yet, or is over."""
         is_over = self._home.is_closed() or (self._task is not None and self._task.done())
         if self._state is not None and not is_over:
             with contextlib.suppress(RunError):  # the run may end at this very moment
                 self._do_in_home_loop(act)
 
     def _do_in_home_loop(self, act: Callable[[], Done]) -> Done:
-        """Return what `act` returns, done in the event loop of the run; raises what it raises, and `RunError`."""
+        """Call `act` in the event loop of the run and return its result; raises its error, and `RunError`."""
         if self._task is not None and self._task.done():
             raise RunError(f"nobody drives the run {self.id!r} any more", hint="take it up: resume(run, …)")
         if not self._home.is_running() or find_running_loop() is self._home:
@@ -388,7 +387,7 @@ class Run:
 
 
 def _describe_answers(asked: run_events.Asked) -> str:
-    """Return what may be said to a question."""
+    """Describe the valid answers to a question."""
     if asked.creates:
         names = ", ".join(f'"{each}": …' for each in asked.creates)
         others = [each for each in asked.choices if each != HAPPENED]
@@ -398,7 +397,7 @@ def _describe_answers(asked: run_events.Asked) -> str:
 
 
 def _settle_future(done: Future[Done], act: Callable[[], Done]) -> None:
-    """Have `done` be what `act` returns, or raises."""
+    """Set the result of `act`, or its error, in `done`."""
     try:
         done.set_result(act())
     except BaseException as error:  # noqa: BLE001 - raised where it is waited for
@@ -406,7 +405,7 @@ def _settle_future(done: Future[Done], act: Callable[[], Done]) -> None:
 
 
 def _read_result(result: Any) -> ActionResult:
-    """Return what comes from outside for a step as a result; raises `InputError` where it is none."""
+    """Convert a result from outside; raises `InputError` for an invalid one."""
     if issubclass(type(result), Wait):
         raise InputError("a step that waits is completed by a result, not by another Wait")
     try:

@@ -1,1 +1,1 @@
-"""What happened in a run: its events, what they come to, and what is kept of it."""
+"""The events of a run, the state that they lead to, and the records that are kept."""

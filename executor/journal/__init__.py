@@ -1,7 +1,7 @@
-"""Keep what happened in runs in a file: events are appended, and nothing is changed.
+"""Keep the events of runs in an append-only file.
 
-The journal keeps text and does not know the kinds of events. `journal.py` is its interface, `store.py` the database,
-and `locks.py` says who drives which run and how many events each has.
+The journal keeps text and does not interpret events. `journal.py` is its interface, `store.py` the database, and
+`locks.py` the lock file, which records the driver and the number of events of each run.
 """
 
 from executor.journal.journal import Document, Durability, Entry, Journal, RunRecord

@@ -30,29 +30,29 @@ from planner.lightweight import dataclass
 
 
 def compute_first_checksum(number: int, name: str, created: float) -> int:
-    """Return the checksum of a run that has no events yet; raises `UnicodeEncodeError` for half a character."""
+    """Compute the checksum of a run without events; raises `UnicodeEncodeError` for half a surrogate pair."""
     return zlib.crc32(f"{number} {created!r} {name}".encode())
 
 
 def compute_next_checksum(previous: int, seq: int, time: float, event: tuple[str, str, str]) -> int:
-    """Return the checksum of an event (kind, data, status) that follows the one with the checksum `previous`.
+    """Compute the checksum of an event (kind, data, status) after the event with the checksum `previous`.
 
-    Raises `UnicodeEncodeError` as `beginning`.
+    Raises `UnicodeEncodeError` as `compute_first_checksum`.
     """
     kind, data, status = event
     return zlib.crc32(f"{seq} {time!r} {kind} {status} {data}".encode(), previous)
 
 
 DELETED: Final = 0.0
-"""When a deleted run was created, as its row says."""
+"""Creation time in the row of a deleted run."""
 _LIFTED: Final = ("events_last", "runs_stay")
-"""The triggers that refuse to delete events, and to change the row of a run."""
+"""Triggers that prevent deleting events and changing the row of a run."""
 
 
 def list_run_names(connection: sqlite3.Connection, path: Path) -> list[str]:
-    """Return the names of the runs that were not deleted, in the order of their creation.
+    """List the names of the runs that were not deleted, in the order of their creation.
 
-    Raises `DamagedError` for the row of a run, deleted or not, that is not as it was written.
+    Raises `DamagedError` for a changed row, also of a deleted run.
     """
     found = []
     for number, name, created, checksum in connection.execute("SELECT * FROM runs NOT INDEXED ORDER BY number"):
@@ -64,7 +64,7 @@ def list_run_names(connection: sqlite3.Connection, path: Path) -> list[str]:
 
 
 def delete_events(connection: sqlite3.Connection, number: int) -> None:
-    """Delete the events of run `number`, and its name and time, within a transaction of the caller."""
+    """Delete the events, name and time of run `number`, within a transaction of the caller."""
     for trigger in _LIFTED:
         connection.execute(f"DROP TRIGGER {trigger}")
     name = f"deleted {uuid4().hex}"
@@ -83,7 +83,7 @@ _NEXT: Final = "SELECT * FROM documents WHERE number > ? ORDER BY number LIMIT 1
 
 
 class Document(NamedTuple):
-    """A goal or a plan as it was saved last; `time` is in seconds since 1970."""
+    """A goal, plan or room in its latest version; `time` is in seconds since 1970."""
 
     name: str
     time: float
@@ -92,7 +92,7 @@ class Document(NamedTuple):
 
 
 def insert_document(connection: sqlite3.Connection, sort: Sort, document: Document) -> int:
-    """Append `document` within a transaction; return its number; raises `sqlite3.Error`, `UnicodeEncodeError`."""
+    """Append `document` within a transaction; return its number. Raises `sqlite3.Error` and `UnicodeEncodeError`."""
     ((last,),) = connection.execute("SELECT ifnull(max(number), 0) FROM documents")
     number: int = last + 1
     connection.execute(_INSERT, (number, sort, *document, _compute_checksum(number, sort, document)))
@@ -100,9 +100,9 @@ def insert_document(connection: sqlite3.Connection, sort: Sort, document: Docume
 
 
 def find_newest_documents(connection: sqlite3.Connection, sort: Sort) -> tuple[list[int], int] | None:
-    """Return the numbers of the newest of each name, in the order in which the names were saved first, and of the last.
+    """Find the newest document of each name; return their numbers, ordered by first saving, and the last number of all.
 
-    Returns None where one of all the documents is missing or changed; the last ones may be missing.
+    Return None if some document is missing or changed; missing ones at the end go unnoticed here.
     """
     found: dict[str, int] = {}
     last = 0
@@ -116,12 +116,12 @@ def find_newest_documents(connection: sqlite3.Connection, sort: Sort) -> tuple[l
 
 
 def read_document(connection: sqlite3.Connection, number: int) -> Document:
-    """Return the document with this `number`, which is there."""
+    """Read the document with this `number`, which must exist."""
     return Document(*connection.execute(_NEXT, (number - 1,)).fetchone()[2:-1])
 
 
 def _iterate_document_rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Sort, Document, int]]:
-    """Yield all rows, one at a time: they may be large, and who reads for long keeps the log from being emptied."""
+    """Yield all rows, one query each: rows may be large, and a long read would keep SQLite from emptying the log."""
     number = 0
     while row := connection.execute(_NEXT, (number,)).fetchone():
         number, sort, *document, checksum = row
@@ -134,13 +134,13 @@ def _compute_checksum(number: int, sort: Sort, document: Document) -> int:
 
 
 Durability = Literal["process", "power"]
-"""What a committed event survives: the end of every process, or a power failure too."""
+"""What a committed event survives: the end of processes, or also a power failure."""
 Row = tuple[int, int, float, str, str, str, int]
-"""An event as it stands in the table: run, seq, time, kind, data, status of the run, checksum."""
+"""Row of an event: run, seq, time, kind, data, status of the run, checksum."""
 
 _BATCH: Final = 64
 _MANY: Final = 8
-"""The runs, the latest ones, that are named where somebody asks for another."""
+"""Number of latest runs that an error about an unknown run names."""
 _APPEND: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
 _EVENTS: Final = f"SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608 - a number
 _LAST: Final = "SELECT * FROM events WHERE run = ? ORDER BY seq DESC LIMIT 2"
@@ -167,7 +167,7 @@ class RunRecord(NamedTuple):
 
 @dataclass(slots=True)
 class _Run:
-    """A run as it is after an event."""
+    """State of a run after an event."""
 
     name: str
     number: int
@@ -177,7 +177,7 @@ class _Run:
     checksum: int
 
     def follow(self, row: Row) -> bool:
-        """Go on to the event in `row`; return whether it follows, and is what was written."""
+        """Advance to the event in `row`; return whether it is the next one, and unchanged."""
         _, seq, self.time, kind, data, self.status, checksum = row
         self.seq += 1
         self.checksum = compute_next_checksum(self.checksum, self.seq, self.time, (kind, data, self.status))
@@ -185,14 +185,14 @@ class _Run:
 
 
 class Journal:
-    """An append-only record of runs in the file `path`, which is made if there is none; its folder must exist.
+    """An append-only record of runs in the file `path`, created if there is none; its folder must exist.
 
-    What a method has written is committed when it returns. With `durability="process"` it survives the end of every
-    process, by `kill -9` too; a power failure may take the last events, and the next `drive` or `read` says so where
-    it can. With `"power"` each append waits for the disk (milliseconds).
+    Each method commits before it returns. With `durability="process"`, events survive the end of every process, also by
+    `kill -9`; a power failure may lose the last events, and the next `drive` or `read` reports that if it can. With
+    `"power"`, each append waits for the disk (milliseconds).
 
-    Threads may share a journal. Every method raises `JournalError`, and `DamagedError` where something that was kept
-    is missing or changed.
+    Threads may share a journal. Every method raises `JournalError`, and `DamagedError` if kept data are missing or
+    changed.
     """
 
     def __init__(self, path: str | os.PathLike[str], durability: Durability = "process") -> None:
@@ -206,7 +206,7 @@ class Journal:
 
     @property
     def locks(self) -> LockFile:
-        """The locks that all who use this journal share, in whatever processes."""
+        """The locks that all processes of this journal share."""
         return self._store.locks
 
     def __enter__(self) -> Self:
@@ -216,14 +216,14 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Stop driving runs, and close the file; in a process that was forked meanwhile, do nothing."""
+        """Stop driving runs, and close the file; do nothing in a forked process."""
         if self._store.is_ours:
             for run in list(self._driven):
                 self._release(run)
             self._store.close()
 
     def create(self, run: str) -> None:
-        """Begin a run without events; the name must be new, or that of a run that has not got any."""
+        """Create a run without events; the name must be new, or that of a run without events."""
         with self._store.use():
             self._store.check_file()
             with self._store.transaction():
@@ -239,9 +239,9 @@ class Journal:
 
     @contextlib.contextmanager
     def drive(self, run: str) -> Iterator[int]:
-        """Be the only one, in this process and all others, who appends to `run`; gives how many events it has.
+        """Drive `run`: become its only writer in all processes; yield its number of events.
 
-        Raises `DrivenError` where somebody else drives it.
+        Raises `DrivenError` if it is driven already.
         """
         with self._store.use():
             self._store.check_file()
@@ -260,9 +260,9 @@ class Journal:
                 self._release(run)
 
     def append(self, run: str, kind: str, data: str, *, status: str | None = None, at: float | None = None) -> int:
-        """Append an event to a run that is driven here; return its number. A `status` is that of the run from now.
+        """Append an event to a run that is driven here; return its number. A `status` is the new status of the run.
 
-        It happened `at` so many seconds since 1970; None: now.
+        `at` is its time in seconds since 1970; None: now.
         """
         return self.extend(run, ((kind, data, status),), at)
 
@@ -286,9 +286,9 @@ class Journal:
             return driven.seq
 
     def delete(self, run: str, *, events: int | None = None) -> bool:
-        """Delete `run`, unless it has another number of `events` than stated; return whether it is deleted.
+        """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.
 
-        All its events go, and its name is free again. Raises `DrivenError` where somebody drives it.
+        Its name is free again. Raises `DrivenError` if it is being driven.
         """
         with self._store.use():
             self._store.check_file()
@@ -305,9 +305,9 @@ class Journal:
         return True
 
     def read(self, run: str) -> Iterator[Entry]:
-        """Yield the events of `run` in their order, as many as there are when it comes to their end.
+        """Yield the events of `run` in their order, including those that are appended meanwhile.
 
-        What is yielded before an error is raised is as it was written.
+        Events that are yielded before an error are undamaged.
         """
         with self._store.use():
             at, _ = self._find_run(run)
@@ -334,19 +334,19 @@ class Journal:
         return records
 
     def save_goal(self, name: str, data: str, *, status: str = "") -> None:
-        """Keep a goal, or what it has become."""
+        """Save a version of a goal."""
         self._save("goal", Document(name, time.time(), status, data))
 
     def save_plan(self, name: str, data: str, *, status: str = "") -> None:
-        """Keep a plan, or what it has become."""
+        """Save a version of a plan."""
         self._save("plan", Document(name, time.time(), status, data))
 
     def save_room(self, name: str, data: str) -> None:
-        """Keep what was said in a room, or what it has become."""
+        """Save a version of a room."""
         self._save("room", Document(name, time.time(), "", data))
 
     def goals(self) -> Iterator[Document]:
-        """Yield each goal as it was saved last, the one that was saved first first."""
+        """Yield the latest version of each goal, in the order of first saving."""
         return self._read_documents("goal")
 
     def plans(self) -> Iterator[Document]:
@@ -383,7 +383,7 @@ class Journal:
         return _Run(run, number, 0, created, "", checksum), created
 
     def _read_to_end(self, at: _Run) -> _Run:
-        """Return the run that is `at` its beginning as it is after its last event."""
+        """Advance the run `at` its beginning to its last event."""
         kept = self._store.locks.read_count(at.number)
         *before, last = self._store.connection.execute(_LAST, (at.number,)).fetchall()[::-1] or [None]
         if before:
@@ -394,7 +394,7 @@ class Journal:
         return at
 
     def _check_complete(self, at: _Run, kept: int) -> None:
-        """Raise an error where events of a run that had `kept` of them are missing: it is damaged, or was deleted."""
+        """Raise an error if a run has fewer events than `kept`: it is damaged, or was deleted meanwhile."""
         if at.seq < kept:
             self._read_run(at.name)
         self._store.check_events(at.name, at.seq, kept)
@@ -434,7 +434,7 @@ class Journal:
 
 
 def _make_rows(at: _Run, events: Iterable[tuple[str, str, str | None]], stamp: float) -> Iterator[Row]:
-    """Yield the rows of `events`, which follow the last one of a run and happened at `stamp`."""
+    """Yield the rows of `events` after the last event of a run, with the time `stamp`."""
     checksum, status = at.checksum, at.status
     for seq, (kind, data, changed) in enumerate(events, at.seq + 1):
         status = status if changed is None else changed

@@ -1,15 +1,15 @@
-"""What SQLite and the operating system report, in words that say what to do.
+"""Keep the lock file beside a journal, and convert errors of SQLite and the operating system to `JournalError`.
 
-The file beside a journal: who drives which run, and how many events each run has.
+The lock file records which process drives each run, and how many events each run has.
 
-One byte-range lock (POSIX `fcntl`) a run: the kernel frees it when its process ends, however that ends, and a
-thousand runs need one file descriptor. These locks belong to the process and go when it closes *any* descriptor of
-the file, so that all journals of a process share one; within the process, a set says what is driven.
+Each run has a byte-range lock (POSIX `fcntl`): the kernel frees it when the process ends in any way, and a thousand
+runs need one file descriptor. These locks belong to the process and end when it closes *any* descriptor of the file;
+therefore all journals of a process share one descriptor, and a set records the runs that the process drives.
 
-Locks on names, such as those of steps that must not run at once, are bytes far behind all slots.
+Named locks, such as those of steps that must not run at once, are on bytes far behind all slots.
 
-The counts are evidence: they are written after the events, so that a run with fewer events than its count has lost
-some, for SQLite quietly leaves out the end of a log that was damaged or deleted.
+The counts of events are written after the events. A run with fewer events than its count has lost some: SQLite silently
+ignores the end of a log that was damaged or deleted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Final
 from executor.errors import DamagedError, DrivenError, JournalError
 
 BUSY: Final = 10.0
-"""Seconds to wait for another process that is writing."""
+"""Time to wait for another process that is writing, in seconds."""
 RESTORE: Final = "restore it from a copy; what can still be read is read by the sqlite3 command"
 _ROOM: Final = "make room and try again: what was appended before is kept, what was being appended is not"
 FOUND: Final = {
@@ -54,7 +54,7 @@ FOUND: Final = {
         "two processes are writing one run, which the lock beside it prevents unless that was deleted; end one of them",
     ),
 }
-"""What was found, and what to do, for SQLite's primary result codes."""
+"""Problem and hint by SQLite's primary result codes."""
 _DAMAGE: Final = {
     sqlite3.SQLITE_CORRUPT: ("the file is damaged", RESTORE),
     sqlite3.SQLITE_ERROR: ("the file is damaged: our statements do not fit its tables", RESTORE),
@@ -67,7 +67,7 @@ _DAMAGE: Final = {
 
 
 def convert_sqlite_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> JournalError:
-    """Return `error`, which `sqlite3` raised while the journal in `path` was used, as one of ours."""
+    """Convert an error of `sqlite3` about the journal in `path`."""
     code = getattr(error, "sqlite_errorcode", None)
     code = None if code is None else code & 0xFF  # the rest are details, which the name tells
     name = getattr(error, "sqlite_errorname", "")
@@ -79,30 +79,30 @@ def convert_sqlite_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) 
 
 
 def convert_system_error(path: Path, error: OSError) -> JournalError:
-    """Return `error`, which came up while the file `path` was used, as one of ours."""
+    """Convert an error of the operating system about the file `path`."""
     hint = _ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else FOUND[sqlite3.SQLITE_CANTOPEN][1]
     return JournalError(path, f"it cannot be used ({error.strerror})", hint)
 
 
 def convert_encoding_error(path: Path, error: UnicodeEncodeError) -> JournalError:
-    """Return that a text has half a character, which no file can keep."""
+    """Convert the error of a text with half a surrogate pair, which cannot be encoded."""
     piece = ascii(error.object[max(error.start - 20, 0) : error.end])
     return JournalError(path, f"a text to be kept has half a character near {piece}", "nothing was appended; repair it")
 
 
 _SLOT: Final = struct.Struct("<QQd40s")
-"""One for each number: how many are kept, then the process that drives it, since when, and on which host."""
+"""Slot of a run: number of events, and the process that drives it, with start time and host."""
 _COUNT: Final = struct.Struct("<Q")
 _TAKEN: Final = (errno.EACCES, errno.EAGAIN)
-"""What the system says where another process has a lock."""
+"""Error numbers for a lock that another process holds."""
 _NAMED: Final = 1 << 62
-"""Locks on names are bytes from here on; those on runs are at their slots."""
+"""First byte of named locks; locks on runs are at the number of the run."""
 _shared: Final[dict[tuple[int, int] | None, LockFile]] = {}
 _guard: Final = threading.Lock()
 
 
 class LockFile:
-    """The open file; `users` are the journals of this process that share it."""
+    """The open lock file; `users` counts the journals of this process that share it."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
@@ -114,26 +114,26 @@ class LockFile:
         self.key = identify_file(descriptor)
 
     def find_last_number(self) -> int:
-        """Return the highest number that has a slot, 0 without any."""
+        """Return the highest number with a slot, 0 without any."""
         return max(os.fstat(self._descriptor).st_size // _SLOT.size - 1, 0)
 
     def read_count(self, number: int) -> int:
-        """Return how many are kept under `number` at least; 0 if nothing is known."""
+        """Return the recorded count of `number`; 0 without a record."""
         found = os.pread(self._descriptor, _COUNT.size, number * _SLOT.size)
         return int(_COUNT.unpack(found)[0]) if len(found) == _COUNT.size else 0
 
     def set_count(self, number: int, count: int) -> None:
-        """Note how many are kept; evidence that cannot be written is only missing."""
+        """Record a count; a failure to write is ignored, as the count is additional evidence only."""
         with contextlib.suppress(OSError):
             os.pwrite(self._descriptor, _COUNT.pack(count), number * _SLOT.size)
 
     def add_slot(self, number: int) -> None:
-        """Note that there is a run `number`; only the last byte of its slot is written: somebody may drive it."""
+        """Add the slot of run `number`; write only its last byte, as another process may drive the run."""
         with contextlib.suppress(OSError):
             os.pwrite(self._descriptor, b"\0", (number + 1) * _SLOT.size - 1)
 
     def take(self, number: int, run: str) -> None:
-        """Begin to drive a run; raises `DrivenError` where somebody does, `JournalError` without locks."""
+        """Begin to drive a run; raises `DrivenError` if it is driven already, `JournalError` without locks."""
         with _guard:
             if number in self._driven:
                 raise DrivenError(self.path, f"this process drives run {run!r} already", "wait until it is over")
@@ -150,9 +150,9 @@ class LockFile:
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
 
     def hold(self, name: str) -> bool:
-        """Take the lock `name` for this process, unless another has it; return whether this process has it now.
+        """Try to take the lock `name` for this process; return whether this process has it.
 
-        Raises `JournalError` where the file cannot be locked. Two names are the same lock by chance in one of 10^17.
+        Raises `JournalError` if the file cannot be locked. Two names share a lock with a probability of 10^-17.
         """
         with _guard:
             if name in self._held:
@@ -168,7 +168,7 @@ class LockFile:
             return True
 
     def let_go(self, name: str) -> None:
-        """Free the lock `name`, if this process has it."""
+        """Release the lock `name`, if this process has it."""
         with _guard:
             if name in self._held:
                 self._held.remove(name)
@@ -201,7 +201,7 @@ class LockFile:
         return f"process {process} on {host.rstrip(bytes(1)).decode(errors='replace')} since {began}"
 
     def leave(self) -> None:
-        """Close the file for one of its users, and really when it was the last."""
+        """Close the file for one of its users; the last one closes the descriptor."""
         with _guard:
             self.users -= 1
             if not self.users:
@@ -210,12 +210,12 @@ class LockFile:
 
 
 def _lock_byte_of(name: str) -> int:
-    """Return the byte that stands for a lock on `name`."""
+    """Return the byte of the lock `name`."""
     return _NAMED + int.from_bytes(hashlib.blake2b(name.encode(errors="replace"), digest_size=7).digest())
 
 
 def identify_file(file: Path | int) -> tuple[int, int] | None:
-    """Return what tells a file (a path, or a descriptor) from others; None if there is none; raises `OSError`."""
+    """Return device and inode of a file (a path, or a descriptor); None if there is none; raises `OSError`."""
     try:
         found = file.stat() if isinstance(file, Path) else os.fstat(file)
     except FileNotFoundError:
@@ -224,10 +224,10 @@ def identify_file(file: Path | int) -> tuple[int, int] | None:
 
 
 def open_lock_file(path: Path) -> LockFile:
-    """Return the file beside a journal, made if there is none; `leave` it in the end.
+    """Open the lock file `path`, created if there is none, or share the open one; callers `leave` it at the end.
 
-    Raises `JournalError`, also in a process that was forked from one that had it open: there SQLite takes locks for
-    held that only the parent holds.
+    Raises `JournalError`, also in a process that was forked while the file was open: SQLite would take the locks of the
+    parent for its own.
     """
     with _guard:
         try:

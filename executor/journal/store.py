@@ -1,7 +1,7 @@
-"""Open the database of a journal: create its tables, recognise other files, and notice losses.
+"""Open the database of a journal: create its tables, reject other files, and detect losses.
 
-Triggers keep the tables append-only, also against `INSERT OR REPLACE`, and numbers without gaps. Threads take turns,
-and a process that was forked may not use the file.
+Triggers keep the tables append-only, also against `INSERT OR REPLACE`, and numbers without gaps. Threads take turns;
+a forked process must not use the file of its parent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from executor.journal import locks
 APPLICATION: Final = 0x466F7265  # "Fore"
 VERSION: Final = 1
 WAL_PAGES: Final = 1000
-"""After so many pages the log is written back, and begins anew: with pages of 4096 bytes, it stays near 4 MB."""
+"""Pages of 4096 bytes after which SQLite writes the log back and restarts it: it stays near 4 MB."""
 
 _TABLES: Final = """
 CREATE TABLE runs(number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created REAL NOT NULL,
@@ -51,13 +51,13 @@ _STATEMENTS: Final = tuple(
     for each in text.split("CREATE ")[1:]
 )
 TRIGGERS: Final = {each.split()[2]: each for each in _STATEMENTS if each.startswith("CREATE TRIGGER")}
-"""The statements that make the triggers, by name."""
+"""The statements that create the triggers, by name."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection to the journal in `path`, or to an empty database; nothing has been written yet.
+    """Connect to the journal in `path`, or to an empty database, without writing.
 
-    Raises `JournalError` for anything else, and what `sqlite3` raises.
+    Raises `JournalError` for any other file, and errors of `sqlite3`.
     """
     _check_path(path)
     connection = sqlite3.connect(path, timeout=locks.BUSY, isolation_level=None, check_same_thread=False)
@@ -70,7 +70,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
-    """Make the journal if there is none, and set how it is written; raises as `connect`."""
+    """Create the journal if there is none, and set its options; raises as `connect`."""
     _switch_to_wal(connection, path)
     connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
@@ -90,7 +90,7 @@ def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
 
 
 def _check_path(path: Path) -> None:
-    """Refuse what SQLite would take for an empty database, and overwrite."""
+    """Reject paths that SQLite would take for an empty database, and overwrite."""
     if not path.parent.is_dir():
         raise JournalError(path, f"there is no folder {path.parent}", "make it, or name another file")
     if path.is_dir():
@@ -142,7 +142,7 @@ def _read_schema(connection: sqlite3.Connection) -> set[str]:
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables, all or none; another process may have been faster."""
+    """Create all tables in one transaction, unless another process has."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not _read_schema(connection):
@@ -158,7 +158,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 class Store:
-    """A connection to the database, and the lock file beside it; opened when it is made."""
+    """A connection to the database, with its lock file; the constructor opens both."""
 
     def __init__(self, path: Path, *, power: bool) -> None:
         self.path: Final = path
@@ -177,7 +177,7 @@ class Store:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process opened it, and not one that forked this one."""
+        """Whether this process opened the store, and not its parent."""
         return os.getpid() == self._process
 
     def close(self) -> None:
@@ -188,7 +188,7 @@ class Store:
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
-        """Keep other threads out, and raise `JournalError` for all that goes wrong inside."""
+        """Keep other threads out, and convert errors of the body to `JournalError`."""
         if not self.is_ours:
             found = f"process {self._process} opened it before it forked this one"
             raise JournalError(self.path, found, "fork first, or start processes with 'spawn' or 'forkserver'")
@@ -199,7 +199,7 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Keep all that is written inside, or none of it."""
+        """Commit the writes of the body, or roll all of them back."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -210,24 +210,24 @@ class Store:
             raise
 
     def check_file(self) -> None:
-        """Raise `DamagedError` where what is written now would be found by nobody."""
+        """Raise `DamagedError` if the file at the path is no longer the open one."""
         if locks.identify_file(self.path) != self._identity:
             found = "the file was deleted, moved or replaced while it was open"
             raise DamagedError(self.path, found, "put it back, or close this journal and open it again")
 
     def check_runs(self, kept: int) -> None:
-        """Raise `DamagedError` where there are fewer runs than there were, which is `kept` at least."""
+        """Raise `DamagedError` if there are fewer runs than the `kept` ones."""
         ((count, last),) = self.connection.execute("SELECT count(*), ifnull(max(number), 0) FROM runs NOT INDEXED")
         if count != last or last < kept:
             raise self.make_loss_error(f"{count} runs are left of {max(last, kept)}")
 
     def check_events(self, run: str, seq: int, kept: int) -> None:
-        """Raise `DamagedError` where `run`, whose last event is `seq`, had more events once."""
+        """Raise `DamagedError` if `run`, with the last event `seq`, has fewer events than `kept`."""
         if seq < kept:
             raise self.make_loss_error(f"{seq} events of run {run!r} are left of {kept}")
 
     def make_loss_error(self, found: str) -> DamagedError:
-        """Return that something is missing, and how to go on."""
+        """Make the error for a loss, with its likely cause and a hint."""
         cause = "(a damaged or deleted -wal file, an older copy, or a power failure)"
         hint = f"restore it, or accept the loss by deleting {self.locks.path} while nobody uses the journal"
         return DamagedError(self.path, f"{found} {cause}", hint)

@@ -1,1 +1,1 @@
-"""One step: its parameters, its handler, its life."""
+"""The loop of a run, and the carrying out of its steps."""

@@ -1,1 +1,1 @@
-"""What a run believes, and how it looks at the world."""
+"""The beliefs of a run, and the observation of steps and goals."""

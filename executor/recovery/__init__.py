@@ -1,1 +1,1 @@
-"""What is done when a plan does not go as planned."""
+"""Recovery from failures: patches, replanning, questions, and compensation."""

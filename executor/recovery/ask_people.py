@@ -1,7 +1,7 @@
-"""Ask people: whether a step is allowed, whether it happened, and what to do when nothing else helps.
+"""Ask people whether a step is allowed, whether it happened, and what to do when nothing else helps.
 
-A callback is asked first. Without a callback, or without its answer, the question stays open and what rests on it
-waits; the answer may come in another process: `Executor.resume(run, answers={question: answer})`.
+A callback is asked first. Without a callback, or without its answer, the question stays open and its dependents
+wait; the answer may come in another process: `Executor.resume(run, answers={question: answer})`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ from planner.model import Action
 Callback = Callable[..., Any] | None
 _LOG: Final = logging.getLogger(__name__)
 LATER: Final = "later"
-"""Instead of a callback: questions stay open, and the run waits for an answer."""
+"""Value of `ask` instead of a callback: questions stay open, and the run waits for answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a permission or an approval is asked for: a step that is about to be done.
+    """Request for a permission or an approval of a step.
 
-    `arguments` are the names of objects, and `parameters` the values of data parameters, with which it will be done.
-    `returned` are those of an irreversible step that have text which tools returned. `purpose` says whether the step
-    belongs to the plan, to a patch or new plan made later, or undoes what was done; `undoes` are the ids of the steps
-    that it undoes.
+    `arguments` are the names of its objects, and `parameters` the values of its data parameters. `returned` are the
+    parameters of an irreversible step with text that tools returned. `purpose` says whether the step belongs to the
+    initial plan, to a later plan, or undoes other steps; `undoes` has the ids of these.
     """
 
     run: str
@@ -56,8 +55,7 @@ class Asking:
     """Asks on behalf of one run, by asynchronous callbacks or by plain ones, which run in threads.
 
     `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. `permit(request)`
-    and `approve(request)` return whether a step may be done, or why not as text; `approve` may return None where nobody
-    has decided yet.
+    and `approve(request)` return a bool, or the reason of a refusal as text; `approve` may return None for undecided.
     """
 
     state: RunState
@@ -68,7 +66,7 @@ class Asking:
     fill: Fill | None = None
 
     async def answer(self, question: events.Asked) -> Any:
-        """Return the answer to `question`, None while there is none."""
+        """Ask `question`, and return the answer; None while there is none."""
         state = self.state
         if question.question in state.answers:
             return state.answers[question.question]
@@ -83,9 +81,9 @@ class Asking:
     async def ask_for_approval(
         self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
     ) -> str | None:
-        """Return why the step is not allowed with these `values` of its data parameters; nothing where it is.
+        """Ask for permission and approval of the step with these `values` of data parameters from `sources`.
 
-        `sources` say where they came from. None where nobody has decided: then it waits.
+        Return the reason of a refusal, an empty text for an approval, or None if nobody has decided: then it waits.
         """
         told = find_returned_text(self.state, record, action, values, sources)
         needed = record.needs_approval(action) or bool(told)
@@ -111,7 +109,7 @@ class Asking:
         return answers.describe_refusal(given, "approval")
 
     def _make_approval_question(self, record: StepRecord, action: Action, request: Request) -> events.Asked:
-        """Return the question whether the step may be done; it says what the step is for and all that it is about."""
+        """Make the question for an approval, with purpose, description and parameters of the step."""
         names = ", ".join(request.parameters)
         filled = f", its {names} as follows" if names else ""
         text = f"May {record.step} be done{self._describe_purpose(record, request)}{filled}?"
@@ -123,16 +121,16 @@ class Asking:
         return events.Asked(f"approve:{record.id}", record.id, text, (answers.YES, answers.NO), shown, request.purpose)
 
     def _describe_purpose(self, record: StepRecord, request: Request) -> str:
-        """Return what the step is for, in words, if it was not in the plan from the beginning."""
+        """Describe the purpose of a step that is not in the initial plan."""
         if request.purpose == "undo":
             undone = [str(self.state.steps[id_].step) for id_ in request.undoes]
             return f" to undo {', '.join(undone) or 'what was done'}"
         return f" ({record.because})" if request.purpose == "patch" else ""
 
     async def _get_approval(self, record: StepRecord, request: Request, question: events.Asked) -> Any:
-        """Return what somebody says to a step, None where nobody says anything.
+        """Return the decision on a step, or None while nobody has decided.
 
-        An answer from before counts only where the step is still to be done with what was shown then.
+        An earlier answer counts only if the step and its parameters are as they were shown then.
         """
         state, name = self.state, question.question
         is_as_shown = "parameters" in (record.wait or {}) or (
@@ -150,7 +148,7 @@ class Asking:
 
 
 async def _ask_for_decision(function: Callable[..., Any], request: Request) -> Any:
-    """Return what `function` decides; one that raises allows nothing."""
+    """Call `function` for a decision; an exception counts as a refusal."""
     try:
         return read_decision(await call_contained(partial(function, request), {}))
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
@@ -158,14 +156,14 @@ async def _ask_for_decision(function: Callable[..., Any], request: Request) -> A
 
 
 def read_decision(given: Any) -> bool | str | None:
-    """Return what a callback has `given` as a decision: what is neither a bool, a text nor None refuses."""
+    """Convert the value `given` by a callback to a decision: anything but a bool, text or None is a refusal."""
     if given is None or type(given) is bool:
         return given
     return as_plain_text(given) if issubclass(type(given), str) else answers.NO
 
 
 async def _ask_for_answer(function: Callable[..., Any], question: events.Asked) -> Any:
-    """Return the answer of `function`; one that raises, or says what means nothing, has none."""
+    """Call `function` for an answer; return None if it raises or its answer means no choice."""
     try:
         answer = await call_contained(partial(function, question), {})
         with contain_errors():
@@ -181,14 +179,14 @@ SAID: Final = "somebody says that it happened"
 
 @dataclass(slots=True, eq=False)
 class Questions:
-    """Asks on behalf of one run that is in trouble."""
+    """Asks the questions of recovery for one run."""
 
     state: RunState
     emit: Callable[[events.Event], None]
     asking: Asking
 
     async def settle(self, record: StepRecord) -> bool:
-        """Ask whether a step in doubt happened; return whether anybody knows."""
+        """Ask whether a step in doubt happened; return whether that is settled."""
         creates = tuple(name for name, each in record.plan.created.items() if self.state.objects.is_open(each))
         text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?{_ask_for_created(creates)}"
         name = f"{answers.DOUBT}{record.id}" + (f":{record.attempts}" if record.attempts > 1 else "")
@@ -208,7 +206,7 @@ class Questions:
         return True
 
     def _make_settlement(self, record: StepRecord, result: ActionResult | None, *, happened: bool) -> events.StepEnded:
-        """Return what is said of a step in doubt: whether it happened, and with what `result`, if somebody told one."""
+        """Return the end of a step in doubt by an answer: whether it `happened`, perhaps with a `result`."""
         wrong = object_to_result(self.state, record, result) if happened and result is not None else ""
         if wrong:
             return events.StepEnded(
@@ -228,9 +226,9 @@ class Questions:
         return events.StepEnded(record.id, status, reason, data, tuple(beliefs.select_news(notes)))
 
     async def ask_for_another_try(self, about: str, reasons: Iterable[str]) -> str | None:
-        """Ask what to do, with what is known; return `RETRY` or `GIVE_UP`, None while nobody has said.
+        """Ask what to do now; return `RETRY` or `GIVE_UP`, or None while there is no answer.
 
-        Whoever has given up what `about` names is not asked again.
+        After `GIVE_UP` for the step `about`, the question is not asked again.
         """
         for number in count(1):
             question = f"stuck:{about or 'goal'}:{number}"
@@ -246,13 +244,13 @@ class Questions:
         return None if answer is None else answers.interpret_answer(asked, answer)
 
     def _list_known(self, record: StepRecord) -> tuple[str, ...]:
-        """Return what is known about a step, in words."""
+        """List the reason and the error of a step."""
         found: list[Any] = [record.reason, record.result and record.result.get("error")]
         return tuple(dict.fromkeys(str(each) for each in found if each))
 
 
 def object_to_result(state: RunState, record: StepRecord, result: ActionResult) -> str:
-    """Return why `result` cannot be that of a step: it creates what it cannot; nothing where it can be."""
+    """Return the reason why the created objects in `result` do not fit a step; an empty text if they do."""
     action = state.domain.actions[record.step.action]
     return check_created_objects(state, record, action, Attempt(result)).result.error
 

@@ -1,6 +1,6 @@
 """Undo what a run wrote, by a plan that is searched and validated (sagas: Garcia-Molina and Salem, 1987).
 
-Afterwards, observers look whether everything is as before; nothing is claimed from what was assumed.
+Afterwards, observers check that everything is as before; assumed facts are no evidence.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _LEFT_ALONE: Final = frozenset({"irreversible", "read_only"})
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What was not seen to be as before the run: the `facts`, and in words, but for what the run `left` anyway."""
+    """Facts not confirmed to be as before the run; `reasons` omits those that the run leaves anyway."""
 
     facts: frozenset[Atom]
     reasons: tuple[str, ...]
 
 
 async def find_remains(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Remains:
-    """Return what is otherwise than before the run, or was not seen to be so; what steps may have written counts."""
+    """Look at all facts that steps wrote or may have written; return those not confirmed to be as before the run."""
     beliefs = state.beliefs
     written = {fact: id_ for record in state.steps.values() for fact, id_ in _find_written_facts(state, record)}
     visible = [fact for fact in written if lookout.can_see(fact)]
@@ -61,7 +61,7 @@ _NOW: Final = {True: "holds", False: "does not hold", None: "is unknown"}
 
 
 def _find_written_facts(state: RunState, record: StepRecord) -> Iterator[tuple[Atom, str]]:
-    """Yield what a step wrote, or may have written if it was not done, with its id."""
+    """Yield the facts that a step wrote, or may have written if it was not done, with its id."""
     tags = state.problem.domain.actions[record.step.action].tags
     if not record.attempts or "read_only" in tags:
         return
@@ -73,7 +73,7 @@ def _find_written_facts(state: RunState, record: StepRecord) -> Iterator[tuple[A
 
 
 def _find_changed_in_place(state: RunState, record: StepRecord) -> Iterator[str]:
-    """Yield what a step that was not done may have changed in place, and which has no version that tells."""
+    """Yield reasons for items without version that a step which was not done may have changed in place."""
     action = state.problem.domain.actions[record.step.action]
     if not record.attempts or _is_done(record) or "read_only" in action.tags:
         return
@@ -84,18 +84,18 @@ def _find_changed_in_place(state: RunState, record: StepRecord) -> Iterator[str]
 
 
 def _is_done(record: StepRecord) -> bool:
-    """Return whether what a step did to what is believed is all that it did."""
+    """Return whether the notes of a step are all of its effects."""
     return record.status.is_done or record.status.name == "COMPENSATED"
 
 
 MOST: Final = 10
-"""Undo plans in one run: each after a step of the one before has failed."""
+"""Most undo plans in one run; each follows the failure of the one before."""
 _WROTE: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
 
 
 @dataclass(slots=True, eq=False)
 class Compensation:
-    """Undoes one run, by the actions that have handlers."""
+    """Plans and checks the undoing of one run."""
 
     state: RunState
     emit: Callable[[Event], None]
@@ -103,11 +103,11 @@ class Compensation:
     options: Options
     time_limit: float
     reasons: list[str]
-    """Why the rungs taken last did not help."""
+    """Reasons why the latest rungs did not help."""
     _plans: int = 0
 
     async def plan_undo(self, about: str) -> bool:
-        """Find steps that undo what the run wrote, and make them the plan; return whether there are any to be taken."""
+        """Search for steps that undo what the run wrote, and make them the plan; return whether there are any."""
         if self._plans >= MOST:
             return False
         self._plans += 1
@@ -143,7 +143,7 @@ class Compensation:
         return True
 
     async def finish_undo(self) -> list[str]:
-        """Look back, say which steps are undone, and return what is not seen to be as before, in words."""
+        """Mark the steps that are undone, and return the reasons why others are not confirmed to be as before."""
         remains = await find_remains(self.state, self.lookout, self.emit)
         undone = [
             id_
@@ -158,7 +158,7 @@ class Compensation:
         return [*self.state.left, *remains.reasons]
 
     def _find_written(self) -> Iterator[Written]:
-        """Yield what the steps of the plan wrote, in the order in which they ended."""
+        """Yield the facts and items that the steps wrote, in the order of their ends."""
         for id_ in self.state.finished:
             record = self.state.steps[id_]
             if record.status not in _WROTE or record.plan.undoes:

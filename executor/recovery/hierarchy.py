@@ -1,7 +1,7 @@
-"""Repair the decomposition of a hierarchical run, and carry written details over to the steps of a changed plan.
+"""Repair the decomposition of a hierarchical run, and carry stated fields over to the steps of a changed plan.
 
-A search knows actions and arguments only. Parameters, policies, conditions and estimates of a plan written by hand
-belong to its ground actions, and references to results follow a step that gets another id.
+A search returns ground actions only. Steps with the same ground action inherit parameters, policies, conditions and
+estimates of the old plan, and references to results follow a step that gets another id.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ INHERITED: Final = (
     "tokens",
     "description",
 )
-"""The fields of a step that a search does not know."""
+"""Fields of a step that a search does not set."""
 Rest = Sequence[Step | StepRecord]
-"""The rest of a plan in its order: steps that were searched for, and records of steps that are kept."""
+"""The rest of a plan in order: new steps of a search, and records of kept steps."""
 
 
 def inherit_fields(state: RunState, rest: Rest) -> list[PlanStep]:
-    """Return `rest` as steps of the plan of a run.
+    """Convert `rest` to steps of the plan of a run.
 
-    A searched step inherits from a step of the run with the same ground action: a pending one that `rest` does not
-    keep also gives it its id; others are steps that failed, were skipped or are done. A kept step that has failed gets
-    a new id. References and `depends_on` follow the new ids; a `depends_on` that nothing fulfils any more is dropped.
+    A new step inherits from a step of the run with the same ground action: from a pending one that `rest` does not
+    keep, also the id; else from a failed, skipped or done one. A kept step that has failed gets a new id. References
+    and `depends_on` follow the new ids; a `depends_on` without a remaining step is dropped.
     """
     kept = {each.id for each in rest if isinstance(each, StepRecord)}
     donors = _Donors(state, kept)
@@ -66,7 +66,7 @@ def inherit_fields(state: RunState, rest: Rest) -> list[PlanStep]:
 
 
 def find_lost_reference(state: RunState, steps: Sequence[PlanStep]) -> str:
-    """Return why some step of `steps` will not have a result that it refers to; nothing where all will have theirs."""
+    """Return the reason why a result that some step refers to will be missing; an empty text if all exist."""
     known = _find_known(state)
     for each in steps:
         for id_ in references(each.parameters):
@@ -77,13 +77,13 @@ def find_lost_reference(state: RunState, steps: Sequence[PlanStep]) -> str:
 
 
 def _find_known(state: RunState) -> set[str]:
-    """Return the ids of steps whose results are there, or will be as nothing changes these steps."""
+    """Return the ids of steps that have a result, or are at work on it."""
     going = {StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT}
     return {id_ for id_, each in state.steps.items() if each.status.is_done or each.status in going}
 
 
 class _Donors:
-    """The steps of a run that others may inherit from, by action and declared arguments, the best ones first."""
+    """Steps of a run to inherit from, by action and declared arguments, the best ones first."""
 
     def __init__(self, state: RunState, kept: Collection[str]) -> None:
         self._domain = state.domain
@@ -95,7 +95,7 @@ class _Donors:
             self._found.setdefault(_inheritance_key(each.step, self._domain), []).append(each)
 
     def take(self, step: Step) -> StepRecord | None:
-        """Return the step that `step` inherits from; each gives once, but for the last of its kind."""
+        """Return the step that `step` inherits from, or None; only the last one of a kind serves several times."""
         found = self._found.get(_inheritance_key(step, self._domain), [])
         if not found:
             return None
@@ -109,12 +109,12 @@ def _rank(record: StepRecord) -> int:
 
 
 def _inheritance_key(step: Step, domain: DomainModel) -> tuple[str, tuple[str, ...]]:
-    """Return the action and its declared arguments; placeholders for what it creates may differ."""
+    """Return the action with its declared arguments, without placeholders of created objects."""
     return step.action, step.arguments[: len(domain.actions[step.action].parameters)]
 
 
 def _relink(state: RunState, steps: Sequence[PlanStep], renamed: Mapping[str, str]) -> Iterator[PlanStep]:
-    """Yield `steps` with the ids that they name as these are now."""
+    """Yield `steps` with references and `depends_on` by the present ids."""
     known = _find_known(state)
     for each in steps:
         depends = tuple([id_ for id_ in (renamed.get(old, old) for old in each.depends_on) if id_ in known])
@@ -126,7 +126,7 @@ def _relink(state: RunState, steps: Sequence[PlanStep], renamed: Mapping[str, st
 
 
 def _rename_references(value: Any, renamed: Mapping[str, str]) -> Any:
-    """Return `value` with references to the steps of `renamed` by their new ids."""
+    """Replace ids in the references inside `value` by those in `renamed`."""
     match value:
         case str():
             return REFERENCE.sub(lambda found: _rename_reference(found[0], found[1], renamed), value)
@@ -146,7 +146,7 @@ _HAPPENED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
 
 
 def check_tasks(plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -> None:
-    """Raise `PlanError` where `plan` came of tasks and does not do them."""
+    """Raise `PlanError` if `plan` does not do its tasks."""
     from htn.verification.plan_verification import validate
     from planner.compilations.object_creation import for_steps
     from planner.semantics.simulation import Simulation
@@ -172,9 +172,9 @@ def make_repair_search(
     not_first: Iterable[Step],
     time_limit: float,
 ) -> Callable[[], Repair]:
-    """Return the search for a repair of the run from `now`; `fixed` steps are taken for done.
+    """Return the search for a repair of the decomposition from `now`; `fixed` steps count as done.
 
-    Steps that are not among those `left` do not come about as they stand: they have failed, or rest on what has.
+    Steps that are neither `fixed`, done nor `left` count as failed.
     """
     from htn.repair.subtree_repair import repair
     from planner.repair.patching import apply_steps
@@ -198,14 +198,14 @@ def make_repair_search(
 
 
 def make_plan_so_far(state: RunState, hierarchy: Hierarchy, going: Collection[str] = ()) -> tuple[Plan, list[int]]:
-    """Return the steps that the tasks are decomposed into, and the places of those that are done, or `going` on."""
+    """Return the plan of the present decomposition, and the places of the steps that are done or `going` on."""
     records = [state.steps[id_] for id_ in hierarchy.steps]
     done = [number for number, each in enumerate(records) if each.status in _HAPPENED or each.id in going]
     return Plan(tuple([record.step for record in records]), hierarchy.problem, hierarchy.tree), done
 
 
 def read_repair(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:
-    """Return the steps that a repair leaves to do, and what the tasks are decomposed into then."""
+    """Return the remaining steps and the decomposition after a repair."""
     hierarchy = state.hierarchy
     assert hierarchy is not None
     assert found.steps is not None and found.tree is not None  # noqa: PT018 - as above
@@ -216,10 +216,10 @@ def read_repair(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarc
 
 
 def order_by_tasks(state: RunState, order: Sequence[str]) -> dict[str, set[str]]:
-    """Return what each step of `order` waits for by the order of its tasks.
+    """Return the predecessors of each step in `order` by the order of the tasks.
 
-    Beginnings and ends of compound tasks stand between the steps: they have names that no step has. Nothing where the
-    decomposition does not fit the tasks.
+    Beginnings and ends of compound tasks are nodes between the steps, with names of their own. The result is empty if
+    the decomposition does not fit the tasks.
     """
     from htn.verification.decomposition_tree import FlawError, events_of, frames_of
 
@@ -245,10 +245,7 @@ def order_by_tasks(state: RunState, order: Sequence[str]) -> dict[str, set[str]]
 
 
 def tasks_permit(state: RunState, line: Sequence[str]) -> bool:
-    """Return whether the tasks of a run are done by its steps in the order of `line`, if they are in the present one.
-
-    `line` has the steps that are left.
-    """
+    """Return whether the remaining steps in the order of `line` still do the tasks, if the present order does."""
     from htn.verification.plan_verification import validate
 
     hierarchy = state.hierarchy
@@ -269,7 +266,7 @@ def tasks_permit(state: RunState, line: Sequence[str]) -> bool:
 
 
 def _renumber(hierarchy: Hierarchy) -> Hierarchy:
-    """Return the same with the steps numbered anew: those that are not in the decomposition any more have no number."""
+    """Renumber the steps of the decomposition, and drop the ids of steps that are no longer in it."""
     tree = hierarchy.tree
     used = sorted(node.step for node in tree.nodes if node.step is not None)
     number = {step: place for place, step in enumerate(used)}

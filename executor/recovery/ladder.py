@@ -35,15 +35,15 @@ from planner.plan import Status
 from planner.solve import answer
 
 _UNSEEN: Final = frozenset({Provenance.ASSUMED, Provenance.REPORTED, Provenance.UNKNOWN})
-"""Facts of this provenance may be otherwise than is believed."""
+"""Provenances without an observation: such a belief may be wrong."""
 
 
 async def prove_impossible(state: RunState, options: Options) -> Mapping[str, Any] | None:
-    """Return why no plan reaches the hard goal, as `Diagnosis.to_dict` has it; None where that is not proved.
+    """Return the diagnosis (`Diagnosis.to_dict`) why no plan reaches the hard goal; None without a proof.
 
-    Facts that nobody has seen may be either way. Steps that failed, and those that nobody carries out, count as
-    possible, and budgets and the deadline are left out: none of these says anything of the world. Search takes
-    `PROOF_SECONDS` at most, and so does the explanation.
+    Unobserved facts may have either value. Failed actions and actions without a handler count as possible, and budgets
+    and the deadline are ignored: none of these is evidence about the world. Search and explanation take at most
+    `PROOF_SECONDS` each.
     """
     if not state.has_goal:
         return None
@@ -55,7 +55,7 @@ async def prove_impossible(state: RunState, options: Options) -> Mapping[str, An
 
 
 def _as_observed(problem: Problem, state: RunState) -> Problem:
-    """Return `problem` with all facts unknown that nobody has seen."""
+    """Return `problem` with all unobserved facts unknown."""
     beliefs = state.beliefs
     unseen = {note.fact for note in beliefs.notes() if note.provenance in _UNSEEN and not beliefs.is_trusted(note.fact)}
     unseen -= {fact for fact in unseen if beliefs.is_internal(fact)}
@@ -74,7 +74,7 @@ def _search_proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | N
 
 PLANS: Final = frozenset({Rung.CANDIDATE, Rung.PATCH, Rung.REPLAN})
 MEANWHILE: Final = frozenset({Rung.CANDIDATE, Rung.PATCH})
-"""The rungs that are taken while steps are at work, if they come first."""
+"""Rungs that may be taken while steps are at work, if they come first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -110,16 +110,16 @@ class Ladder:
 
     @property
     def reasons(self) -> list[str]:
-        """Why the rungs taken last did not help."""
+        """Reasons why the latest rungs did not help."""
         return self.replanning.reasons
 
     async def climb(
         self, failed: Sequence[StepRecord], *, meanwhile: bool = False, is_asked_by: str | None = None
     ) -> bool:
-        """Take rung after rung, until the run can go on or is at its goal; return whether it is so.
+        """Take the rungs in order until the run can go on; return whether it can.
 
-        Only the first, candidates and a patch, are taken `meanwhile`: while other steps are at work. Where a step asks
-        for another plan, one that works is kept only if there is none better.
+        Only the rungs of `MEANWHILE` are taken `meanwhile`, that is, while other steps are at work. If the step
+        `is_asked_by` requests replanning, a plan that still works is kept only if there is none better.
         """
         self.reasons.clear()
         about = failed[-1].id if failed else is_asked_by or ""
@@ -149,7 +149,7 @@ class Ladder:
     async def _take_one(self, rungs: Iterable[Rung], about: str, *, meanwhile: bool) -> bool:
         """Take the first of `rungs` that helps; return whether one does.
 
-        Where no other plan does, what bars one is noted before anybody is asked, and before anything is undone.
+        If no other plan helps, record the irreversible actions that bar one before asking people or undoing steps.
         """
         is_explained = meanwhile
         for rung in (*rungs, None):
@@ -161,7 +161,7 @@ class Ladder:
         return False
 
     async def _follow(self, about: str) -> bool:
-        """Take the next step of the policy, or of another one; return whether there is one."""
+        """Take the next step of the policy, or decide on another policy; return whether there is a next step."""
         if self.following.is_for_this and self.following.go_on(about):
             return True
         if self.options.still_works(()):
@@ -170,7 +170,7 @@ class Ladder:
         return not self._is_spent and await self.following.decide_again(about)
 
     def reopen_doubt(self) -> bool:
-        """Put irreversible steps in doubt about whose effects nobody can say anything by now; return whether any is."""
+        """Put done irreversible steps back in doubt if one of their effects is unknown now; return whether any is."""
         beliefs, found = self.state.beliefs, False
         for begun in self.state.irreversible.find_done():
             unknown = next((fact for fact in begun.effects if beliefs.holds(fact) is None), None)
@@ -184,7 +184,7 @@ class Ladder:
 
     @property
     def _is_at_the_goal(self) -> bool:
-        """Whether observers of derived facts saw that the goal holds, which does not follow from other facts."""
+        """Whether observations of derived facts make the goal true although it does not follow by the axioms."""
         state = self.state
         if not state.beliefs.has_seen_derived or state.hierarchy is not None or not state.has_goal or state.unmet:
             return False
@@ -192,12 +192,12 @@ class Ladder:
 
     @property
     def _is_spent(self) -> bool:
-        """Whether there were as many other plans as there may be."""
+        """Whether the run has used up its patches and new plans."""
         found = sum(1 for each in self.state.rungs if each.found and each.rung in PLANS)
         return found >= self.recovery.most_patches
 
     def _list_rungs(self, *, meanwhile: bool) -> list[Rung]:
-        """Return the rungs that may be taken now."""
+        """List the rungs that may be taken now."""
         rungs = self.recovery.rungs
         if meanwhile:
             rungs = tuple(takewhile(MEANWHILE.__contains__, rungs))
@@ -208,7 +208,7 @@ class Ladder:
         return list(rungs)
 
     async def prove_impossible(self) -> None:
-        """Note that no plan reaches the goal, if what was observed proves that."""
+        """Emit `ProvedImpossible` if the observed facts prove that no plan reaches the goal."""
         if self.state.missing is None and not self.state.is_undoing:
             missing = await prove_impossible(self.state, self.options)
             if missing is not None:

@@ -25,22 +25,22 @@ from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 RETRIED: Final = (StepStatus.FAILED, StepStatus.PARTIAL)
-"""The statuses of steps that a patch may do once more."""
+"""Statuses of steps that a patch may repeat."""
 MOST_TRIES: Final = 3
-"""An action that failed so often with the same arguments is not tried again in a run."""
+"""Most failures of a ground action in one run before it is not tried again."""
 
 
 @dataclass(slots=True, eq=False)
 class Options:
-    """What one run may do next; for the actions in `without_handler` there is nobody to do them."""
+    """Determines what one run may do next; actions in `without_handler` cannot be carried out."""
 
     state: RunState
     without_handler: frozenset[str]
 
     def find_remaining(self, again: Collection[StepRecord] = ()) -> list[StepRecord]:
-        """Return the steps that have not begun, without those that wait for one that has failed.
+        """Return the pending steps, without those that depend on a failed one.
 
-        Steps of `again`, which have failed, are among them in their places: they are done once more.
+        The failed steps in `again` are included in their places, to be repeated.
         """
         orphans: set[str] = set()
         chosen = {record.id for record in again}
@@ -52,7 +52,7 @@ class Options:
         return [record for record in records if record.id not in orphans]
 
     def find_repeatable(self) -> list[StepRecord]:
-        """Return the failed steps of the plan that lack a condition now: they may be done once more when it holds."""
+        """Return the failed steps whose precondition does not hold now: they may be repeated once it holds."""
         failed = [each for each in self.state.with_status(*RETRIED) if each.id not in self.state.mended]
         if not failed:
             return []
@@ -68,7 +68,7 @@ class Options:
         ]
 
     def find_possible(self) -> list[StepRecord]:
-        """Return those of the steps that are left which can be done, in their order, although others have failed."""
+        """Return the remaining steps that are applicable in their order although others have failed."""
         simulation, found, lost = Simulation(self.make_problem()), list[StepRecord](), set[str]()
         for record in self.find_fixed():
             simulation.apply(record.step)
@@ -87,11 +87,11 @@ class Options:
         return id_ in orphans or record is None or (record.status.is_over and not record.status.is_done)
 
     def find_fixed(self) -> list[StepRecord]:
-        """Return the steps that no patch can change: those at work, waiting, or in doubt."""
+        """Return the steps that no patch can change: at work, waiting, or in doubt."""
         return self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
 
     def still_works(self, left: Iterable[StepRecord]) -> bool:
-        """Return whether steps that are at work, and then those of `left`, lead from what is believed to the goal."""
+        """Return whether the steps at work, and then those of `left`, lead from the believed state to the goal."""
         problem, fixed, left = self.make_problem(), self.find_fixed(), list(left)
         simulation = Simulation(problem)
         watches = ConstraintMonitors(simulation)
@@ -109,10 +109,10 @@ class Options:
         return simulation.holds(self.state.goal) and can_be_paid(problem, [each.step for each in (*fixed, *left)])
 
     def find_furthest_start(self) -> int | None:
-        """Return how many of the steps that are left need not be done any more: all others still work after those.
+        """Return the number of remaining steps that can be skipped, so that the others still work; None if none work.
 
-        It is the furthest point of the plan whose conditions hold (Fikes, Hart, Nilsson 1972). None where nothing does.
-        A step that looks at what a later one supposes is still to be done while nobody knows.
+        This is the furthest point of the plan whose conditions hold (Fikes, Hart and Nilsson, 1972). A step is not
+        skipped if it senses an unknown fact that a later step supposes.
         """
         found = self._find_furthest_by_state()
         left = self.find_remaining() if found else []
@@ -124,7 +124,7 @@ class Options:
         return start if start == found or self.still_works(left[start:]) else found
 
     def _find_furthest_by_state(self) -> int | None:
-        """Return the same, as if all suppositions were known to be right."""
+        """Return the number of steps to skip if all suppositions are right."""
         left, now = self.find_remaining(), Simulation(self.make_problem())
         is_free = self.state.watches is None and not self.find_fixed()
         if is_free and not any((each.step.action, each.step.arguments) in self.state.tried for each in left):
@@ -138,15 +138,15 @@ class Options:
         return None
 
     def make_problem(self) -> Problem:
-        """Return what is to be solved now: the goal from what is believed, with the actions that have handlers.
+        """Make the problem from the believed state to the goal, with actions that have handlers and remaining budgets.
 
-        Budgets and the deadline are what the run has left of them.
+        Suppositions of the remaining steps count as facts.
         """
         held = [fact for fact, holds in self._find_supposed().items() if holds]
         return self._complete_problem(fix_unknown_facts(self.state.beliefs.problem, held))
 
     def make_open_problem(self) -> Problem:
-        """Return the same, with unknown what may be supposed: nothing, where the plan does not say that it may be."""
+        """Return that problem with unknown facts that a plan may suppose; none if the plan allows no suppositions."""
         if self.state.plan.supposes is None:
             return self.make_problem()
         beliefs = self.state.beliefs
@@ -154,7 +154,7 @@ class Options:
         return self._complete_problem(replace(beliefs.problem, unknown=unknown, likely=likely))
 
     def _find_supposed(self) -> dict[Atom, bool]:
-        """Return what is unknown and supposed by the steps that are left."""
+        """Return the suppositions of the remaining steps about unknown facts."""
         texts = [text for record in self.state.pending() for text in record.plan.supposes]
         return {note.fact: bool(note.holds) for note in self.state.beliefs.list_suppositions(parse_suppositions(texts))}
 
@@ -167,17 +167,17 @@ class Options:
         return seal(disable_actions(problem, self.without_handler))
 
     def find_barred(self) -> set[Step]:
-        """Return the ground actions that are not to be tried as things stand."""
+        """Return the ground actions that must not be tried in the present state."""
         facts = self.state.beliefs.simulation.facts
         return self.find_spent() | {Step(*key) for key, tried in self.state.tried.items() if tried.was_in(facts)}
 
     def find_spent(self) -> set[Step]:
-        """Return the ground actions that are not to be tried any more."""
+        """Return the ground actions that must not be tried any more."""
         spent = {Step(*key) for key, each in self.state.tried.items() if _is_hopeless(each)}
         return spent | self.state.list_barred()
 
     def repeats(self, steps: Iterable[Step]) -> bool:
-        """Return whether `steps` would lead to trying again, in a state in which it failed, what has failed."""
+        """Return whether `steps` repeat an action in a state in which it has failed."""
         simulation = Simulation(self.make_problem())
         for record in self.find_fixed():
             simulation.apply(record.step)
@@ -188,12 +188,12 @@ class Options:
         return False
 
     def is_chancy(self, steps: Iterable[Step]) -> bool:
-        """Return whether the same `steps` may come out otherwise another time, as their actions declare."""
+        """Return whether an action of `steps` has several outcomes, or a risk."""
         actions = self.state.problem.domain.actions
         return any(actions[each.action].outcomes or actions[each.action].risk for each in steps)
 
     def _has_failed(self, step: Step, simulation: Simulation) -> bool:
-        """Return whether `step` has failed in the state of `simulation`, or is not to be tried any more."""
+        """Return whether `step` has failed in the state of `simulation`, or must not be tried any more."""
         tried = self.state.tried.get((step.action, step.arguments))
         return tried is not None and (_is_hopeless(tried) or tried.was_in(simulation.facts))
 

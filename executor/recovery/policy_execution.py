@@ -1,4 +1,4 @@
-"""Follow a policy: choose the next step by the state that was observed."""
+"""Follow a policy: choose the next step by the believed state."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from planner.policies.policy import Node, Policy
 
 PLAUSIBLE: Final = 0.001
-"""A step that is tried again is taken for broken when so many failures in a row are as unlikely by its risk."""
+"""A step counts as broken when its failures in a row are less likely than this by its declared risk."""
 UNFORESEEN: Final = "nobody foresaw this state"
 
 
 @dataclass(slots=True, eq=False)
 class PolicyExecution:
-    """Takes the steps of one run's policy, each when the state is known that the one before has led to."""
+    """Takes the steps of a run's policy, each in the state that the one before has led to."""
 
     state: RunState
     emit: Callable[[Event], None]
@@ -43,15 +43,15 @@ class PolicyExecution:
     recovery: Recovery
     pricing: Pricing | None = None
     reasons: list[str] = field(default_factory=list)
-    """Why the searches for other policies since the plan failed last have found nothing."""
+    """Reasons why the latest searches for other policies have found none."""
     gives_up: bool = False
-    """Whether the best that can be done from here is nothing: all else costs more than giving up."""
+    """Whether the best policy from here is to do nothing, as all else costs more than giving up."""
     _read: tuple[Any, Policy | None] = None, None
-    """The policy, and the data of which it was made."""
+    """Cached policy, with its data."""
 
     @property
     def is_due(self) -> bool:
-        """Whether the policy is to be asked: nothing of the plan is left to do, and nothing is undone."""
+        """Whether the policy must choose the next step: no step of the plan is left, and the run is not undoing."""
         state = self.state
         if state.model != "policy" or state.is_undoing or not self.is_for_this:
             return False
@@ -60,11 +60,11 @@ class PolicyExecution:
 
     @property
     def is_for_this(self) -> bool:
-        """Whether there is a policy for what is wanted now."""
+        """Whether there is a policy for the present goal."""
         return self.state.policy is not None and self.state.policy is not self.state.outlived
 
     def policy(self) -> Policy:
-        """Return the policy that the run follows."""
+        """Load the policy that the run follows."""
         from planner.policies.policy import Policy
 
         data, policy = self._read
@@ -74,7 +74,7 @@ class PolicyExecution:
         return policy
 
     def node(self) -> Node | None:
-        """Return what the policy has for the state that is believed; None where nobody foresaw it."""
+        """Return the node of the policy for the believed state; None if the policy does not cover it."""
         beliefs, simulation = self.state.beliefs, self.state.beliefs.simulation
         unknown = beliefs.unknown if self.state.problem.unknown else ()
         kept = () if self.state.kept is None else self.state.kept.facts
@@ -82,13 +82,13 @@ class PolicyExecution:
         return self.policy().node(simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
 
     def is_lost(self) -> bool:
-        """Return whether nobody foresaw this state, and the goal does not hold in it."""
+        """Return whether the policy does not cover the believed state, and the goal does not hold."""
         return self.node() is None and not self.state.beliefs.is_true(self.state.problem.goal.hard)
 
     def go_on(self, about: str = "") -> bool:
-        """Make the policy's next step the plan, if it has one that may be tried; return whether there is one.
+        """Make the policy's next step the plan, if it may be tried; return whether there is one.
 
-        `about` is the step that has failed, if one has: as the policy foresaw, where it says to try it again.
+        `about` is the step that has failed, if any; the policy may say to try it again.
         """
         node = self.node()
         if node is None or node.step is None:
@@ -106,13 +106,13 @@ class PolicyExecution:
         return True
 
     def _is_bad_luck(self, node: Node, step: Step) -> bool:
-        """Return whether the failures of `step` may be those that its risk let expect, and it can be tried again."""
+        """Return whether the failures of `step` are plausible by its risk, and it may be tried again."""
         tried, nodes = self.state.tried[step.action, step.arguments], self.policy().nodes
         stays = sum(branch.probability for branch in node.branches if nodes[branch.node] is node)
         return not tried.spent and stays**tried.times >= PLAUSIBLE
 
     def _is_circle(self, step: Step) -> bool:
-        """Return whether `step` was taken from this state as often as a run may be changed."""
+        """Return whether `step` was taken from this state `most_patches` times."""
         return self.state.count_times_taken([step]) >= self.recovery.most_patches
 
     def _take(self, node: Node, policy: Mapping[str, Any] | None = None, reason: str = "as the policy says") -> None:
@@ -123,21 +123,21 @@ class PolicyExecution:
         self.emit(PlanChanged(data, 0, 1, 0, reason, policy=policy, follows=True))
 
     def _drop_wishes(self) -> None:
-        """Give up the soft goals that do not hold where the policy ends: they are not worth more, or out of reach."""
+        """Drop the soft goals that do not hold where the policy ends."""
         for wish in self.state.soft:
             if not self.state.beliefs.is_true(wish.condition):
                 self.emit(GoalDropped(str(wish.condition), float(wish.utility)))
 
     def _sum_spent_budgets(self) -> dict[str, Number]:
-        """Return what the steps so far took of each budget, as declared, failed attempts included."""
+        """Return the declared amounts that all attempts have used of each budget."""
         problem = self.state.problem
         left = subtract_spent(problem, self.state, ()).budgets if problem.budgets else {}
         return {name: exact(budget - left[name]) for name, budget in problem.budgets.items()}
 
     async def decide_again(self, about: str) -> bool:
-        """Find another policy, from what is believed now, and take its first step; return whether there is one.
+        """Search for another policy from the believed state, and take its first step; return whether there is one.
 
-        What has failed here is no part of it; where there is no such policy, one may come back to it later.
+        Actions that failed here are forbidden; without such a policy, those that may be retried only as the first step.
         """
         self.gives_up = False
         here, never = self._find_hopeless(self.options.find_barred()), self._find_hopeless(self.options.find_spent())
@@ -170,14 +170,14 @@ class PolicyExecution:
         return step is not None and (step.action, step.arguments) not in not_now and not self._is_circle(step)
 
     def _make_problem(self, forbidden: Iterable[Key]) -> Problem:
-        """Return what is to be decided now: with what is left of the budgets, without the steps of `forbidden`."""
+        """Make the decision problem from the believed state, with remaining budgets and without `forbidden` actions."""
         problem = self.options.make_open_problem()
         goal = Goal(self.state.problem.goal.hard, tuple(self.state.soft))
         problem = replace(problem, goal=goal, budgets={name: max(left, 0) for name, left in problem.budgets.items()})
         return forbid_actions(problem, [Atom(*key) for key in forbidden], ())
 
     def _find_hopeless(self, failed: Iterable[Step]) -> set[Key]:
-        """Return those of the steps that have `failed` whose failures are no bad luck."""
+        """Return those of the steps `failed` whose failures are not plausible by their risk."""
         actions, tried = self.state.problem.domain.actions, self.state.tried
         keys = [(each.action, each.arguments) for each in failed]
         return {
@@ -201,5 +201,5 @@ class PolicyExecution:
 
 
 def _is_luck(action: Action, arguments: tuple[str, ...], times: int) -> bool:
-    """Return whether a step of `action` may fail so many `times` by its risk alone."""
+    """Return whether so many failures of `action` are plausible by its risk."""
     return float(action.odds(arguments)[0]) ** times >= PLAUSIBLE

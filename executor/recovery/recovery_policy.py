@@ -1,4 +1,4 @@
-"""State what a run may do about failures, and what that may cost."""
+"""Define the recovery policy of a run: rungs, weights and limits."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from executor.tools.step_policy import is_amount
 from planner.errors import InputError, did_you_mean
 
 SECONDS: Final = 10.0
-"""The time for one patch, where nothing else is said."""
+"""Default time limit of one search in recovery, in seconds."""
 RUNGS: Final = tuple([each for each in Rung if each not in (Rung.RETRY, Rung.SKILL)])
-"""The rungs that a run takes after retries, in the order in which `Rung` has them."""
+"""The rungs after retries, in the order of `Rung`."""
 
 PROOF_SECONDS: Final = 1.0
-"""The time for a better patch, or the proof that there is none, once one is known."""
+"""Time limit to improve a known patch or to prove it optimal, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What is done about failures that retries do not mend.
+    """How a run recovers from failures that retries did not mend.
 
-    `rungs` are those that may be taken, in this order. `weight` is what dropping a step of the plan costs, against the
-    costs of actions. `time_limit` is in seconds for each search. After `most_patches` patches and new plans, nothing is
-    left to a run but to compensate; after `most_repeats` that led to the same steps while the same facts were believed,
-    these steps are no way out any more (unless chance has a part in it: actions with outcomes, or with a risk). A run
-    that came of tasks does these tasks; where they cannot be done, one may `leave_tasks` and go on to the goal by any
-    steps, if there is a goal: it is LOWERED then. The end of another candidate that fits is taken without a search;
-    where it `compares`, only if no patch of less cost is found in a second.
+    `rungs` are the rungs that may be taken, in this order. `weight` is the cost of dropping a step of the plan, in the
+    unit of action costs. `time_limit` is that of each search, in seconds. After `most_patches` patches and new plans, a
+    run can only compensate. It adopts the same steps at most `most_repeats` times from the same believed state, unless
+    their actions have several outcomes or a risk.
+
+    A hierarchical run does its tasks; with `leave_tasks`, it goes on to its goal by any steps if the tasks cannot be
+    done, and ends as LOWERED. The end of another candidate that fits is taken without a search; with `compares`, only
+    if no cheaper patch is found within a second.
     """
 
     rungs: tuple[Rung, ...] = RUNGS

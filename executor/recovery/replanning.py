@@ -1,6 +1,6 @@
-"""Change the plan of a run: continue another candidate, patch the plan, or plan anew.
+"""Change the plan of a run: continue another candidate, patch the plan, or replan.
 
-Among equally good plans, one is preferred that begins with an action which a handler has suggested.
+Among equally good plans, one that begins with an action suggested by a handler is preferred.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def read_hints(state: RunState, about: str) -> Iterator[Step]:
-    """Yield the ground actions that the result of the step `about` names; what names none is left out."""
+    """Yield the ground actions in `next_actions` of the result of the step `about`; skip texts that name none."""
     record = state.steps.get(about)
     for text in (record.result or {}).get("next_actions", ()) if record else ():
         try:
@@ -58,9 +58,9 @@ def prefer_hinted(
     fixed: Sequence[Step],
     search: Callable[[Sequence[Step]], Patch],
 ) -> Patch:
-    """Return a patch as good as `found` that begins with one of the steps `wanted`; `found` where there is none.
+    """Return a patch as good as `found` that begins with one of the steps `wanted`, or else `found`.
 
-    `search` returns the patch that follows certain steps, those of `fixed` among them.
+    `search` returns the best patch after given steps, which include `fixed`.
     """
     simulation = Simulation(problem)
     for step in fixed:
@@ -89,22 +89,21 @@ NONE_FITS: Final = "no candidate leads from here to the goal"
 
 @dataclass(slots=True, eq=False)
 class Candidates:
-    """The other plans of one run, and what of them can be done now."""
+    """The alternative plans of one run, whose ends may lead from the believed state to the goal."""
 
     options: Options
     weight: float
 
     def exist(self) -> bool:
-        """Return whether the run has any."""
+        """Return whether the run has alternative plans."""
         return bool(self.options.state.plan.alternatives)
 
     def patch(self, now: Problem, left: Sequence[Step]) -> Patch:
-        """Return the end of a candidate that leads from `now` to the goal: the one with the least objective.
+        """Return the end of a candidate that leads from `now` to the goal with the least objective.
 
-        `left` are the steps of the plan that are left. Those with which they end as the candidate does are kept; what
-        is dropped counts as in other patches. The end is proved by the plan checker; nothing was searched, and nothing
-        better is excluded. New steps that are not needed are left out. Nothing that has failed is done again in a state
-        in which it did.
+        `left` are the remaining steps of the plan; those of its end that the candidate shares are kept, and dropped
+        steps count as in other patches. The plan checker validates the end; as nothing is searched, there may be better
+        patches. New steps that are not needed are left out. No action is repeated in a state in which it has failed.
         """
         found = [self._make_patch(steps, left) for steps in self._find_fitting_ends(now)]
         for each in sorted(found, key=lambda patch: (patch.objective, -patch.kept)):
@@ -115,7 +114,7 @@ class Candidates:
         return Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=NONE_FITS)
 
     def _find_fitting_ends(self, now: Problem) -> Iterator[tuple[Step, ...]]:
-        """Yield the ends of candidates that may lead to the goal, with their costs."""
+        """Yield the ends of candidates that may lead to the goal, with the costs of steps."""
         simulation = Simulation(now)
         for texts in self.options.state.plan.alternatives:
             steps = [_parse_step(text) for text in texts]
@@ -136,7 +135,7 @@ class Candidates:
 
 
 def _drop_unneeded(now: Problem, steps: tuple[Step, ...], new: int) -> tuple[Step, ...]:
-    """Return a plan without those of its first `new` steps that it works without, one after the other."""
+    """Drop unneeded steps among the first `new` of a plan, one after the other."""
     place = 0
     while place < new:
         others = (*steps[:place], *steps[place + 1 :])
@@ -153,18 +152,18 @@ def _parse_step(text: str) -> Step:
 
 
 def _find_entries(now: Simulation, steps: Sequence[Step]) -> list[int]:
-    """Return the places in `steps` from which on they can be done and lead to the goal; all, where that is unclear."""
+    """Return the places from which on `steps` lead to the goal by regression; all places if that is unclear."""
     with suppress(Unclear):
         return [place for place, needs in regress_suffixes(now, steps, now.problem.goal.hard) if not needs.unmet]
     return list(range(len(steps) + 1))
 
 
 KEEP_MOST: Final = 10**6
-"""Weight of a dropped step in a search for a patch that keeps all that it can."""
+"""Weight of a dropped step in a search for a patch that keeps as many steps as possible."""
 
 
 _Search = tuple[Sequence[StepRecord], Callable[[], "Patch | Repair"]]
-"""The steps that are left, and the search for others in their place."""
+"""The remaining steps, and a search for their replacement."""
 
 
 @dataclass(slots=True, eq=False)
@@ -177,20 +176,20 @@ class Replanning:
     recovery: Recovery
     pricing: Pricing | None = None
     reasons: list[str] = field(default_factory=list)
-    """Why the searches since the plan failed last have found nothing."""
+    """Reasons why the searches since the latest failure have found nothing."""
 
     def keep(self) -> None:
-        """Go on with what is left of the plan."""
+        """Go on with the rest of the plan."""
         self._change_plan(self.options.find_remaining(), 0, 0, "the rest of the plan still works")
 
     def skip(self, number: int) -> None:
-        """Leave out the next `number` steps."""
+        """Skip the next `number` steps."""
         self._change_plan(
             self.options.find_remaining()[number:], 0, number, "what they are for has come about by itself"
         )
 
     async def take_candidate(self, about: str) -> bool:
-        """Go on with the end of another candidate, if the run has one that leads from here to the goal."""
+        """Go on with the end of another candidate that leads from the believed state to the goal, if there is one."""
         candidates = Candidates(self.options, self.recovery.weight)
         if self.state.hierarchy is not None or self.options.make_open_problem().unknown or not candidates.exist():
             return False
@@ -212,23 +211,23 @@ class Replanning:
         return await self._search_and_change(Rung.CANDIDATE, about, prepare)
 
     async def patch(self, about: str) -> bool:
-        """Find the cheapest way back into the plan; a failed step may be part of it where it lacks a condition."""
+        """Search for the cheapest patch; a failed step may be part of it if its precondition does not hold now."""
         again = self.options.find_repeatable()
         retried = {(each.step.action, each.step.arguments) for each in again}
         barred = {each for each in self.options.find_barred() if (each.action, each.arguments) not in retried}
         return await self._search(Rung.PATCH, about, forbidden=barred, not_first=set(), again=again)
 
     async def plan_again(self, about: str) -> bool:
-        """Find another plan, by whatever steps, as somebody says that it is worth another try."""
+        """Replan with all steps that are not barred, after a person has asked for another try."""
         barred = self.state.list_barred()
         return await self._search(Rung.REPLAN, about, forbidden=barred, not_first=set())
 
     async def improve(self, about: str) -> bool:
-        """Find a plan that is better than the one at hand as things are, which works; return whether there is one."""
+        """Search for a better plan than the present one, which works; return whether there is one."""
         return await self._search(Rung.REPLAN, about, forbidden=self.options.find_barred(), not_first=set(), works=True)
 
     async def replan(self, about: str) -> bool:
-        """Let actions be tried again once something has changed, and give up soft goals, the least useful first."""
+        """Replan with failed actions allowed after other steps, and then without soft goals, the least useful first."""
         never = self.options.find_spent()
         later = self.options.find_barred() - never
         if later and await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
@@ -244,7 +243,7 @@ class Replanning:
         return False
 
     async def explain_bars(self, about: str) -> None:
-        """Record which irreversible actions another plan would have to repeat, if there is no plan without them."""
+        """Record which irreversible actions a plan would have to repeat, if there is no plan without them."""
         barred = self.state.irreversible.list_barred()
         if not barred:
             return
@@ -317,7 +316,7 @@ class Replanning:
         return frozenset([*[(each.id, True) for each in begun], *[(each.id, False) for each in pending]])
 
     def _find_objection(self, found: Patch | Repair, left: Sequence[StepRecord]) -> str:
-        """Return why what was found does not help; nothing where it may."""
+        """Return the reason why the result `found` does not help; an empty text if it may."""
         if found.steps is None:
             return found.reason or found.status.value
         lost = find_lost_reference(self.state, self._make_plan_steps(found, left))
@@ -338,7 +337,7 @@ class Replanning:
         wanted: Sequence[Step],
         time_limit: float,
     ) -> Callable[[], Patch | Repair]:
-        """Return the search for other steps: of those that the tasks can be decomposed into, or of all."""
+        """Return the search for other steps: a repair of the decomposition, or a patch of the plan."""
         limits: dict[str, Any] = {"forbidden": forbidden, "time_limit": time_limit}
         fixed = self.options.find_fixed()
         if self.state.hierarchy is not None:
@@ -363,7 +362,7 @@ class Replanning:
         return search
 
     def _change_decomposition(self, found: Repair, reason: str) -> None:
-        """Go on with other tasks."""
+        """Adopt a repaired decomposition."""
         steps, hierarchy = read_repair(self.state, found)
         plans = [*(record.plan for record in self.options.find_fixed()), *steps]
         data = tuple([each.model_dump(mode="json") for each in plans])
@@ -383,20 +382,20 @@ class Replanning:
         self.emit(PlanChanged(data, len(kept), new, dropped, reason, supposes=supposes))
 
     def _make_plan_steps(self, found: Patch | Repair, left: Sequence[StepRecord]) -> list[PlanStep]:
-        """Return the steps of what was `found` for a plan of which these steps are `left`."""
+        """Convert the result `found` for the remaining steps `left` to steps of the plan."""
         if isinstance(found, Patch):
             return inherit_fields(self.state, [*_new_steps_of(found), *left[len(left) - found.kept :]])
         return read_repair(self.state, found)[0]
 
 
 def _reject(found: Patch, other: Patch) -> Patch:
-    """Return that the candidate in `found` is not taken, as there is a patch for less."""
+    """Return an unsolved patch: the candidate `found` costs more than the patch `other`."""
     reason = f"a patch has the objective {other.objective}, and the best candidate {found.objective}"
     return Patch(Status.UNKNOWN, found.stopped_by, reason=reason)
 
 
 def _new_steps_of(found: Patch | Repair) -> list[Step]:
-    """Return the steps that are not of the old plan."""
+    """Return the steps that are not from the old plan."""
     steps = found.steps or ()
     if isinstance(found, Patch):
         return list(steps[: found.new])
@@ -404,7 +403,7 @@ def _new_steps_of(found: Patch | Repair) -> list[Step]:
 
 
 def _describe_found(found: Patch | Repair) -> str:
-    """Return what was found, in words."""
+    """Describe the result of a search."""
     if isinstance(found, Patch) or not found.anew:
         return found.status.value
     return f"{found.status.value}; done anew: {', '.join(map(str, found.anew))}"

@@ -1,6 +1,6 @@
-"""Decide what a failure needs: nothing, another plan, a question, or the end of the run.
+"""Decide how a run reacts to failures: it goes on, changes its plan, asks a question, or ends.
 
-`Limits` compares what a run took with what its plan allows: cost, seconds, and tokens.
+`Limits` compares cost, seconds and tokens of a run with the limits in its plan.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from planner.plan import exact_sum
 
 @dataclass(slots=True, eq=False)
 class Limits:
-    """Compares what the steps of one run take with the constraints of its plan.
+    """Compares cost, seconds and tokens of one run with the limits in its plan.
 
-    An attempt whose result reports no tokens takes as many as its step or its action declares.
+    An attempt that reports no tokens counts with the declared tokens of its step or action.
     """
 
     state: RunState
     _started: float = field(init=False, default_factory=time.monotonic)
     _before: float = field(init=False)
-    """Seconds that steps took before this process."""
+    """Seconds at work before this process."""
     _is_limited: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Limits:
         self._is_limited = any(each is not None for each in (allowed.cost, allowed.duration, allowed.tokens))
 
     def find_passed_questions(self) -> list[events.Asked]:
-        """Return what is to be asked about limits that are passed, and that nobody has lifted."""
+        """Return the questions for limits that are exceeded and that nobody has lifted."""
         return list(self._find_passed()) if self._is_limited and not self.state.is_undoing else []
 
     def _find_passed(self) -> Iterator[events.Asked]:
@@ -62,7 +62,7 @@ class Limits:
                     yield asked
 
     def _count_tokens(self) -> Number:
-        """Return the tokens that attempts reported, and those that are declared of the others."""
+        """Sum the reported tokens of attempts, and the declared tokens of attempts without a report."""
         simulation, steps = self.state.beliefs.simulation, self.state.steps
         tokens: list[Number] = [self.state.spent.tokens]
         for id_, times in self.state.spent.silent.items():
@@ -72,7 +72,7 @@ class Limits:
         return exact_sum(tokens)
 
     def _count_seconds(self) -> float:
-        """Return how long steps were at work; where several are at once, no longer than the run is driven."""
+        """Return the seconds that steps were at work; for concurrent steps, at most the time of driving the run."""
         spent = self.state.spent.duration
         if self.state.model in SINGLE:
             return spent
@@ -80,12 +80,12 @@ class Limits:
 
 
 MOST_TRIED: Final = 10
-"""Lines of a reason about what recovery tried; all of it is in `RunOutcome.recovery`."""
+"""Most lines about attempts of recovery in a reason; `RunOutcome.recovery` has all."""
 
 
 @dataclass(slots=True, eq=False)
 class Supervisor:
-    """Looks after the failures of one run, each of them once."""
+    """Handles the failures of one run, each of them once."""
 
     state: RunState
     stepper: Stepper
@@ -93,41 +93,41 @@ class Supervisor:
     limits: Limits = field(init=False)
     _passed: set[str] = field(init=False, default_factory=set)
     _seen: set[str] = field(init=False, default_factory=set)
-    """The steps that were looked after."""
+    """Steps whose failures were handled."""
     _postponed: set[str] = field(init=False, default_factory=set)
-    """The steps that failed, and are looked after when no step is at work."""
+    """Failed steps to be handled when no step is at work."""
     _asked: list[str] = field(init=False, default_factory=list)
-    """Why another plan was asked for last."""
+    """Reasons of the latest requests for replanning."""
 
     def __post_init__(self) -> None:
         self.limits = Limits(self.state)
 
     def take_up(self) -> None:
-        """Note what was looked after before this process."""
+        """Take over the failures that were handled before this process."""
         self._seen |= self.state.mended
 
     @property
     def passed(self) -> set[str]:
-        """The steps of the plan that failed, and that the run goes on without."""
+        """Failed steps of the plan that the run goes on without."""
         return self._passed - self.state.mended
 
     @property
     def is_called(self) -> bool:
-        """Whether something is amiss that the plan may have to be changed for."""
+        """Whether a new failure, a request or a wrong supposition may need a change of the plan."""
         return self._is_asked or bool(self._find_new()) or bool(self._find_belied())
 
     @property
     def is_needed(self) -> bool:
-        """The same, with what was postponed until no step is at work."""
+        """Like `is_called`, with failures that were postponed until no step is at work."""
         return self._is_asked or bool(self._find_unattended()) or bool(self._find_belied())
 
     @property
     def _is_asked(self) -> bool:
-        """Whether a step asks for another plan, or something else is wanted than what the plan is for."""
+        """Whether a step requests replanning, or the goal has changed."""
         return bool(self.stepper.replanning_requests) or self.state.wants_plan
 
     def _find_belied(self) -> list[str]:
-        """Return what steps that are left suppose and is known to be otherwise."""
+        """Describe the suppositions of pending steps that are known to be wrong."""
         if not self.state.is_supposing:
             return []
         plans = [record.plan.supposes for record in self.state.pending() if record.plan.supposes]
@@ -135,7 +135,7 @@ class Supervisor:
         return [f"{fact} is otherwise than the plan supposes" for fact in dict.fromkeys(facts)]
 
     def _find_unattended(self) -> list[StepRecord]:
-        """Return the steps in trouble that nobody has attended to; one in doubt is attended to when it is settled."""
+        """Return the steps in trouble that were not handled; a step in doubt is handled when it is settled."""
         return [
             record
             for record in self.state.with_status(*events.TROUBLE)
@@ -146,9 +146,9 @@ class Supervisor:
         return [record for record in self._find_unattended() if record.id not in self._postponed]
 
     async def patch_meanwhile(self) -> bool:
-        """Patch around steps that failed while others go on; return whether that could be done.
+        """Patch around failed steps while others are at work; return whether that succeeded.
 
-        What takes more than a patch waits until no step is at work, and meanwhile blocks what depends on it.
+        A failure that needs more than a patch waits until no step is at work, and blocks its dependents meanwhile.
         """
         fresh = self._find_new()
         policies = {self.stepper.policy_of(record).on_error for record in fresh}
@@ -167,7 +167,7 @@ class Supervisor:
         return False
 
     async def recover(self) -> events.RunEnded | None:
-        """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
+        """Settle steps in doubt, and climb the ladder; return the end of the run if nothing helps."""
         trouble = self._find_unattended()
         self._asked = list(dict.fromkeys([*self.stepper.replanning_requests, *self._find_belied()]))
         last = self.state.finished[-1] if self.state.finished else None
@@ -201,23 +201,23 @@ class Supervisor:
         return await self._give_up(trouble)
 
     def _put_back(self) -> None:
-        """Put steps back among those that have not begun that wait for an answer whether, or how, they may begin.
+        """Make steps pending again that wait for an approval or for parameters.
 
-        Another plan may leave them out, or have them begin later. What was answered stays answered.
+        Another plan may leave them out, or begin them later. Answers are kept.
         """
         for record in self.state.with_status(events.StepStatus.WAITING):
             if "question" in (record.wait or {}):
                 self.stepper.emit(events.StepEnded(record.id, events.StepStatus.PENDING, repeatable=False))
 
     def _pass_over(self, failed: Sequence[StepRecord]) -> None:
-        """Go on without steps that failed."""
+        """Go on without the steps `failed`."""
         self._passed |= {record.id for record in failed}
         self._seen |= self._passed
 
     async def recover_at_end(self) -> events.RunEnded | None:
-        """Recover from the end of a plan that did not reach the goal; return the end of the run where that fails.
+        """Recover from a plan that ended without reaching the goal; return the end of the run if that fails.
 
-        After a failure that its policy passes over, nothing new is planned: lost soft goals are given up.
+        After a failure with the policy "continue", there is no replanning: unreached soft goals are dropped.
         """
         failed = self.state.with_status(*events.TROUBLE)
         goes_on = any(self.stepper.policy_of(each).on_error == "continue" for each in failed)
@@ -228,7 +228,7 @@ class Supervisor:
         return None if self.ladder.reopen_doubt() or await self.ladder.climb([]) else await self._give_up([])
 
     def _drop_lost_wishes(self) -> bool:
-        """Give up the soft goals that do not hold, if the hard goal does; return whether there were any."""
+        """Drop the soft goals that do not hold, if the hard goal does; return whether there were any."""
         holds = self.state.beliefs.is_true
         if self.state.unmet or not holds(self.state.problem.goal.hard):
             return False
@@ -238,7 +238,7 @@ class Supervisor:
         return bool(lost)
 
     async def ask_about_limits(self) -> events.RunEnded | None:
-        """Ask whether the run may go on that has passed its limits; return its end where it may not, or nobody says."""
+        """Ask whether a run may go on beyond its limits; return its end if it may not, or while there is no answer."""
         for question in self.limits.find_passed_questions():
             asking = self.ladder.asking
             answer = None if asking.ask is None else await asking.answer(question)
@@ -262,7 +262,7 @@ class Supervisor:
         return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
 
     async def end_undoing(self, trouble: Sequence[StepRecord] = ()) -> events.RunEnded:
-        """Return the end of a run that was given up: what it did is undone, as far as that was seen."""
+        """Return the end of a run that was given up, by what was seen to be undone."""
         state, left = self.state, await self.ladder.compensation.finish_undo()
         tried = [each.reason for each in state.rungs if not each.found and each.reason]
         bars = [each for each in dict.fromkeys(tried) if each.endswith(NOT_REPEATED)]
@@ -275,6 +275,6 @@ class Supervisor:
 
 
 def _compose_reason(causes: Sequence[str], tried: Sequence[str]) -> str:
-    """Return a reason whose first line has the causes; what recovery tried comes after it, a line each."""
+    """Compose a reason: the causes in the first line, then a line for each attempt of recovery."""
     others = [each for each in dict.fromkeys(tried) if each not in causes]
     return "\n".join(["; ".join(causes), *others[-MOST_TRIED:]])

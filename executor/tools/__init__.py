@@ -1,1 +1,1 @@
-"""What authors write: handlers, observers, policies, and what handlers are given and give back."""
+"""Handlers, observers and execution policies of authors, and the values that they receive and return."""

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from executor.recovery.ladder import Ladder
 
 Take = Callable[["Ladder", str], Awaitable[bool]]
-"""Does something about the failure of the step with this id; returns whether the run can go on."""
+"""Function that takes a rung after the failure of the step with this id; returns whether the run can go on."""
 
 
 def action_of(rung: Rung) -> Take:
-    """Return what `rung` does: the function `take` of the module here that has its name."""
+    """Return the function `take` of the module here with the name of `rung`."""
     return cast("Take", import_module(f"{__name__}.{rung.name.lower()}").take)

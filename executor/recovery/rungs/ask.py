@@ -1,4 +1,4 @@
-"""A question to somebody who may know."""
+"""Ask a person what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def take(ladder: Ladder, about: str) -> bool:
-    """Ask whether another try is worth it, and plan anew if so; without anybody to ask, nothing helps."""
+    """Ask whether to try again, and replan if so; fail if there is nobody to ask."""
     if ladder.asking.ask is None:
         return False
     if await ladder.questions.ask_for_another_try(about, ladder.reasons) != RETRY:

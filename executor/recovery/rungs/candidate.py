@@ -1,4 +1,4 @@
-"""The end of another candidate plan, which fits what is believed."""
+"""Continue another candidate plan that fits the believed state."""
 
 from __future__ import annotations
 

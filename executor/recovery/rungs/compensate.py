@@ -1,4 +1,4 @@
-"""A plan that undoes what was done."""
+"""Undo what the run has done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 async def take(ladder: Ladder, about: str) -> bool:
-    """Give the run up, and undo what it did; not while questions are open, which may tell what it did."""
+    """Give the run up, and undo its steps, unless open questions may tell what it did."""
     if ladder.state.open_questions:
         return False
     await ladder.prove_impossible()

@@ -1,4 +1,4 @@
-"""The cheapest way back into the plan."""
+"""Patch the plan: find the cheapest way back into it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 async def take(ladder: Ladder, about: str) -> bool:
-    """Patch the plan; where that fails, look at everything and try again."""
+    """Patch the plan; if that fails, look everywhere and try again."""
     if await ladder.replanning.patch(about):
         return True
     return await ladder.survey.look_everywhere() and (ladder.reopen_doubt() or await ladder.replanning.patch(about))

@@ -1,4 +1,4 @@
-"""Another plan, perhaps with less of the soft goals."""
+"""Replan, perhaps without some soft goals."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ if TYPE_CHECKING:
 
 
 async def take(ladder: Ladder, about: str) -> bool:
-    """Search for another plan from what is believed."""
+    """Search for another plan from the believed state."""
     return await ladder.replanning.replan(about)
