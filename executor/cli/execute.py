@@ -33,15 +33,14 @@ from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import World, domain_model_of
 from planner.cli.interrupt import interruptible, limit_memory, limited_memory
-from planner.cli.options import name_source, read_plan_file, read_plan_text
+from planner.cli.options import name_source, read_plan_file
 from planner.cli.output import tell
 from planner.errors import InputError, Location, PlanError
 from planner.language.loading.load import Source, load_from, open_source
 from planner.language.loading.python_files import PythonSource
 from planner.limits import LimitReached
 from planner.model import Problem
-from planner.plan import Plan
-from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, is_other_domain, is_other_problem, service_of
+from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, is_other_domain, is_other_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def read_task(source: Source, problem: str | None, plan: Path | None) -> Task:
         return Task(found, None, classical_of(found).entities)
     if not is_action_plan(plan):
         found = load_from(source, problem)
-        return Task(found, ActionPlan.of(_read_planner_plan(plan, found)), classical_of(found).entities)
+        return Task(found, ActionPlan.of(read_plan_file(plan, found)[0]), classical_of(found).entities)
     domain = source.domain()
     named = load_from(source, problem) if problem is not None else next(iter(source.problems().values()), None)
     read, warnings = _read_action_plan(
@@ -76,13 +75,6 @@ def read_task(source: Source, problem: str | None, plan: Path | None) -> Task:
     )
     entities = {} if named is None else classical_of(named).entities
     return Task(_problem_of(read, domain, entities), read, entities, tuple(warnings))
-
-
-def _read_planner_plan(path: Path, problem: AnyProblem) -> Plan:
-    """Read a plan for `problem` in a planner's format."""
-    if is_other_problem(problem):
-        return service_of(problem).read_plan(problem, read_plan_text(path), str(path))
-    return read_plan_file(path, problem)[0]  # type: ignore[arg-type]  # the kind that is left
 
 
 def _read_action_plan(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[ActionPlan, list[str]]:

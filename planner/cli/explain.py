@@ -65,15 +65,13 @@ def _explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Wa
     """Explain the plan in the file at `path`, or say why it does not work."""
     from planner.validation.validate import validate
 
+    plan, _ = options.read_plan_file(path, problem)
     if isinstance(problem, Problem):
-        plan, _ = options.read_plan_file(path, problem)
         verdict = validate(problem, plan.steps)
         text = _explain_steps(plan, limits) if verdict.valid else str(verdict)
     else:
-        service = service_of(problem)
-        plan = service.read_plan(problem, options.read_plan_text(path), str(path))
         with watchman.checking(plan) as limits.cancel:
-            verdict = service.validate(problem, plan, limits)
+            verdict = service_of(problem).validate(problem, plan, limits)
             text = _explain_steps(plan, limits) if verdict.valid else str(verdict)
     give(text)
     return exit_of_verdict(verdict)

@@ -150,12 +150,14 @@ def name_source(domain: str, problem: str | None) -> Iterator[None]:
         raise type(error)(error.message, Location(source), error.hint) from error
 
 
-def read_plan_file(path: Path, problem: Problem) -> tuple[Plan, Number | None]:
+def read_plan_file(path: Path, problem: AnyProblem) -> tuple[Plan, Number | None]:
     """Read a plan for `problem` in the competition's format or in JSON; return it with the cost that the file claims.
 
     The cost is None where the file claims none. Raises `PlanError` with the place of a mistake.
     """
     text = read_plan_text(path)
+    if not isinstance(problem, Problem):
+        return service_of(problem).read_plan(problem, text, str(path)), None
     if is_json(text):
         return read_json_plan(text, problem, str(path))
     from planner.language.pddl.plan_files import read_plan

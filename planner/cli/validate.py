@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from planner.cli.interrupt import finite_limit, interruptible, limit_memory
-from planner.cli.options import add_domain, add_limits, add_problem, read_plan_file, read_plan_text
+from planner.cli.options import add_domain, add_limits, add_problem, read_plan_file
 from planner.cli.output import Exit, exit_of_verdict, give
 from planner.cli.parser import Parser
 from planner.language.loading.load import load
@@ -33,13 +33,11 @@ def run(started: float, given: Namespace) -> Exit:
     limits = Limits(finite_limit(given.time_limit), limit_memory(given.memory_limit), started=started)
     with interruptible(limits.remaining) as watchman:
         problem = load(given.domain, given.problem)
+        plan, claimed_cost = read_plan_file(given.plan, problem)
         if isinstance(problem, Problem):
-            plan, claimed_cost = read_plan_file(given.plan, problem)
             verdict = validate(problem, plan.steps, claimed_cost=claimed_cost)
         else:
-            service = service_of(problem)
-            plan = service.read_plan(problem, read_plan_text(given.plan), str(given.plan))
             with watchman.checking(plan) as limits.cancel:
-                verdict = service.validate(problem, plan, limits)
+                verdict = service_of(problem).validate(problem, plan, limits)
     give(str(verdict))
     return exit_of_verdict(verdict)
