@@ -21,6 +21,7 @@ from executor.background_searches import search_in_turn
 from executor.language_model.checked_answers import ROUNDS, TIMEOUT, CheckedAnswer, ask_checked
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request, Usage
 from planner.explain.unreachable_goals import Unreachable
+from planner.explain.unsolvability import find_unreachable_parts
 from planner.lightweight import dataclass, field, replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Predicate, Problem, TypeHierarchy
@@ -140,15 +141,8 @@ async def _ask_choice(
 
 def find_attainable_facts(problem: Problem) -> list[Atom]:
     """Return the false facts of `problem` that its actions may make true, by predicate."""
-    from planner.explain.unsolvability import find_unreachable_parts
-
     domain, holds = problem.domain, set(problem.initial)
-    provided = {
-        atom.predicate
-        for action in domain.actions.values()
-        for when in action.effects
-        for atom in positive_atoms(when.provides)
-    }
+    provided = {name for action in domain.actions.values() for name in _provided_predicates(action)}
     wanted = [domain.predicates[name] for name in domain.predicates if name in provided | domain.derived]
     found = [fact for each in wanted for fact in _instances(each, problem) if fact not in holds]
     goal = replace(problem.goal, hard=conjunction(found), soft=())
@@ -344,6 +338,4 @@ class _ReadingChecker:
 
 def find_unreachable(problem: Problem) -> tuple[Unreachable, ...]:
     """Find the parts of the goal that no action can provide; none where the time limit ends the check."""
-    from planner.explain.unsolvability import find_unreachable_parts
-
     return find_unreachable_parts(problem, Limits(SECONDS))
