@@ -20,7 +20,7 @@ from benchmarks.topk_comparison import candidates
 from benchmarks.uncertain.uncertain_campaign import uncertain
 from benchmarks.unsolvable.unsolvable_campaign import unsolvable
 
-app = typer.Typer(no_args_is_help=True, help="Benchmark suites, peers and reports.")
+app = typer.Typer(no_args_is_help=True, help="Run benchmark suites and peers, and report on results.")
 for command in (
     running.run,
     running.ground,

@@ -28,11 +28,11 @@ SHOWN = (1, 10, 100)
 
 def learning(
     *,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many sets of tools.")] = 50,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Consecutive runs with each set.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of the first set.")] = 0,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of sets of tools.")] = 50,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of consecutive runs with each set.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the first set.")] = 0,
 ) -> None:
-    """Let runs choose among tools whose reliability is hidden, and tell what they pay.
+    """Let runs choose among tools of hidden reliability, and print what they pay.
 
     Runs that learn share a journal with those before them; others know what is declared, or the truth.
     """

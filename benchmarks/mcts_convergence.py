@@ -15,7 +15,7 @@ from typing import Annotated, Final
 
 import typer
 
-from benchmarks.commands.options import DomainFilter, NameFilter, Sample, Seed
+from benchmarks.commands.options import DomainFilter, NameFilter, Sample, Seed, check_choices
 from benchmarks.report import format_table
 from benchmarks.suite import BenchmarkTask
 from benchmarks.uncertain.uncertain_campaign import Case
@@ -30,27 +30,30 @@ from planner.policies.policy_mcts_compiled import CompiledTrials, ProcessBoard
 
 
 def simulations(
-    suite: Annotated[Path | None, typer.Argument(metavar="[SUITE]", help="Tasks without chances instead.")] = None,
+    suite: Annotated[
+        Path | None, typer.Argument(metavar="[SUITE]", help="Folder of tasks without chances to use instead.")
+    ] = None,
     *,
     problem: Annotated[
-        list[str] | None, typer.Option("--problem", help="A kind of problem with chances; may be repeated.")
+        list[str] | None,
+        typer.Option("--problem", help="Kind of problem with chances; may be repeated. By default all."),
     ] = None,
-    size: Annotated[int | None, typer.Option("--size", min=1, help="Their size, for all kinds.")] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How often each is tried.")] = 5,
+    size: Annotated[int | None, typer.Option("--size", min=1, help="Size of the problems, for all kinds.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds for each problem.")] = 5,
     domain: DomainFilter = None,
     name: NameFilter = None,
     sample: Sample = None,
     seed: Seed = 0,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each optimum, or each search.")] = 60.0,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Time limit of each exact solution or search, in seconds.")
+    ] = 60.0,
 ) -> None:
-    """Tell how soon simulations come near the best policy; with SUITE, what plans cost after some time."""
+    """Count the simulations until policies are near the best one; with SUITE, compare costs of plans over time."""
     from benchmarks.suite import Selection, load_suite
     from benchmarks.uncertain.uncertain_campaign import CASES
 
     if suite is None:
-        for unknown in [each for each in problem or () if each not in CASES]:
-            known = ", ".join(CASES)
-            raise typer.BadParameter(f"there is no problem {unknown!r}; there are {known}", param_hint="--problem")
+        check_choices("--problem", problem or (), CASES)
         rows = []
         for each in problem or CASES:
             typer.echo(each, err=True)

@@ -12,6 +12,7 @@ from typing import Annotated, Final
 
 import typer
 
+from benchmarks.commands.options import check_choices, parse_integers
 from benchmarks.random_problems import Features, random_problem
 from benchmarks.report import format_table
 from planner import Atom, Plan, Problem, Status, Step, patch, solve
@@ -23,32 +24,25 @@ from planner.validation.validate import validate
 def measure_patches(
     *,
     domain: Annotated[
-        list[str] | None, typer.Option("--domain", help="A domain; may be repeated. All, if none.")
+        list[str] | None, typer.Option("--domain", help="Domain to use; may be repeated. By default all.")
     ] = None,
-    cases: Annotated[int, typer.Option("--cases", min=1, help="Broken plans of each domain.")] = 20,
-    size: Annotated[int | None, typer.Option("--size", min=1, help="The size of problems, for all domains.")] = None,
-    weights: Annotated[str, typer.Option("--weights", help="What a dropped step costs; commas between.")] = "0,1,5",
-    seed: Annotated[int, typer.Option("--seed", help="The seed of the first problem.")] = 0,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each way of going on.")] = 10.0,
+    cases: Annotated[int, typer.Option("--cases", min=1, help="Number of broken plans of each domain.")] = 20,
+    size: Annotated[int | None, typer.Option("--size", min=1, help="Size of the problems, for all domains.")] = None,
+    weights: Annotated[str, typer.Option("--weights", help="Costs of a dropped step, separated by commas.")] = "0,1,5",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the first problem.")] = 0,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Time limit of each patch and each plan, in seconds.")
+    ] = 10.0,
 ) -> None:
     """Break plans, patch them, and plan from scratch: cost, steps kept and time of each."""
-    for name in domain or ():
-        if name not in SIZES:
-            known = ", ".join(SIZES)
-            raise typer.BadParameter(f"there is no domain {name!r}; there are {known}", param_hint="--domain")
+    check_choices("--domain", domain or (), SIZES)
+    costs = parse_integers("--weights", weights, "0,1,5")
     measured = []
     for name in domain or SIZES:
         for case in generate_broken_plans(name, size or SIZES[name], cases, seed, time_limit):
-            measured += measure(case, _parse_weights(weights), time_limit)
+            measured += measure(case, costs, time_limit)
             typer.echo(f"{name}  {len(case.remaining)} steps left  {measured[-1].milliseconds:.0f} ms", err=True)
     typer.echo(patching_table(measured), nl=False)
-
-
-def _parse_weights(text: str) -> list[int]:
-    try:
-        return [int(word) for word in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter("write numbers with commas between, such as 0,1,5", param_hint="--weights") from None
 
 
 SIZES: Final = {"assistant": 8, "courier": 5, "elevator": 7, "runbook": 7, "secretary": 6, "stacking": 10, "random": 8}

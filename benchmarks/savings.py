@@ -33,11 +33,11 @@ from planner.reuse.plan_cache import PlanCache, Recalled
 
 def savings(
     *,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How many errands.")] = 200,
-    domain: Annotated[str, typer.Option("--domain", help="Only errands of this shipped domain.")] = "",
-    seed: Annotated[int, typer.Option("--seed", help="Determines which come how often.")] = 0,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of errands.")] = 200,
+    domain: Annotated[str, typer.Option("--domain", help="Use errands of this shipped domain only.")] = "",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the draw.")] = 0,
 ) -> None:
-    """Have agents do errands that come again, and count calls, tokens and the time of planning a run."""
+    """Have agents repeat errands, and count model calls, tokens and planning time of a run."""
     from benchmarks.sentences.sentence_replay import read_sentences
 
     known = {each.where.partition("/")[0] for each in read_sentences()}

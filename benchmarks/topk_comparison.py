@@ -20,6 +20,7 @@ from benchmarks.commands.options import (
     MemoryGib,
     NameFilter,
     SuiteFolder,
+    check_choices,
     parse_positive,
     select_tasks,
 )
@@ -35,18 +36,18 @@ def candidates(
     *,
     domain: DomainFilter = None,
     name: NameFilter = None,
-    k: Annotated[str, typer.Option("-k", help="How many plans; commas between.")] = "10,100",
-    lister: Annotated[list[str] | None, typer.Option("--planner", help="Only this one; may be repeated.")] = None,
+    k: Annotated[str, typer.Option("-k", help="Numbers of plans, separated by commas.")] = "10,100",
+    lister: Annotated[
+        list[str] | None, typer.Option("--planner", help="Run this planner only; may be repeated.")
+    ] = None,
     time_limit: CpuSeconds = 60.0,
     memory_limit: MemoryGib = 4.0,
 ) -> None:
-    """List the k cheapest plans of tasks with each planner; say whether costs are the same, and what it took."""
+    """List the k cheapest plans of tasks with each planner, and compare their costs and CPU time."""
     from benchmarks.process import Limits
 
     known = [each.label for each in LISTERS]
-    for label in lister or ():
-        if label not in known:
-            raise typer.BadParameter(f"there is no {label!r}; there are {', '.join(known)}", param_hint="--planner")
+    check_choices("--planner", lister or (), known)
     numbers = [int(parse_positive(word)) for word in k.split(",")]
     chosen = [each for each in LISTERS if not lister or each.label in lister]
     for each in chosen:

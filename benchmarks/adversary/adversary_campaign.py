@@ -25,16 +25,16 @@ WRONG = 10
 
 def adversary(
     *,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How many runs.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Determines the campaign.")] = 0,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of runs.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the campaign.")] = 0,
     only: Annotated[
-        int | None, typer.Option("--only", help="One run of the campaign, with what is wrong with it.")
+        int | None, typer.Option("--only", help="Replay this run of the campaign, and print its violations.")
     ] = None,
 ) -> None:
     """Let agents work with a model that says anything: malformed, huge, late, unknown, cyclic, false.
 
-    The exit code is 10 where one crashed, did what was never declared or confirmed, claimed success that is none, or
-    spent more than it was allowed.
+    The exit code is 10 where a run crashed, did what was never declared or confirmed, claimed false success, or
+    exceeded its allowance.
     """
     began, found = time.monotonic(), []
     for each in run_campaign(range(runs) if only is None else [only], seed):

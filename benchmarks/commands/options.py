@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -39,6 +40,23 @@ def parse_positive(text: str | float) -> float:
     return value
 
 
+def check_choices(option: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise `BadParameter` for the first value of `option` that is not `known`."""
+    for name in given:
+        if name not in known:
+            message = f"there is no {option.removeprefix('--')} {name!r}; there are {', '.join(known)}"
+            raise typer.BadParameter(message, param_hint=option)
+
+
+def parse_integers(option: str, text: str, example: str) -> list[int]:
+    """Read integers that are separated by commas."""
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        message = f"write numbers with commas between, such as {example}"
+        raise typer.BadParameter(message, param_hint=option) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Processors:
     """Numbers of processors; a class of its own because typer takes bare tuples for options with several values."""
@@ -66,24 +84,33 @@ def parse_processors(text: str) -> Processors:
     return Processors(tuple(dict.fromkeys(found)))
 
 
-SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with tasks.tsv, or PDDL or HDDL files.")]
+SuiteFolder = Annotated[
+    Path, typer.Argument(metavar="SUITE", help="Folder with tasks.tsv, or with PDDL or HDDL files.")
+]
 ResultFile = Annotated[
-    Path, typer.Argument(metavar="RESULTS", help="A file of results, JSON lines.", exists=True, dir_okay=False)
+    Path, typer.Argument(metavar="RESULTS", help="File of results (JSON lines).", exists=True, dir_okay=False)
 ]
 ResultFiles = Annotated[
-    list[Path], typer.Argument(metavar="RESULTS…", help="Files of results, JSON lines.", exists=True, dir_okay=False)
+    list[Path], typer.Argument(metavar="RESULTS…", help="Files of results (JSON lines).", exists=True, dir_okay=False)
 ]
-TrackFilter = Annotated[Track | None, typer.Option("--track", help="Only tasks of this track.")]
-DomainFilter = Annotated[list[str] | None, typer.Option("--domain", help="Only domains like this, e.g. 'blocks*'.")]
-NameFilter = Annotated[list[str] | None, typer.Option("--name", help="Only tasks like this, e.g. '*/p01.pddl'.")]
-Sample = Annotated[int | None, typer.Option("--sample", min=1, help="That many of the tasks, at random.")]
-Seed = Annotated[int, typer.Option("--seed", help="Determines the sample.")]
-Out = Annotated[Path, typer.Option("--out", help="Where results go; what is already there is not run again.")]
+TrackFilter = Annotated[Track | None, typer.Option("--track", help="Use tasks of this track only.")]
+DomainFilter = Annotated[
+    list[str] | None, typer.Option("--domain", help="Use domains that match this pattern, e.g. 'blocks*'.")
+]
+NameFilter = Annotated[
+    list[str] | None, typer.Option("--name", help="Use tasks that match this pattern, e.g. '*/p01.pddl'.")
+]
+Sample = Annotated[int | None, typer.Option("--sample", min=1, help="Use a random sample of so many tasks.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the sample.")]
+Out = Annotated[Path, typer.Option("--out", help="File to append results to; runs that it has are skipped.")]
 CpuSeconds = Annotated[
-    float, typer.Option("--time-limit", parser=parse_positive, metavar="SECONDS", help="Seconds of CPU time a task.")
+    float,
+    typer.Option(
+        "--time-limit", parser=parse_positive, metavar="SECONDS", help="CPU time limit of a task, in seconds."
+    ),
 ]
 MemoryGib = Annotated[
-    float, typer.Option("--memory-limit", parser=parse_positive, metavar="GiB", help="GiB of memory a task.")
+    float, typer.Option("--memory-limit", parser=parse_positive, metavar="GiB", help="Memory limit of a task, in GiB.")
 ]
 Cores = Annotated[
     Processors | None,
@@ -97,17 +124,21 @@ Cores = Annotated[
 Proved = Annotated[bool, typer.Option("--proved", help="Count proofs only: optimal plans and unsolvability.")]
 Check = Annotated[
     list[str] | None,
-    typer.Option("--check", help="A validator, 'foreign' for all but ours, 'none'; see `bench planners`."),
+    typer.Option("--check", help="Validator of plans, 'foreign' for all but ours, or 'none'; see `bench planners`."),
 ]
 Without = Annotated[
     list[str] | None,
-    typer.Option("--without", metavar="FEATURE", help="Leave out tasks with this, e.g. axioms; may be repeated."),
+    typer.Option(
+        "--without", metavar="FEATURE", help="Leave out tasks with this feature, e.g. axioms; may be repeated."
+    ),
 ]
 SupportedBy = Annotated[
     list[str] | None,
-    typer.Option("--supported-by", metavar="PLANNER", help="Leave out what it does not support; may be repeated."),
+    typer.Option(
+        "--supported-by", metavar="PLANNER", help="Leave out tasks that this planner does not support; may be repeated."
+    ),
 ]
-Only = Annotated[list[str] | None, typer.Option("--planner", help="Only results of this one; may be repeated.")]
+Only = Annotated[list[str] | None, typer.Option("--planner", help="Use results of this planner only; may be repeated.")]
 BestKnown = Annotated[
     Path | None,
     typer.Option(

@@ -18,7 +18,7 @@ def table(
     results: options.ResultFiles,
     *,
     proved: options.Proved = False,
-    tasks: Annotated[bool, typer.Option("--tasks", help="Each task by itself: outcome, cost, time, memory.")] = False,
+    tasks: Annotated[bool, typer.Option("--tasks", help="Print outcome, cost, time and memory of each task.")] = False,
     planner: options.Only = None,
     without: options.Without = None,
     supported_by: options.SupportedBy = None,
@@ -41,9 +41,9 @@ def table(
 
 def html(
     results: options.ResultFiles,
-    out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", help="File to write the page to.")] = Path("report.html"),
     *,
-    title: Annotated[str, typer.Option("--title", help="Its headline.")] = "Benchmark results",
+    title: Annotated[str, typer.Option("--title", help="Title of the page.")] = "Benchmark results",
     proved: options.Proved = False,
     planner: options.Only = None,
     without: options.Without = None,
@@ -67,10 +67,12 @@ def html(
 
 def compare(
     left_file: options.ResultFile,
-    right_file: Annotated[Path | None, typer.Argument(metavar="[RESULTS]", help="Another file; else the same.")] = None,
+    right_file: Annotated[
+        Path | None, typer.Argument(metavar="[RESULTS]", help="Second file of results; by default the first.")
+    ] = None,
     *,
-    left: Annotated[str | None, typer.Option("--left", help="The planner's label in the first file.")] = None,
-    right: Annotated[str | None, typer.Option("--right", help="The planner's label in the second file.")] = None,
+    left: Annotated[str | None, typer.Option("--left", help="Label of the planner in the first file.")] = None,
+    right: Annotated[str | None, typer.Option("--right", help="Label of the planner in the second file.")] = None,
     proved: options.Proved = False,
     without: options.Without = None,
     supported_by: options.SupportedBy = None,
@@ -100,7 +102,7 @@ def rates(
     results: options.ResultFiles,
     *,
     least_seconds: Annotated[
-        float, typer.Option("--least-seconds", min=0, help="Shorter searches do not count.")
+        float, typer.Option("--least-seconds", min=0, help="Leave out searches that are shorter, in seconds.")
     ] = 0.1,
     planner: options.Only = None,
     without: options.Without = None,
@@ -123,15 +125,21 @@ def rates(
 def proofs(
     results: options.ResultFiles,
     *,
-    ours: Annotated[str | None, typer.Option("--ours", help="Whose proofs; the first planner's, if not said.")] = None,
-    peer: Annotated[list[str] | None, typer.Option("--peer", help="Compared with; all others' kinds, if none.")] = None,
-    bound: Annotated[list[str] | None, typer.Option("--bound", help="Whose lower bounds gaps are compared by.")] = None,
+    ours: Annotated[str | None, typer.Option("--ours", help="Label of our planner; by default the first one.")] = None,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option("--peer", help="Planner to compare with; may be repeated. By default all that are not ours."),
+    ] = None,
+    bound: Annotated[
+        list[str] | None,
+        typer.Option("--bound", help="Planner whose lower bounds are compared by gap; may be repeated."),
+    ] = None,
     without: options.Without = None,
     supported_by: options.SupportedBy = None,
     domain: options.DomainFilter = None,
     name: options.NameFilter = None,
 ) -> None:
-    """Print what is proved: of all that any peer proves, by feature, with which gap else, and by which part."""
+    """Print tables of proofs: ours against those of peers, by feature, and the gaps of what is not proved."""
     from benchmarks.proofs import proof_report
 
     records = select_records(

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def run(
     suite: options.SuiteFolder,
-    planner: Annotated[list[str], typer.Option("--planner", help="A name or KIND:OPTIONS; see `bench planners`.")],
+    planner: Annotated[
+        list[str], typer.Option("--planner", help="Planner to run: a name or KIND:OPTIONS; see `bench planners`.")
+    ],
     out: options.Out = Path("results.jsonl"),
     *,
     track: options.TrackFilter = None,
@@ -29,7 +31,9 @@ def run(
     time_limit: options.CpuSeconds = 30.0,
     memory_limit: options.MemoryGib = 4.0,
     check: options.Check = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes at a time; 1 measures best.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="Number of planners that run at the same time; 1 measures best.")
+    ] = 1,
     core: options.Cores = None,
 ) -> None:
     """Run planners on the tasks of a suite; start it again to continue where it stopped."""
@@ -55,7 +59,7 @@ def ground(
     seed: options.Seed = 0,
     time_limit: options.CpuSeconds = 60.0,
     memory_limit: options.MemoryGib = 4.0,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Repetitions; the fastest counts.")] = 1,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Number of repetitions; the fastest counts.")] = 1,
     core: options.Cores = None,
 ) -> None:
     """Ground tasks with ours and with Fast Downward's translator, alternating, and print the comparison."""
@@ -76,7 +80,7 @@ def validate(
     suite: options.SuiteFolder,
     results: options.ResultFile,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where the judged results go; else they replace RESULTS.")
+        Path | None, typer.Option("--out", help="File to write the checked results to; by default RESULTS is replaced.")
     ] = None,
     *,
     check: options.Check = None,

@@ -23,17 +23,16 @@ from planner.cli.output import give, is_terminal, tell
 
 def faults(
     *,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How many runs.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Determines the campaign.")] = 0,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of runs.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the campaign.")] = 0,
     only: Annotated[
-        int | None, typer.Option("--only", help="Replay one run of the campaign, and print its events.")
+        int | None, typer.Option("--only", help="Replay this run of the campaign, and print its events.")
     ] = None,
 ) -> None:
     """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
 
-    The exit code is 1 where a run ended as none may: success that is none, effects that came twice, a goal given up
-    that could have been reached, an irreversible step that came too early, again, in an undo or despite an open
-    question, an error.
+    The exit code is 1 where a run violated a promise: false success, effects that came twice, a goal given up that
+    could have been reached, an irreversible step too early, repeated, in an undo or despite an open question, an error.
     """
     from benchmarks.faults.fault_verdict import Ending
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from benchmarks.commands.options import DomainFilter, NameFilter, select_tasks
+from benchmarks.commands.options import DomainFilter, NameFilter, check_choices, select_tasks
 from benchmarks.foreign_plans.foreign_plan_cases import Spoilt
 from benchmarks.patch_comparison import common_subsequence_length
 from benchmarks.report import format_table
@@ -30,27 +30,27 @@ WRONG = 10
 
 def foreign(
     suite: Annotated[
-        Path | None, typer.Argument(metavar="[SUITE]", help="A folder of tasks, some plans of which are taken, too.")
+        Path | None, typer.Argument(metavar="[SUITE]", help="Folder of tasks whose plans get mistakes too.")
     ] = None,
     *,
-    plans: Annotated[int, typer.Option("--plans", min=1, help="How many plans.")] = 300,
-    seed: Annotated[int, typer.Option("--seed", help="Determines problems and mistakes.")] = 0,
+    plans: Annotated[int, typer.Option("--plans", min=1, help="Number of plans.")] = 300,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of problems and mistakes.")] = 0,
     source: Annotated[
-        list[str] | None, typer.Option("--source", help="A shipped domain, or random; may be repeated. All, if none.")
+        list[str] | None, typer.Option("--source", help="Shipped domain, or random; may be repeated. By default all.")
     ] = None,
     domain: DomainFilter = None,
     name: NameFilter = None,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each repair and each plan.")] = 10.0,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Time limit of each repair and each plan, in seconds.")
+    ] = 10.0,
 ) -> None:
-    """Write optimal plans down with mistakes in them, have them repaired, and replay what comes of it.
+    """Put mistakes into optimal plans, repair the plans, and replay the repaired ones.
 
-    The exit code is 10 where an answer claims what is not so.
+    The exit code is 10 where an answer makes a false claim.
     """
     from benchmarks.foreign_plans.foreign_plan_cases import SIZES, draw_shipped, spoil_plans
 
-    for each in source or ():
-        if each not in SIZES:
-            raise typer.BadParameter(f"there is no {each!r}; there are {', '.join(SIZES)}", param_hint="--source")
+    check_choices("--source", source or (), SIZES)
     sources = [draw_shipped(each, seed) for each in source or SIZES]
     if suite is not None:
         sources.append(_draw_tasks(suite, domain, name, seed))

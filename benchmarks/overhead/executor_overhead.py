@@ -34,16 +34,18 @@ MODELS: Final = ("sequential", "dag")
 def overhead(
     *,
     steps: Annotated[
-        str, typer.Option("--steps", help="Lengths of plans, with commas between.")
+        str, typer.Option("--steps", help="Lengths of plans, separated by commas.")
     ] = "1,10,100,1000,10000",
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds of which the median counts.")] = 5,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Number of rounds; the median counts.")] = 5,
     memory: Annotated[
-        int, typer.Option("--memory", min=0, help="Steps of the plan whose memory is measured; 0: none.")
+        int, typer.Option("--memory", min=0, help="Steps of the plan whose memory is measured; 0 skips that.")
     ] = 100_000,
-    runs: Annotated[int, typer.Option("--runs", min=0, help="How many runs are made at once; 0: none.")] = 1000,
-    planned: Annotated[int, typer.Option("--planned", min=0, help="How many runs are planned at once; 0: none.")] = 100,
+    runs: Annotated[int, typer.Option("--runs", min=0, help="Number of runs at the same time; 0 skips that.")] = 1000,
+    planned: Annotated[
+        int, typer.Option("--planned", min=0, help="Number of runs planned at the same time; 0 skips that.")
+    ] = 100,
 ) -> None:
-    """Time steps that do nothing, in microseconds, without and with a journal; and memory, and many runs at once."""
+    """Measure what the executor costs: microseconds a step with and without a journal, memory, many runs at once."""
     from benchmarks.overhead.overhead_setting import measure_memory
 
     give(format_table(HEAD, _measure_rows(_list_settings(_parse_lengths(steps)), rounds)))

@@ -36,17 +36,17 @@ WRONG = 10
 
 def sentences(
     *,
-    only: Annotated[str, typer.Option("--only", help="Only sentences that have this text in them.")] = "",
+    only: Annotated[str, typer.Option("--only", help="Use sentences that contain this text.")] = "",
     language_model: Annotated[
-        str | None, typer.Option("--language-model", help="Say them to this model, in place of the recorded answers.")
+        str | None, typer.Option("--language-model", help="Language model to ask instead of the recorded answers.")
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option("--endpoint", metavar="URL", help="Where it is, if it speaks OpenAI's protocol.")
+        str | None, typer.Option("--endpoint", metavar="URL", help="Address of a model that speaks OpenAI's protocol.")
     ] = None,
 ) -> None:
-    """Replay what language models may say to sentences about the shipped domains, and to text that tools return.
+    """Replay right and wrong answers of language models to recorded sentences, and text injected into tool results.
 
-    The exit code is 10 where an answer came to anything but what is recorded, or to what must not be.
+    The exit code is 10 where an answer ended otherwise than recorded, or in a violation.
     """
     chosen = [each for each in read_sentences() if only in each.say]
     if not chosen:

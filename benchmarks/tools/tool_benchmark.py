@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from benchmarks.commands.options import select_installed
+from benchmarks.commands.options import parse_integers, select_installed
 from benchmarks.planners import Answer, Outcome, Planner
 from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE
 from benchmarks.process import Limits, run_limited
@@ -30,41 +30,45 @@ from planner.errors import ForethoughtError
 from planner.language.pddl.export import Export, export
 from planner.validation.validate import validate as validate_others
 
-if TYPE_CHECKING:
-    from benchmarks.planners import Planner
-    from benchmarks.tools.tool_library import Library
-
 DEFAULT_SIZES = "10,100,1000,10000"
 
 
 def tools(
     *,
     profile: Annotated[
-        list[str] | None, typer.Option("--profile", help="A profile; may be repeated. All, if none.")
+        list[str] | None, typer.Option("--profile", help="Profile of libraries; may be repeated. By default all.")
     ] = None,
-    sizes: Annotated[str, typer.Option("--sizes", help="Numbers of tools, with commas between.")] = DEFAULT_SIZES,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Libraries of each profile and size.")] = 5,
+    sizes: Annotated[str, typer.Option("--sizes", help="Numbers of tools, separated by commas.")] = DEFAULT_SIZES,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of libraries of each profile and size.")] = 5,
     rounds: Annotated[
-        int, typer.Option("--rounds", min=1, help="How often each library; the fastest round counts.")
+        int, typer.Option("--rounds", min=1, help="Number of rounds for each library; the fastest counts.")
     ] = 1,
     subjects: Annotated[
         int,
-        typer.Option("--subjects", min=0, max=3, help="Tools take parameters, and the goal is for so many subjects."),
+        typer.Option(
+            "--subjects", min=0, max=3, help="Number of subjects in the goal; with any, tools take parameters."
+        ),
     ] = 0,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds a library, for each planner.")] = 20.0,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Time limit of each planner on a library, in seconds.")
+    ] = 20.0,
     planner: Annotated[
-        list[str] | None, typer.Option("--planner", help="Another planner too, as for `bench run`; may be repeated.")
+        list[str] | None, typer.Option("--planner", help="Run this planner too, as in `bench run`; may be repeated.")
     ] = None,
-    peers: Annotated[bool, typer.Option("--peers", help="The usual other planners too.")] = False,
-    write: Annotated[Path | None, typer.Option("--write", help="Measure nothing; write a suite of PDDL files.")] = None,
+    peers: Annotated[bool, typer.Option("--peers", help="Run the usual peers too.")] = False,
+    write: Annotated[
+        Path | None, typer.Option("--write", help="Write a suite of PDDL files to this folder, and measure nothing.")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where each measurement goes too, as a line of JSON.")
+        Path | None, typer.Option("--out", help="File to append each measurement to, as a line of JSON.")
     ] = None,
 ) -> None:
     """Plan with generated libraries of agent tools: milliseconds from declarations in memory to a proved optimum."""
     from benchmarks.tools.tool_profiles import PROFILES
 
-    libraries = _generate_libraries(profile or list(PROFILES), _parse_sizes(sizes), seeds, subjects)
+    libraries = _generate_libraries(
+        profile or list(PROFILES), parse_integers("--sizes", sizes, "10,100,1000"), seeds, subjects
+    )
     if write is not None:
         from benchmarks.tools.tool_library import write_suite
 
@@ -106,15 +110,6 @@ def _generate_libraries(profiles: Sequence[str], sizes: Sequence[int], seeds: in
         for size in sizes
         for seed in range(seeds)
     )
-
-
-def _parse_sizes(text: str) -> list[int]:
-    try:
-        return [int(word.replace("_", "")) for word in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(
-            "write numbers with commas between, such as 10,100,1000", param_hint="--sizes"
-        ) from None
 
 
 OURS: Final = "forethought"

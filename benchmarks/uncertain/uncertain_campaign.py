@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from benchmarks.commands.options import check_choices
 from benchmarks.report import format_table
 from benchmarks.uncertain import uncertain_problems
 from planner import Atom, Decision, Execution, Objective, Plan, Problem, Step, decide, executions, solve
@@ -26,18 +27,17 @@ from planner.semantics.simulation import Simulation
 def uncertain(
     *,
     problem: Annotated[
-        list[str] | None, typer.Option("--problem", help="A kind of problem; may be repeated. All, if none.")
+        list[str] | None, typer.Option("--problem", help="Kind of problem; may be repeated. By default all.")
     ] = None,
-    size: Annotated[int | None, typer.Option("--size", min=1, help="Their size, for all kinds.")] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Executions of each way of acting.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of the executions.")] = 0,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each exact solution or plan.")] = 60.0,
+    size: Annotated[int | None, typer.Option("--size", min=1, help="Size of the problems, for all kinds.")] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of executions of each strategy.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the executions.")] = 0,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Time limit of each exact solution or plan, in seconds.")
+    ] = 60.0,
 ) -> None:
-    """Solve problems with uncertain outcomes exactly, and carry out policies and replanning by chance."""
-    for name in problem or ():
-        if name not in CASES:
-            known = ", ".join(CASES)
-            raise typer.BadParameter(f"there is no problem {name!r}; there are {known}", param_hint="--problem")
+    """Solve problems with uncertain outcomes exactly, and simulate executions of policies and of replanning."""
+    check_choices("--problem", problem or (), CASES)
     exact, carried = [], []
     for name in problem or CASES:
         exact.append(solve_exactly(name, CASES[name], size or CASES[name].size, time_limit))

@@ -25,11 +25,12 @@ PLANNERS = ("ours-optimal", "fd-astar-lmcut", "symk-bd")
 
 def unsolvable(
     suite: options.SuiteFolder,
-    folder: Annotated[Path, typer.Option("--folder", help="Where the tasks are written.")] = Path("unsolvable"),
+    folder: Annotated[Path, typer.Option("--folder", help="Folder to write the tasks to.")] = Path("unsolvable"),
     out: options.Out = Path("unsolvable.jsonl"),
     *,
     planner: Annotated[
-        list[str] | None, typer.Option("--planner", help="A name or KIND:OPTIONS; see `bench planners`.")
+        list[str] | None,
+        typer.Option("--planner", help="Planner to run: a name or KIND:OPTIONS; see `bench planners`."),
     ] = None,
     name: options.NameFilter = None,
     time_limit: options.CpuSeconds = 30.0,
