@@ -17,8 +17,8 @@ import typer
 
 from benchmarks.commands.options import DomainFilter, NameFilter, Sample, Seed, check_choices
 from benchmarks.report import format_table
-from benchmarks.suite import BenchmarkTask
-from benchmarks.uncertain.uncertain_campaign import Case
+from benchmarks.suite import BenchmarkTask, Selection, load_suite
+from benchmarks.uncertain.uncertain_campaign import CASES, Case
 from planner import Decision, Problem, Progress, Status, decide, load, solve
 from planner.errors import ForethoughtError
 from planner.jit import library
@@ -49,9 +49,6 @@ def simulations(
     ] = 60.0,
 ) -> None:
     """Count the simulations until policies are near the best one; with SUITE, compare costs of plans over time."""
-    from benchmarks.suite import Selection, load_suite
-    from benchmarks.uncertain.uncertain_campaign import CASES
-
     if suite is None:
         check_choices("--problem", problem or (), CASES)
         rows = []

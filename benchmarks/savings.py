@@ -38,8 +38,6 @@ def savings(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the draw.")] = 0,
 ) -> None:
     """Have agents repeat errands, and count model calls, tokens and planning time of a run."""
-    from benchmarks.sentences.sentence_replay import read_sentences
-
     known = {each.where.partition("/")[0] for each in read_sentences()}
     if domain and domain not in known:
         raise typer.BadParameter(f"there are {', '.join(sorted(known))}", param_hint="--domain")

@@ -44,8 +44,6 @@ def candidates(
     memory_limit: MemoryGib = 4.0,
 ) -> None:
     """List the k cheapest plans of tasks with each planner, and compare their costs and CPU time."""
-    from benchmarks.process import Limits
-
     known = [each.label for each in LISTERS]
     check_choices("--planner", lister or (), known)
     numbers = [int(parse_positive(word)) for word in k.split(",")]

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from benchmarks.adversary.adversary_run import WAYS, Carried, Setting
+from benchmarks.adversary.adversary_run import WAYS, Carried, Setting, carry_out, draw_setting
 from benchmarks.report import format_table
 from executor.events.events import RunStatus
 from planner import validate
@@ -51,8 +51,6 @@ def adversary(
 
 def run_campaign(seeds: Iterable[int], seed: int = 0) -> Iterator[Judged]:
     """Yield the runs of the campaign `seed` that `seeds` number, carried out and judged."""
-    from benchmarks.adversary.adversary_run import carry_out, draw_setting
-
     for number in seeds:
         drawn = draw_setting(number, seed)
         yield judge_run(drawn, carry_out(drawn))

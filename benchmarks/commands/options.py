@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.output import tell
-from planner.errors import InputError
+from planner.errors import DocumentError, InputError, Location
 
 if TYPE_CHECKING:
     from benchmarks.planners import Planner
@@ -180,7 +180,6 @@ def select_tasks(
     Raises `DocumentError` where there are none.
     """
     from benchmarks.suite import Selection, load_suite
-    from planner.errors import DocumentError, Location
 
     chosen = Selection(track.value if track else None, domains or (), names or (), sample, seed)
     found = drop_faulty_tasks(chosen.of(load_suite(suite)))

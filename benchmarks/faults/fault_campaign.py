@@ -14,8 +14,8 @@ from typing import Annotated, Final, NamedTuple
 
 import typer
 
-from benchmarks.faults.fault_setting import KINDS, MODELS, Setting
-from benchmarks.faults.fault_verdict import Ending, Verdict
+from benchmarks.faults.fault_setting import KINDS, MODELS, Setting, draw_setting
+from benchmarks.faults.fault_verdict import Ending, Verdict, judge_run
 from benchmarks.report import Table
 from executor.testing import FaultKind
 from planner.cli.output import give, is_terminal, tell
@@ -34,8 +34,6 @@ def faults(
     The exit code is 1 where a run violated a promise: false success, effects that came twice, a goal given up that
     could have been reached, an irreversible step too early, repeated, in an undo or despite an open question, an error.
     """
-    from benchmarks.faults.fault_verdict import Ending
-
     if only is not None:
         replay(only, seed)
         return
@@ -56,8 +54,6 @@ def faults(
 def run_campaign(seeds: Iterable[int], seed: int = 0) -> Iterator[Judged]:
     """Yield the runs of the campaign `seed` that `seeds` number, carried out and judged."""
     from benchmarks.faults.fault_run import carry_out
-    from benchmarks.faults.fault_setting import draw_setting
-    from benchmarks.faults.fault_verdict import judge_run
 
     with tempfile.TemporaryDirectory(prefix="forethought-faults-") as folder:
         for number in seeds:
@@ -69,8 +65,6 @@ def run_campaign(seeds: Iterable[int], seed: int = 0) -> Iterator[Judged]:
 def replay(number: int, seed: int) -> None:
     """Carry out one run, and print what happens in it, and what was really done."""
     from benchmarks.faults.fault_run import carry_out
-    from benchmarks.faults.fault_setting import draw_setting
-    from benchmarks.faults.fault_verdict import judge_run
     from executor.testing.virtual_time import now
 
     drawn = draw_setting(number, seed)

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from statistics import mean, median
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from benchmarks.commands.options import DomainFilter, NameFilter, check_choices, select_tasks
-from benchmarks.foreign_plans.foreign_plan_cases import Spoilt
+from benchmarks.foreign_plans.foreign_plan_cases import (
+    SIZES,
+    Drawn,
+    Spoilt,
+    draw_shipped,
+    read_competition,
+    spoil_plans,
+)
 from benchmarks.patch_comparison import common_subsequence_length
 from benchmarks.report import format_table
 from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repair_plan
@@ -21,9 +28,6 @@ from planner import Step, solve, validate
 from planner.cli.output import give, tell
 from planner.model import Number
 from planner.semantics.simulation import Simulation
-
-if TYPE_CHECKING:
-    from benchmarks.foreign_plans.foreign_plan_cases import Drawn
 
 WRONG = 10
 
@@ -48,8 +52,6 @@ def foreign(
 
     The exit code is 10 where an answer makes a false claim.
     """
-    from benchmarks.foreign_plans.foreign_plan_cases import SIZES, draw_shipped, spoil_plans
-
     check_choices("--source", source or (), SIZES)
     sources = [draw_shipped(each, seed) for each in source or SIZES]
     if suite is not None:
@@ -67,8 +69,6 @@ def foreign(
 
 def _draw_tasks(suite: Path, domains: list[str] | None, names: list[str] | None, seed: int) -> Iterator[Drawn]:
     """Return the tasks of a suite: the first of all domains, the second, and so on."""
-    from benchmarks.foreign_plans.foreign_plan_cases import read_competition
-
     numbers: dict[str, int] = {}
     turns = []
     for task in select_tasks(suite, track=None, domains=domains, names=names):

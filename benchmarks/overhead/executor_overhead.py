@@ -13,19 +13,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from benchmarks.overhead.overhead_setting import INDEPENDENT, Setting
+from benchmarks.overhead.overhead_setting import (
+    INDEPENDENT,
+    PLANS,
+    Memory,
+    Setting,
+    measure_memory,
+    time_once,
+    time_runs,
+)
 from benchmarks.report import format_table
 from executor.executor import Executor
 from executor.testing import SimulatedWorld
 from planner import load
 from planner.cli.output import give, tell
-
-if TYPE_CHECKING:
-    from benchmarks.overhead.overhead_setting import Memory, Setting
 
 HEAD: Final = ("plan", "model", "looks", "steps", "start", "order", "step", "its CPU", "with journal", "its CPU")
 MODELS: Final = ("sequential", "dag")
@@ -46,8 +51,6 @@ def overhead(
     ] = 100,
 ) -> None:
     """Measure what the executor costs: microseconds a step with and without a journal, memory, many runs at once."""
-    from benchmarks.overhead.overhead_setting import measure_memory
-
     give(format_table(HEAD, _measure_rows(_list_settings(_parse_lengths(steps)), rounds)))
     if memory:
         give(describe_memory(measure_memory(memory)))
@@ -65,14 +68,12 @@ def _parse_lengths(text: str) -> list[int]:
 
 
 def _list_settings(lengths: Sequence[int]) -> Iterator[Setting]:
-    from benchmarks.overhead.overhead_setting import PLANS, Setting
 
     for plan, model, observed, steps in product(PLANS, MODELS, (False, True), lengths):
         yield Setting(plan, model, steps, observed)
 
 
 def _measure_rows(settings: Iterator[Setting], rounds: int) -> Iterator[list[object]]:
-    from benchmarks.overhead.overhead_setting import time_once, time_runs
 
     for number, each in enumerate(settings):
         if not number:

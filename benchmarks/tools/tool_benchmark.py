@@ -23,8 +23,15 @@ from benchmarks.planners import Answer, Outcome, Planner
 from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE
 from benchmarks.process import Limits, run_limited
 from benchmarks.report import format_table
-from benchmarks.tools.tool_library import Library, declare_problem, declare_tools, describe_tools, problem_of
-from benchmarks.tools.tool_profiles import generate
+from benchmarks.tools.tool_library import (
+    Library,
+    declare_problem,
+    declare_tools,
+    describe_tools,
+    problem_of,
+    write_suite,
+)
+from benchmarks.tools.tool_profiles import PROFILES, generate
 from planner import Result, Status, solve, validate
 from planner.errors import ForethoughtError
 from planner.language.pddl.export import Export, export
@@ -64,14 +71,10 @@ def tools(
     ] = None,
 ) -> None:
     """Plan with generated libraries of agent tools: milliseconds from declarations in memory to a proved optimum."""
-    from benchmarks.tools.tool_profiles import PROFILES
-
     libraries = _generate_libraries(
         profile or list(PROFILES), parse_integers("--sizes", sizes, "10,100,1000"), seeds, subjects
     )
     if write is not None:
-        from benchmarks.tools.tool_library import write_suite
-
         typer.echo(f"{write_suite(libraries, write)} tasks written to {write}", err=True)
         return
 
@@ -102,7 +105,6 @@ def _measure_all(
 
 
 def _generate_libraries(profiles: Sequence[str], sizes: Sequence[int], seeds: int, subjects: int) -> Iterator[Library]:
-    from benchmarks.tools.tool_profiles import generate
 
     return (
         generate(profile, size, seed, subjects=subjects)

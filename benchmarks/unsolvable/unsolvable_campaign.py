@@ -6,18 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from benchmarks.commands import options
 from benchmarks.planners import Outcome
-from benchmarks.records import Record, TaskId
+from benchmarks.records import Record, TaskId, read_records
 from benchmarks.report import Table, columns_of, numeric_sort_key
 from planner.cli.output import give, tell
-
-if TYPE_CHECKING:
-    from benchmarks.records import Record
 
 WRONG = 10
 PLANNERS = ("ours-optimal", "fd-astar-lmcut", "symk-bd")
@@ -42,7 +39,6 @@ def unsolvable(
     The exit code is 10 where any has a plan. Start it again to continue where it stopped.
     """
     from benchmarks.process import Limits
-    from benchmarks.records import read_records
     from benchmarks.run import Settings, attempts_of, run_all
     from benchmarks.unsolvable.unsolvable_tasks import make_tasks, take_tasks
 
