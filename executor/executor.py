@@ -30,7 +30,7 @@ from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.parameters import Fill
 from executor.plans.action_plan import ActionPlan, Goals
 from executor.plans.execution_models import ExecutionModel
-from executor.plans.prepare import Planned, add_alternatives, prepare_given, search_plan
+from executor.plans.prepare import PreparedPlan, add_alternatives, prepare_given, search_plan
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from planner.policies.policy import Policy
     from planner.topk.top_k import CandidateSet
 
-    Runnable = AnyProblem | Plan | Result | CandidateSet | ActionPlan | Policy | Decision | Planned
+    Runnable = AnyProblem | Plan | Result | CandidateSet | ActionPlan | Policy | Decision | PreparedPlan
 
 __all__ = ["Executor", "Run", "RunOutcome"]
 
@@ -170,11 +170,11 @@ class Executor:
         return begun
 
     async def _carry_out(
-        self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
+        self, run: Run, what: PreparedPlan | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
     ) -> RunOutcome:
         """Carry out `what`, a plan, or a problem with options of the search; return the outcome."""
         with self._delete_expired_around():
-            made = what if isinstance(what, Planned) else await self._search(run, *what, memory, alternatives)
+            made = what if isinstance(what, PreparedPlan) else await self._search(run, *what, memory, alternatives)
             with self._claim_run(run.id) as events, self._register_run(run):
                 if events:
                     raise RunError(f"there is already a run {run.id!r}", hint="take another name")
@@ -186,10 +186,10 @@ class Executor:
 
     async def _search(
         self, run: Run, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any], alternatives: Any
-    ) -> Planned:
+    ) -> PreparedPlan:
         """Search for a plan for `problem` in a thread, and prepare `run` for it."""
 
-        def search() -> tuple[Planned, RunState]:
+        def search() -> tuple[PreparedPlan, RunState]:
             options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
             made = add_alternatives(found, alternatives)
@@ -205,7 +205,7 @@ class Executor:
         run.take(state)
         return made
 
-    def _make_state(self, made: Planned) -> RunState:
+    def _make_state(self, made: PreparedPlan) -> RunState:
         """Make the initial state of a run of a plan."""
         check_model(self.model, made.plan)
         plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from executor.agent.foreign_plans.repair_plan import Repaired
-from executor.agent.goal_reading.read_sentence import Reading, Understood
+from executor.agent.goal_reading.read_sentence import Reading, SentenceReadings
 from executor.agent.improvise import Improvised
 from executor.agent.plan_search import Missing
 from executor.language_model.protocol import Usage
@@ -71,7 +71,7 @@ class Proposal:
     improvised: Improvised | None = None
     missing: tuple[Missing, ...] = ()
     saved: Saved = Saved()
-    understood: Understood | None = None
+    understood: SentenceReadings | None = None
     values: Values = field(default_factory=dict)
     repaired: Repaired | None = None
 

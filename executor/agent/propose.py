@@ -15,7 +15,7 @@ from executor.agent.describe_problem import describe_goal
 from executor.agent.foreign_plans.repair_plan import Repaired, repair_plan
 from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.goal_reading.goal_problem import Meanings
-from executor.agent.goal_reading.read_sentence import Reader, Reading
+from executor.agent.goal_reading.read_sentence import Reading, SentenceReader
 from executor.agent.improvise import Improviser, Proposed, improvise_again
 from executor.agent.proposals import Proposal, Saved, Standing
 from executor.background_searches import search_until_cancelled
@@ -131,7 +131,7 @@ class Proposer:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
         if not sentence.strip():
             return Proposal(Standing.NOTHING, sentence, reason="nothing was said")
-        reader = Reader(self.model, self.open_types, self.remembered)
+        reader = SentenceReader(self.model, self.open_types, self.remembered)
         try:
             understood = await reader.read(sentence, problem, meter=meter, context=context)
         except ModelError as error:
@@ -168,7 +168,7 @@ class Proposer:
         """
         if self.model is None:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
-        reader = Reader(self.model, {*self.open_types, *open_types})
+        reader = SentenceReader(self.model, {*self.open_types, *open_types})
         understood = reader.reread(sentence, problem, said)
         found = Proposal(Standing.NOTHING, sentence, readings=understood.readings, understood=understood)
         return await self.propose_readings(found, meter, served=served)

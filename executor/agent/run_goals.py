@@ -17,7 +17,7 @@ from executor.executor import Executor
 from executor.language_model.checked_answers import ModelClient
 from executor.language_model.protocol import Allowance, LanguageModel, Meter
 from executor.plans.action_plan import ActionPlan, Basis
-from executor.plans.prepare import Planned, add_alternatives
+from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome
 from executor.tools.json_data import dump_json, load_json
 from planner.errors import InputError
@@ -33,7 +33,7 @@ CONFIRMS: Final = frozenset({Standing.UNCONFIRMED, Standing.UNVERIFIED, Standing
 """Standings of proposals that are carried out only if a person confirms them."""
 
 
-def plan_to_run(proposal: Proposal) -> Planned:
+def plan_to_run(proposal: Proposal) -> PreparedPlan:
     """Convert the plan of `proposal` to data with its values; raises `InputError` if it has none."""
     if proposal.plan is None or proposal.problem is None:
         raise InputError(f"there is no plan to carry out: {proposal.standing.value}", hint=proposal.reason or None)
@@ -44,7 +44,7 @@ def plan_to_run(proposal: Proposal) -> Planned:
         each.model_copy(update={"parameters": dict(values[place])}) if place in values else each
         for place, each in enumerate(made.steps)
     ]
-    return Planned(made.model_copy(update={"steps": tuple(steps)}), proposal.problem)
+    return PreparedPlan(made.model_copy(update={"steps": tuple(steps)}), proposal.problem)
 
 
 def basis_of(proposal: Proposal) -> Basis:
@@ -159,7 +159,7 @@ class Runs:
                 self.results[fact] = load_json(dump_json(result))
         self.results = {fact: each for fact, each in self.results.items() if fact in facts}
 
-    def _with_results(self, made: Planned) -> Planned:
+    def _with_results(self, made: PreparedPlan) -> PreparedPlan:
         """Add results of earlier runs to a plan."""
         results = {str(fact): each for fact, each in self.results.items()}
         return replace(made, plan=made.plan.model_copy(update={"results": results})) if results else made

@@ -26,7 +26,7 @@ from executor.plan_check.import_step import NOT_IMPORTED
 from executor.plan_check.read_plan import is_action_plan, read_plan
 from executor.plans.action_plan import ActionPlan
 from executor.plans.execution_models import ExecutionModel
-from executor.plans.prepare import Planned
+from executor.plans.prepare import PreparedPlan
 from executor.report.live import Show
 from executor.run import RunOutcome
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
@@ -44,11 +44,11 @@ from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, is_other_
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class RunTask:
     """A problem to carry out, or a `plan` for it; `entities` are the Python values of objects."""
 
     problem: AnyProblem
-    plan: ActionPlan | Planned | None = None
+    plan: ActionPlan | PreparedPlan | None = None
     entities: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     """The parts of another framework's plan that are not imported."""
@@ -60,21 +60,21 @@ class Task:
         return self.plan, {"entities": self.entities} if isinstance(self.plan, ActionPlan) else {}
 
 
-def read_task(source: Source, problem: str | None, plan: Path | None) -> Task:
+def read_task(source: Source, problem: str | None, plan: Path | None) -> RunTask:
     """Read the problem and the plan that the command names; raises `InputError` with all mistakes in a plan."""
     if plan is None:
         found = load_from(source, problem)
-        return Task(found, None, classical_of(found).entities)
+        return RunTask(found, None, classical_of(found).entities)
     if not is_action_plan(plan):
         found = load_from(source, problem)
-        return Task(found, ActionPlan.of(read_plan_file(plan, found)[0]), classical_of(found).entities)
+        return RunTask(found, ActionPlan.of(read_plan_file(plan, found)[0]), classical_of(found).entities)
     domain = source.domain()
     named = load_from(source, problem) if problem is not None else next(iter(source.problems().values()), None)
     read, warnings = _read_action_plan(
         plan, domain, classical_of(named) if problem is not None and named is not None else None
     )
     entities = {} if named is None else classical_of(named).entities
-    return Task(_problem_of(read, domain, entities), read, entities, tuple(warnings))
+    return RunTask(_problem_of(read, domain, entities), read, entities, tuple(warnings))
 
 
 def _read_action_plan(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[ActionPlan, list[str]]:
@@ -180,7 +180,7 @@ def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = Non
     with wanted.said.make_model() as model:
         if wanted.resume is not None:
             state = _load_state(wanted, wanted.resume, found)
-            begun = Task(state.source, None, found.entities)
+            begun = RunTask(state.source, None, found.entities)
             return _run(wanted, source, begun, (planning, running), wanted.said.make_filler(model, usage_of(state)))
         problem = classical_of(found.problem)
         if is_other_problem(found.problem) and not wanted.quiet:
@@ -188,13 +188,13 @@ def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = Non
         world = _find_world(wanted, source, problem) if wanted.is_real else World(problem.domain)
         proposal = propose_sentence(wanted, wanted.said, SentenceContext(world, problem, model, seconds))
         made = plan_to_run(proposal)
-        what = Task(made.problem, made)
+        what = RunTask(made.problem, made)
         filler = wanted.said.make_filler(model, proposal.usage)
         ended = _run(wanted, source, what, (planning, running), filler)
         return replace(ended, proposal=proposal)
 
 
-def _load_state(wanted: RunOptions, run: str, found: Task) -> RunState:
+def _load_state(wanted: RunOptions, run: str, found: RunTask) -> RunState:
     """Return the state of the run of a sentence that is to be resumed."""
     executor = Executor(World(found.problem.domain), journal=wanted.journal)
     try:
@@ -204,7 +204,7 @@ def _load_state(wanted: RunOptions, run: str, found: Task) -> RunState:
 
 
 def _run(
-    wanted: RunOptions, source: Source, found: Task, limits: tuple[Seconds, float | None], fill: Fill | None = None
+    wanted: RunOptions, source: Source, found: RunTask, limits: tuple[Seconds, float | None], fill: Fill | None = None
 ) -> RunReport:
     planning, running = limits
     with interruptible(planning() if fill is None else None), name_source(wanted.domain, wanted.problem):
@@ -216,7 +216,7 @@ def _run(
     main: Coroutine[Any, Any, RunOutcome]
     if wanted.resume is None:
         what, options = found.executor_arguments(planning())
-        if isinstance(what, Planned) and what.plan.basis.unverified:
+        if isinstance(what, PreparedPlan) and what.plan.basis.unverified:
             options["approve"] = ApproveShown(world.model.actions, executor.approve, list(what.plan.steps))
         main = executor.run(what, run=run, memory={} if fill is not None else _sample_memory(simulated), **options)
     else:

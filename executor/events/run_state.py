@@ -23,7 +23,7 @@ from executor.plans.created_objects import (
     find_internal_predicates,
     find_similar_steps,
 )
-from executor.plans.stated_steps import Reader
+from executor.plans.stated_steps import ConditionReader
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.context import Memory
 from planner.lightweight import replace
@@ -80,7 +80,7 @@ class RunState:
         self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
         """The tasks of a hierarchical run."""
         self.objects = Bindings(problem, self.problem)
-        self.reader = Reader(self.problem)
+        self.reader = ConditionReader(self.problem)
         """Reads the conditions and effects that steps state beyond their actions."""
         self.beliefs = Beliefs(self.problem, find_internal_predicates(domain, self.problem))
         self.watches = ConstraintMonitors(self.beliefs.simulation) if problem.constraints else None

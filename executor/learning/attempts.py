@@ -35,7 +35,7 @@ READ: Final = frozenset(
     {"RunStarted", "RunResumed", "RunEnded", "PlanChanged", "RungTaken"}
     | {"StepStarted", "StepReturned", "StepWaiting", "StepEnded"}
 )
-"""The kinds of events that `Reader` uses."""
+"""The kinds of events that `AttemptReader` uses."""
 _VERDICTS: Final = {
     StepStatus.SUCCEEDED.name: Verdict.DONE,
     StepStatus.UNVERIFIED.name: Verdict.SAID,
@@ -78,7 +78,7 @@ class _Begun:
         return self.died or str((self.result or {}).get("error")).startswith(NEVER_BEGUN)
 
 
-class Reader:
+class AttemptReader:
     """Reads the events of one run, as kinds and data; `trials` are the attempts that are over or in doubt."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from executor.errors import NoRunError
 from executor.events.events import RunStatus
 from executor.journal import Journal
-from executor.learning.attempts import READ, Reader, Tally, Trial, merge_tallies
+from executor.learning.attempts import READ, AttemptReader, Tally, Trial, merge_tallies
 from executor.learning.learned_action import LearnedAction, Learning
 from executor.tools.json_data import load_json
 from planner.compilations.determinization import expected_costs
@@ -113,7 +113,7 @@ class Experience:
                 key = run.run, run.created
                 if key in self._done or run.events == self._live.get(key, (0, []))[0]:
                     continue
-                reader = Reader()
+                reader = AttemptReader()
                 with contextlib.suppress(NoRunError):  # it is deleted at this moment: what was read counts
                     for entry in journal.read(run.run):
                         if entry.kind in READ:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from executor.plan_check.plan_findings import PLAN, PlanFinding, Where
+from executor.plan_check.plan_findings import PLAN, PlanFinding, PlanPlace
 from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.partial_order import find_wanted_facts, order_of, predecessors_of
 from executor.tools.returned_values import describe_return_type, may_have, may_leave
@@ -46,7 +46,7 @@ def check_means(
             before = [action.name for _, _, action in steps[:number]]
             is_open = not (given or may_be_filled(parameter, fills=fills) or _may_be_left(parameter, before, world))
             fact = facts.get(parameter.name)
-            where = Where.of(number, each)
+            where = PlanPlace.of(number, each)
             if is_open and fact is None:
                 found.append(_report_missing_value(where, action, parameter))
             elif is_open and (each.id, parameter.name) not in sources and str(fact) not in plan.results:
@@ -76,7 +76,7 @@ def check_handlers(steps: Iterable[tuple[int, PlanStep, str]], world: World) -> 
         more = f", and {len(places) - 1} more steps" if len(places) > 1 else ""
         hint = f"@world.handler({name!r}) says which function does it"
         message = f"{name} has no handler (needed here{more})"
-        yield Where.of(*places[0]).error("no-handler", message, "action", hint=hint)
+        yield PlanPlace.of(*places[0]).error("no-handler", message, "action", hint=hint)
 
 
 def check_promised_fields(plan: ActionPlan, world: World, sources: Sources) -> Iterator[PlanFinding]:
@@ -92,7 +92,7 @@ def check_promised_fields(plan: ActionPlan, world: World, sources: Sources) -> I
         giver = steps[provider][2].name
         message = _describe_missing_field(parameter, giver, world.skills.get(giver, ()))
         if message:
-            yield Where.of(number, step).error(
+            yield PlanPlace.of(number, step).error(
                 "no-field", message, "parameters", hint="mend the path, or the annotation"
             )
 
@@ -106,7 +106,7 @@ def _describe_missing_field(parameter: DataParameter, action: str, skills: Colle
     return f"{parameter.name!r} comes from {path!r} of the result of {action}, which is declared to return {promised}"
 
 
-def _report_missing_value(where: Where, action: Action, parameter: DataParameter, why: str = "") -> PlanFinding:
+def _report_missing_value(where: PlanPlace, action: Action, parameter: DataParameter, why: str = "") -> PlanFinding:
     hint = "give its value under 'parameters' or in working memory, a default, or somebody who fills it"
     message = f"{action.name} lacks a value for {parameter.name!r}{why}"
     return where.error("missing-parameter", message, "parameters", hint=hint)

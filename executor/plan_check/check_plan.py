@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from executor.plan_check.check_means import check_handlers, check_limits, check_means
 from executor.plan_check.check_steps import Vocabulary, check_conditions, check_data_sources, check_stated
-from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, Where
+from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, PlanPlace
 from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, texts_in
 from executor.plans.partial_order import order_of
 from executor.tools.results import ActionResult
@@ -156,13 +156,13 @@ def check_structure(plan: ActionPlan) -> Iterator[PlanFinding]:
     for number, step in enumerate(plan.steps):
         if step.id in places:
             message = f"two steps have the id {step.id!r}: it is that of step {places[step.id] + 1}, too"
-            yield Where.of(number, step).error("same-id", message, "id")
+            yield PlanPlace.of(number, step).error("same-id", message, "id")
         places.setdefault(step.id, number)
     circular = _find_cycles(plan, places)
     for cycle in circular:
         first = plan.steps[places[cycle[0]]]
         message = f"{' → '.join(map(repr, [*cycle, cycle[0]]))}: each of these waits for the next, so that none begins"
-        yield Where.of(places[first.id], first).error("cycle", message, "depends_on")
+        yield PlanPlace.of(places[first.id], first).error("cycle", message, "depends_on")
     hints = Hints()
     waiting = {id_ for cycle in circular for id_ in cycle}
     for number, step in enumerate(plan.steps):
@@ -196,7 +196,7 @@ def _find_cycles(plan: ActionPlan, places: Mapping[str, int]) -> list[list[str]]
 def _check_dependencies(
     number: int, step: PlanStep, places: Mapping[str, int], waiting: set[str], hints: Hints
 ) -> Iterator[PlanFinding]:
-    where = Where.of(number, step)
+    where = PlanPlace.of(number, step)
     for index, id_ in enumerate(step.depends_on):
         here = "depends_on", index
         if id_ == step.id:
@@ -210,7 +210,7 @@ def _check_dependencies(
 
 
 def _check_references(number: int, step: PlanStep, places: Mapping[str, int], hints: Hints) -> Iterator[PlanFinding]:
-    where = Where.of(number, step)
+    where = PlanPlace.of(number, step)
     for name, value in step.parameters.items():
         here = "parameters", name
         for text in texts_in(value):

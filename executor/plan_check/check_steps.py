@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from executor.plan_check.plan_findings import PLAN, Hints, PlanFinding, Where
+from executor.plan_check.plan_findings import PLAN, Hints, PlanFinding, PlanPlace
 from executor.plans.action_plan import ActionPlan, PlanStep, StepRate, references
 from executor.plans.partial_order import find_wanted_facts
-from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, Reader, spell_out
+from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, ConditionReader, spell_out
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
 from planner.language.declare.atom_syntax import is_name
@@ -47,7 +47,7 @@ class Vocabulary:
         """Yield the mistakes in names, types and data of the steps of `plan`, in order."""
         later = {name: each.id for each in reversed(plan.steps) for name in each.creates.values()}
         for number, step in enumerate(plan.steps):
-            where = Where.of(number, step)
+            where = PlanPlace.of(number, step)
             action = self.action(step)
             if isinstance(action, InputError):
                 yield where.from_error("unknown-action", action, "action")
@@ -65,7 +65,7 @@ class Vocabulary:
             return error
 
     def _check_arguments(
-        self, where: Where, step: PlanStep, action: Action, later: Mapping[str, str]
+        self, where: PlanPlace, step: PlanStep, action: Action, later: Mapping[str, str]
     ) -> Iterator[PlanFinding]:
         wanted = {each.name.removeprefix("?"): each.types for each in action.parameters}
         for name in [each for each in wanted if each not in step.arguments]:
@@ -92,7 +92,7 @@ class Vocabulary:
                 hint = self._hints.near(value, self._objects, "declare it under 'objects'")
                 yield where.error("unknown-object", f"no object is called {value!r}", *here, hint=hint)
 
-    def _check_created(self, where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
+    def _check_created(self, where: PlanPlace, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
         wanted = {name.removeprefix("?"): kind for name, kind in action.creates.items()}
         for name in [each for each in wanted if each not in step.creates]:
             message = f"{action.name} creates {name!r}, and the step gives it no placeholder"
@@ -114,7 +114,7 @@ class Vocabulary:
                 self._creators[placeholder] = step.id
                 self._objects[placeholder] = (wanted[name],)
 
-    def _check_data(self, where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
+    def _check_data(self, where: PlanPlace, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
         wanted = {each.name: each for each in action.data}
         for name, value in step.parameters.items():
             here = "parameters", name
@@ -133,7 +133,9 @@ class Vocabulary:
         by_model = self._model and not parameter.fixed
         return parameter.has_default or by_model or parameter.name in self._memory or parameter.source is not None
 
-    def _check_type(self, where: Where, action: Action, parameter: DataParameter, value: Any) -> Iterator[PlanFinding]:
+    def _check_type(
+        self, where: PlanPlace, action: Action, parameter: DataParameter, value: Any
+    ) -> Iterator[PlanFinding]:
         key = action.name, parameter.name
         if key not in self._adapters:
             try:
@@ -150,7 +152,7 @@ class Vocabulary:
                 yield where.error("type", what, "parameters", parameter.name, *each["loc"], hint=each["msg"].lower())
 
 
-def _check_policy(where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
+def _check_policy(where: PlanPlace, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
     if step.policy is None:
         return
     names = [each.name.removeprefix("?") for each in action.parameters] + [each.name for each in action.data]
@@ -184,12 +186,12 @@ def check_data_sources(
             if is_open and not parameter.has_default and facts[parameter.name].predicate not in fit[step.id]:
                 message = f"no step before it provides {facts[parameter.name]}, with which {parameter.name!r} comes"
                 hint = "give its value under 'parameters', unless working memory has it"
-                yield Where.of(number, step).warning("missing-parameter", message, "parameters", hint=hint)
+                yield PlanPlace.of(number, step).warning("missing-parameter", message, "parameters", hint=hint)
 
 
 def check_stated(problem: Problem, plan: ActionPlan) -> tuple[list[PlanFinding], list[PlanStep]]:
     """Find mistakes in the conditions that steps state; return them, and the steps without these conditions."""
-    reader = Reader(problem)
+    reader = ConditionReader(problem)
     place = CodePlace("the plan")
     findings, steps = [], []
     for number, step in enumerate(plan.steps):
@@ -201,7 +203,7 @@ def check_stated(problem: Problem, plan: ActionPlan) -> tuple[list[PlanFinding],
                     if field == "supposes":
                         _check_supposed(said, problem)
                 except InputError as error:
-                    findings.append(Where.of(number, step).from_error("condition", error, field, index))
+                    findings.append(PlanPlace.of(number, step).from_error("condition", error, field, index))
                     texts.add(text)
         left = {
             field: tuple([text for text in getattr(step, field) if text not in texts]) for field, texts in bad.items()
@@ -233,7 +235,7 @@ def check_conditions(
     main = frozenset(spelled.main)
     for part, (step, owner) in enumerate(zip(spelled.steps, spelled.owners, strict=True)):
         each = steps[owner]
-        where = Where.of(places[each.id], each)
+        where = PlanPlace.of(places[each.id], each)
         own = part in main
         for message in run.find_failures(step, left_out[owner]):
             said = message.replace("it requires", "it is to leave", 1) if step.action.endswith(LEAVES) else message
@@ -249,7 +251,7 @@ def _path_of(step: Step) -> tuple[str, ...]:
     return ("requires",) if step.action.endswith(REQUIRES) else ("expects",)
 
 
-def _find_contradictions(run: _Run, step: Step, where: Where, *, own: bool) -> Iterator[PlanFinding]:
+def _find_contradictions(run: _Run, step: Step, where: PlanPlace, *, own: bool) -> Iterator[PlanFinding]:
     """Yield the expected literals of a step that its action makes false."""
     if own or not step.action.endswith(EXPECTS):
         return

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from executor.loop.dispatch import linearise
-from executor.plan_check.import_step import Here, Names, Part, ids_of, import_step, is_number
+from executor.plan_check.import_step import ForeignPlace, PlanData, PlanNames, ids_of, import_step, is_number
 from executor.plan_check.plan_findings import Path, PlanFinding, path_text
 from executor.plans.action_plan import references
 from planner.errors import kind_of
@@ -52,7 +52,7 @@ _CONDITION: Final = re.compile(
 
 
 @dataclass(slots=True)
-class Imported(Part):
+class ImportedPlan(PlanData):
     """A plan of another framework; `notes` are findings with paths in its document."""
 
     notes: list[PlanFinding] = field(default_factory=list)
@@ -78,17 +78,17 @@ def is_foreign(data: Any) -> bool:
 
 def import_plan(
     data: Mapping[str, Any], domain: DomainModel, objects: Collection[str] = (), *, has_problem: bool = False
-) -> Imported:
+) -> ImportedPlan:
     """Import the plan in `data`; `objects` are known in addition to those it names.
 
     With `has_problem`, the goal comes from a problem and not from the plan.
     """
     path, given = _unwrap(data)
-    found = Imported()
-    top = Here(found.notes, path)
+    found = ImportedPlan()
+    top = ForeignPlace(found.notes, path)
     stated = given.get("objects")
     own = [each for each in stated if isinstance(each, str)] if isinstance(stated, Mapping) else []
-    names = Names(domain, {*objects, *own, *(each.name for each in domain.constants)})
+    names = PlanNames(domain, {*objects, *own, *(each.name for each in domain.constants)})
     key, steps = _steps_in(given)
     if not steps:
         top.refuse("form", "the plan has no list of steps", 'write "steps": [{"id": "s1", "actionName": "…"}]')
@@ -96,7 +96,7 @@ def import_plan(
     for name, value in given.items():
         if name != key and not (models and name == "model"):
             _import_field(value, top.at(name), found, domain, has_problem=has_problem)
-    places = [Here(found.notes, (*path, key, place), id_) for place, id_ in enumerate(ids_of(steps))]
+    places = [ForeignPlace(found.notes, (*path, key, place), id_) for place, id_ in enumerate(ids_of(steps))]
     for here, each in zip(places, steps, strict=True):
         names.name_created(here.step, each)
     made = [import_step(each, here, names) for each, here in zip(steps, places, strict=True)]
@@ -122,7 +122,9 @@ def _steps_in(plan: Mapping[str, Any]) -> tuple[str, list[Any]]:
     return key, steps if isinstance(steps, list) else []
 
 
-def _import_field(value: Any, here: Here, found: Imported, domain: DomainModel, *, has_problem: bool) -> None:
+def _import_field(
+    value: Any, here: ForeignPlace, found: ImportedPlan, domain: DomainModel, *, has_problem: bool
+) -> None:
     """Import a field of the whole plan."""
     key, word = here.key, fold_name(here.key)
     here.check_status(value)
@@ -144,7 +146,9 @@ def _import_field(value: Any, here: Here, found: Imported, domain: DomainModel, 
         _import_metadata(value, here, found)
 
 
-def _import_goal(value: Any, here: Here, found: Imported, domain: DomainModel, *, has_problem: bool) -> None:
+def _import_goal(
+    value: Any, here: ForeignPlace, found: ImportedPlan, domain: DomainModel, *, has_problem: bool
+) -> None:
     """Import a goal: conditions, and sentences, which no observer can confirm."""
     texts = [value] if isinstance(value, str) and value else value
     if isinstance(texts, Mapping):
@@ -172,7 +176,7 @@ def _is_condition(text: str, domain: DomainModel) -> bool:
     return text.strip() in domain.predicates if is_word else _CONDITION.fullmatch(text) is not None
 
 
-def _import_metadata(value: Any, here: Here, found: Imported) -> None:
+def _import_metadata(value: Any, here: ForeignPlace, found: ImportedPlan) -> None:
     """Import the priority, the time of creation, the estimated duration, and the limits."""
     word = fold_name(here.key)
     if word == "constraints" and isinstance(value, list):
@@ -193,7 +197,7 @@ def _is_limits(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(each, Mapping) and "type" in each for each in value)
 
 
-def _import_limit(given: Any, here: Here, found: Imported) -> None:
+def _import_limit(given: Any, here: ForeignPlace, found: ImportedPlan) -> None:
     """Import a limit of a run."""
     kind, value = (given.get("type"), given.get("value")) if isinstance(given, Mapping) else (None, None)
     name = LIMITS.get(fold_name(kind)) if isinstance(kind, str) else None
@@ -205,7 +209,7 @@ def _import_limit(given: Any, here: Here, found: Imported) -> None:
     found.put(here.at("value"), limit, "metadata", "constraints", name)
 
 
-def _sort_steps(steps: list[Part], names: Names) -> list[Part]:
+def _sort_steps(steps: list[PlanData], names: PlanNames) -> list[PlanData]:
     """Sort `steps` topologically; return them as they are if there is a cycle."""
     by_id = {each.data["id"]: each for each in steps}
     before = {

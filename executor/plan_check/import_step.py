@@ -1,6 +1,6 @@
 """Import one step of a foreign plan: its action, its parameters by name, its dependencies, and its policy.
 
-`Here` is a place in the document, which notes mistakes and keys that an `ActionPlan` does not have.
+`ForeignPlace` is a place in the document, which notes mistakes and keys that an `ActionPlan` does not have.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import count
 from typing import Any, Final
 
-from executor.plan_check.plan_findings import Path, PlanFinding, Where
+from executor.plan_check.plan_findings import Path, PlanFinding, PlanPlace
 from executor.plans.action_plan import REFERENCE, PlanStep, StepPolicy
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare import resolve_action
@@ -38,16 +38,16 @@ NOT_IMPORTED: Final = ("not-imported", "goal-in-words")
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class ForeignPlace:
     """A place in the document, in the step with the id `step` if there is one; mistakes there go to `notes`."""
 
     notes: list[PlanFinding]
     path: Path = ()
     step: str = ""
 
-    def at(self, *path: str | int) -> Here:
+    def at(self, *path: str | int) -> ForeignPlace:
         """Return the place at `path` below this one."""
-        return Here(self.notes, (*self.path, *path), self.step)
+        return ForeignPlace(self.notes, (*self.path, *path), self.step)
 
     @property
     def key(self) -> str:
@@ -56,11 +56,11 @@ class Here:
 
     def refuse(self, rule: str, message: str, hint: str = "") -> None:
         """Note an error."""
-        self.notes.append(Where(self.step, self.path).error(rule, message, hint=hint))
+        self.notes.append(PlanPlace(self.step, self.path).error(rule, message, hint=hint))
 
     def warn(self, rule: str, message: str, hint: str = "") -> None:
         """Note a warning."""
-        self.notes.append(Where(self.step, self.path).warning(rule, message, hint=hint))
+        self.notes.append(PlanPlace(self.step, self.path).warning(rule, message, hint=hint))
 
     def seconds(self, value: Any) -> float:
         """Convert milliseconds to seconds."""
@@ -108,13 +108,13 @@ def is_number(value: Any) -> bool:
 
 
 @dataclass(slots=True)
-class Part:
+class PlanData:
     """A part of an `ActionPlan` as data; `places` maps paths in `data` to paths in the document."""
 
     data: dict[str, Any] = field(default_factory=dict)
     places: dict[Path, Path] = field(default_factory=dict)
 
-    def put(self, here: Here, value: Any, *path: str) -> None:
+    def put(self, here: ForeignPlace, value: Any, *path: str) -> None:
         """Put `value`, found `here`, at `path`, and create the mappings on the way."""
         inner = self.data
         for key in path[:-1]:
@@ -149,7 +149,7 @@ _OUR_POLICY: Final = frozenset(StepPolicy.model_fields) - {"on_error"}
 
 
 @dataclass(slots=True)
-class Names:
+class PlanNames:
     """The objects that steps may name: known ones, and placeholders of created objects, by step and parameter."""
 
     domain: DomainModel
@@ -215,9 +215,9 @@ def _action_of(given: Any) -> tuple[str | None, Any]:
     return key, None if key is None else given[key]
 
 
-def import_step(given: Any, here: Here, names: Names) -> Part:
+def import_step(given: Any, here: ForeignPlace, names: PlanNames) -> PlanData:
     """Convert the step `given` to the data of a `PlanStep`."""
-    part = Part({"id": here.step, "arguments": {}, "parameters": {}, "depends_on": []}, {(): here.path})
+    part = PlanData({"id": here.step, "arguments": {}, "parameters": {}, "depends_on": []}, {(): here.path})
     part.places |= dict.fromkeys(_GIVEN, here.at("parameters").path)
     key, name = _action_of(given)
     if not isinstance(name, str):
@@ -244,7 +244,7 @@ def _is_mapping(given: Any) -> bool:
     return isinstance(given, Mapping)
 
 
-def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None:
+def _import_parameters(value: Any, here: ForeignPlace, part: PlanData, names: PlanNames) -> None:
     """Import values by parameter name: objects to `arguments`, data to `parameters`."""
     part.places |= dict.fromkeys(_GIVEN, here.path)
     if value is None:
@@ -265,7 +265,7 @@ def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None
         part.put(there, _find_object(each, there, names) if word in objects else each, kind, known)
 
 
-def _find_object(value: Any, here: Here, names: Names) -> str:
+def _find_object(value: Any, here: ForeignPlace, names: PlanNames) -> str:
     """Return the object name in `value`: a name, a mapping that has one, or `{{step.created.name}}`."""
     if isinstance(value, Mapping):
         value = next((value[key] for key in ("name", "id") if isinstance(value.get(key), str)), value)
@@ -276,7 +276,7 @@ def _find_object(value: Any, here: Here, names: Names) -> str:
     return names.find_name(str(value)) if reference is None else _find_created(reference, here, names)
 
 
-def _find_created(reference: re.Match[str], here: Here, names: Names) -> str:
+def _find_created(reference: re.Match[str], here: ForeignPlace, names: PlanNames) -> str:
     """Return the placeholder of the object that a `reference` names."""
     found = names.created.get(reference[1], {})
     first, _, name = (reference[2] or "").partition(".")
@@ -290,7 +290,7 @@ def _find_created(reference: re.Match[str], here: Here, names: Names) -> str:
     return reference[0]
 
 
-def _import_needs(value: Any, here: Here, part: Part) -> None:
+def _import_needs(value: Any, here: ForeignPlace, part: PlanData) -> None:
     """Import the ids of the steps before a step."""
     given = [value] if isinstance(value, str | int) else value or []
     if not isinstance(given, list):
@@ -302,7 +302,7 @@ def _import_needs(value: Any, here: Here, part: Part) -> None:
     part.put(here, [*part.data["depends_on"], *map(str, given)], "depends_on")
 
 
-def _import_policy(value: Any, here: Here, part: Part) -> None:
+def _import_policy(value: Any, here: ForeignPlace, part: PlanData) -> None:
     """Import retries, timeouts and error handling."""
     word = fold_name(here.key)
     if word in ("retrypolicy", "policy") and isinstance(value, Mapping):

@@ -46,14 +46,14 @@ class PlanFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class PlanPlace:
     """A place in a plan, with methods that make findings at this place."""
 
     step: str
     path: Path
 
     @classmethod
-    def of(cls, number: int, step: PlanStep) -> Where:
+    def of(cls, number: int, step: PlanStep) -> PlanPlace:
         """Return the place of step `number`, counted from 0."""
         return cls(step.id, ("steps", number))
 
@@ -70,7 +70,7 @@ class Where:
         return self.error(rule, error.message, *path, hint=error.hint)
 
 
-PLAN = Where("", ())
+PLAN = PlanPlace("", ())
 
 
 class Hints:

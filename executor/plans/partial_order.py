@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from executor.plans.action_plan import PlanStep, references
-from executor.plans.stated_steps import Spelled, spell_out
+from executor.plans.stated_steps import SpelledOutPlan, spell_out
 from executor.plans.suppositions import find_looks
 from planner.errors import PlanError
 from planner.garbage_collection import pause_collector
@@ -238,7 +238,7 @@ Pair = tuple[int, int, str, str]
 """The positions of two steps, the reason why the first comes before the second, and what it is about."""
 
 
-def _causal_pairs(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
+def _causal_pairs(spelled: SpelledOutPlan) -> tuple[list[Access], list[Pair]]:
     """Return the accesses of the parts of steps, and the pairs of steps that the accesses order."""
     problem, owners = spelled.problem, spelled.owners
     try:

@@ -54,7 +54,7 @@ FOLLOWED: Final = "policy"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PreparedPlan:
     """A plan to carry out, its problem, and the soft goals that it gives up."""
 
     plan: ActionPlan
@@ -71,7 +71,7 @@ def prepare_given(
     *,
     model: str | None = None,
     fills: bool = False,
-) -> Planned | None:
+) -> PreparedPlan | None:
     """Prepare `what` to be carried out; return None for a problem, for which the caller has to search a plan.
 
     `planning` are options of `solve`, or those of `decide` where `model` is "policy"; `memory` names the data
@@ -81,7 +81,7 @@ def prepare_given(
     """
     if entities is not None and not isinstance(what, ActionPlan):
         raise InputError("entities go with plans as data: all else has its objects", hint="leave them out")
-    if isinstance(what, Planned):
+    if isinstance(what, PreparedPlan):
         _check_means(world, what, memory, fills=fills)
         return what
     if isinstance(what, Problem) or is_other_problem(what):
@@ -100,9 +100,9 @@ def prepare_given(
         _check_action_plan(world, what, memory, fills=fills)
         problem = what.problem(world.model, entities)
         check_tasks(what, problem, world.hierarchy)
-        return Planned(what, problem)
+        return PreparedPlan(what, problem)
     what, source = _resolve(what)
-    planned = Planned(ActionPlan.of(what), classical_of(source))
+    planned = PreparedPlan(ActionPlan.of(what), classical_of(source))
     _check_versions(world, planned.problem)
     _check_means(world, planned, memory, fills=fills)
     return planned
@@ -130,7 +130,7 @@ def _resolve(what: Any) -> tuple[Any, Any]:
     return what, source
 
 
-def add_alternatives(made: Planned, alternatives: Any) -> Planned:
+def add_alternatives(made: PreparedPlan, alternatives: Any) -> PreparedPlan:
     """Add `alternatives`, other plans for the same problem, and the plan itself to the alternatives of the plan.
 
     Raises `InputError` for values that are no plans, and `PlanError` for plans that do not fit the problem.
@@ -153,7 +153,7 @@ def search_plan(
     pricing: Pricing | None = None,
     model: str | None = None,
     fills: bool = False,
-) -> Planned:
+) -> PreparedPlan:
     """Search for a plan for `problem` until the search is `called_off`; raises `NoPlan`.
 
     The search leaves out actions without a handler, unless no action has one. Raises `PlanError` where `world` lacks
@@ -213,7 +213,7 @@ def _check_action_plan(world: World, plan: ActionPlan, memory: Collection[str], 
         raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
 
 
-def _check_means(world: World, made: Planned, memory: Collection[str], *, fills: bool) -> None:
+def _check_means(world: World, made: PreparedPlan, memory: Collection[str], *, fills: bool) -> None:
     """Raise `PlanError` with all that `world` lacks for a plan, if it lacks anything."""
     from executor.plan_check.check_means import check_means
     from executor.plan_check.check_plan import errors_in
@@ -242,23 +242,23 @@ def _expect_plan(found: Any, lacking: Sequence[str]) -> Any:
     return found
 
 
-def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
+def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: Sequence[str]) -> PreparedPlan:
     """Search for the best policy, and make a plan that follows it."""
     from planner.policies.decide import decide
 
     found = decide(problem, **options)
     if options["cancel"].is_set() and not found.has_policy:
-        return Planned(ActionPlan(**statement_of(problem)), problem)
-    return Planned(ActionPlan.of(_expect_plan(found, lacking)), problem)
+        return PreparedPlan(ActionPlan(**statement_of(problem)), problem)
+    return PreparedPlan(ActionPlan.of(_expect_plan(found, lacking)), problem)
 
 
-def _search_best(problem: Any, planning: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
+def _search_best(problem: Any, planning: Mapping[str, Any], lacking: Sequence[str]) -> PreparedPlan:
     """Search for the best plan, and note which soft goals it forgoes."""
     from planner.solve import solve
 
     found = solve(problem, **planning)
     classical = problem.classical if is_other_problem(problem) else problem
     if planning["cancel"].is_set() and not found.has_plan:
-        return Planned(ActionPlan(**statement_of(classical)), classical)
-    made = Planned(ActionPlan.of(_expect_plan(found, lacking)), classical)
+        return PreparedPlan(ActionPlan(**statement_of(classical)), classical)
+    made = PreparedPlan(ActionPlan.of(_expect_plan(found, lacking)), classical)
     return replace(made, dropped=tuple([each for each in found.forgone if isinstance(each, SoftGoal)]))

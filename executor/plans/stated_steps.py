@@ -28,7 +28,7 @@ LEAVES: Final = " leaves"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spelled:
+class SpelledOutPlan:
     """A problem and steps for it, with the extra steps.
 
     `owners` has for each step the position in the plan of the step that it belongs to; `main` are the positions of the
@@ -41,7 +41,7 @@ class Spelled:
     main: tuple[int, ...]
 
 
-def spell_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
+def spell_out(problem: Problem, steps: Sequence[PlanStep]) -> SpelledOutPlan:
     """Compile `steps` and all that they state and create; unknown facts that a step supposes to hold become true.
 
     Raises `InputError` where a step is no instance of an action, or states an invalid condition.
@@ -51,8 +51,8 @@ def spell_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
     problem = for_steps(fix_unknown_facts(problem, held) if problem.unknown or held else problem, ground)
     if not any(each.requires or each.expects for each in steps):
         places = tuple(range(len(ground)))
-        return Spelled(problem, tuple(ground), places, places)
-    reader = Reader(problem)
+        return SpelledOutPlan(problem, tuple(ground), places, places)
+    reader = ConditionReader(problem)
     found = [
         (place, part)
         for place, (each, step) in enumerate(zip(steps, ground, strict=True))
@@ -60,7 +60,7 @@ def spell_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
     ]
     actions = {action.name: action for _, (_, action) in found if action is not None}
     domain = replace(problem.domain, actions={**problem.domain.actions, **actions})
-    return Spelled(
+    return SpelledOutPlan(
         replace(problem, domain=domain),
         tuple([step for _, (step, _) in found]),
         tuple([place for place, _ in found]),
@@ -68,7 +68,7 @@ def spell_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
     )
 
 
-class Reader:
+class ConditionReader:
     """Parses the conditions that steps state."""
 
     def __init__(self, problem: Problem) -> None:
@@ -93,7 +93,7 @@ class Reader:
         return effects, others
 
 
-def _split_step(each: PlanStep, step: Step, reader: Reader) -> Iterator[tuple[Step, Action | None]]:
+def _split_step(each: PlanStep, step: Step, reader: ConditionReader) -> Iterator[tuple[Step, Action | None]]:
     """Yield the steps for `each`, with the actions of the extra ones."""
     place = CodePlace(f"step {each.id!r}")
     if each.requires:

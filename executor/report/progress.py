@@ -197,7 +197,7 @@ QUOTE: Final = 200
 
 
 @dataclass(slots=True)
-class Part:
+class SummaryPart:
     """One part of a summary: the most relevant of its `total` lines come first; `shown` are those in the summary."""
 
     title: str
@@ -231,7 +231,7 @@ def summary(state: RunState, limit: int = LIMIT) -> str:
     return "".join((head, *body)).rstrip("\n")
 
 
-def _fill(parts: Sequence[Part], room: int) -> None:
+def _fill(parts: Sequence[SummaryPart], room: int) -> None:
     """Move lines from the parts to `shown` in turns, a few lines each, until `room` characters are used."""
     room -= sum(len(part.heading) + len(part.rest) for part in parts)
     going = list(parts)
@@ -258,16 +258,16 @@ def _write_head(state: RunState) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _make_parts(state: RunState) -> Iterator[Part]:
+def _make_parts(state: RunState) -> Iterator[SummaryPart]:
     """Yield the parts, the most relevant first."""
     groups = _group_by_status(state)
     questions = list(state.questions.values())
-    yield Part("Open questions", len(questions), map(_describe_question, questions))
+    yield SummaryPart("Open questions", len(questions), map(_describe_question, questions))
     goals = list(conjuncts(state.problem.goal.hard))
-    yield Part("Goal", len(goals), (_describe_goal(each, state) for each in goals))
+    yield SummaryPart("Goal", len(goals), (_describe_goal(each, state) for each in goals))
     for status, title in _TITLES.items():
         found = groups[status]
-        yield Part(title, len(found), map(_describe_step, found))
+        yield SummaryPart(title, len(found), map(_describe_step, found))
         if status is events.StepStatus.PENDING:
             yield from _make_other_parts(state)
 
@@ -287,14 +287,15 @@ _TITLES: Final = {
 """The titles of the groups of steps, in the order of the summary."""
 
 
-def _make_other_parts(state: RunState) -> Iterator[Part]:
+def _make_other_parts(state: RunState) -> Iterator[SummaryPart]:
     """Yield the parts that are not about steps."""
-    soft = state.problem.goal.soft
-    yield Part("Soft goals", len(soft), (_describe_wish(str(each.condition), each.utility, state) for each in soft))
-    yield Part("Tried to recover, latest first", len(state.rungs), map(rung_line, reversed(state.rungs)))
-    yield Part("Memory", len(state.memory), (_describe_entry(*each) for each in state.memory.by_relevance()))
-    doubts = state.disagreements
-    yield Part("Observers that failed or differ, latest first", len(doubts), (_quote(e.reason) for e in doubts[::-1]))
+    wishes, doubts = state.problem.goal.soft, state.disagreements
+    described = (_describe_wish(str(each.condition), each.utility, state) for each in wishes)
+    yield SummaryPart("Soft goals", len(wishes), described)
+    yield SummaryPart("Tried to recover, latest first", len(state.rungs), map(rung_line, reversed(state.rungs)))
+    yield SummaryPart("Memory", len(state.memory), (_describe_entry(*each) for each in state.memory.by_relevance()))
+    quoted = (_quote(each.reason) for each in reversed(doubts))
+    yield SummaryPart("Observers that failed or differ, latest first", len(doubts), quoted)
 
 
 def _group_by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord]]:

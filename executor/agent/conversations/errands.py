@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class Task:
+class RoomTask:
     """An errand in this process: its proposal, its run, and whether it has to give way."""
 
     number: int
@@ -46,16 +46,16 @@ class Agenda:
     """The tasks of one room; `interrupt` stops a run at the end of a step."""
 
     interrupt: Callable[[str], bool]
-    waiting: list[Task] = field(default_factory=list)
-    at_work: Task | None = None
+    waiting: list[RoomTask] = field(default_factory=list)
+    at_work: RoomTask | None = None
     _changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     @property
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[RoomTask]:
         """All unfinished tasks."""
         return [*([self.at_work] if self.at_work is not None else []), *self.waiting]
 
-    async def wait_for_turn(self, task: Task) -> None:
+    async def wait_for_turn(self, task: RoomTask) -> None:
         """Wait for the turn of `task`; a less urgent task gives way at the end of a step."""
         self.waiting.append(task)
         self._preempt()
@@ -68,7 +68,7 @@ class Agenda:
             self.waiting.remove(task)
             self._changed.set()
 
-    def note_run(self, task: Task, run: str) -> None:
+    def note_run(self, task: RoomTask, run: str) -> None:
         """Record the run of a task."""
         task.run = run
         self._preempt()
@@ -79,13 +79,13 @@ class Agenda:
         if now is not None and now.run and any(each.priority > now.priority for each in self.waiting):
             now.gives_way = self.interrupt(now.run)
 
-    def end_turn(self, task: Task) -> None:
+    def end_turn(self, task: RoomTask) -> None:
         """Record that `task` is no longer active."""
         if self.at_work is task:
             self.at_work = None
         self._changed.set()
 
-    def _most_urgent(self) -> Task:
+    def _most_urgent(self) -> RoomTask:
         return min(self.waiting, key=lambda each: (-each.priority, each.number))
 
 
@@ -101,7 +101,7 @@ class Errands:
         self._agenda = Agenda(agent.runs.interrupt)
 
     @property
-    def active(self) -> Task | None:
+    def active(self) -> RoomTask | None:
         """The active task, if there is one."""
         task = self._agenda.at_work
         return task if task is not None and task.run in self._agent.runs.active else None
@@ -127,7 +127,7 @@ class Errands:
             if is_begun:
                 ended.append(await self._agent.resume(errand.run, tell=tell))
             elif errand.wanted is not None:
-                task = Task(errand.number, await self._restore_proposal(errand, errand.wanted), errand.priority)
+                task = RoomTask(errand.number, await self._restore_proposal(errand, errand.wanted), errand.priority)
                 found = await self._carry_out_in_turn(task, {}, tell)
                 ended += [] if found is None else [found]
                 continue
@@ -166,7 +166,7 @@ class Errands:
             outcome = await self._join_active(active, proposal, tell)
             if outcome is not None:
                 return Achieved(proposal, outcome)
-        task = Task(self._room.record.count + 1, proposal, priority)
+        task = RoomTask(self._room.record.count + 1, proposal, priority)
         for other in self._agenda.tasks:
             if not other.is_displaced and await self._are_incompatible(task, other):
                 stays, goes = (other, task) if task.priority <= other.priority else (task, other)
@@ -179,7 +179,7 @@ class Errands:
         outcome = await self._carry_out_in_turn(task, memory, tell)
         return Achieved(task.proposal, outcome)
 
-    async def _join_active(self, task: Task, proposal: Proposal, tell: Tell) -> RunOutcome | None:
+    async def _join_active(self, task: RoomTask, proposal: Proposal, tell: Tell) -> RunOutcome | None:
         """Redirect the active run to the goal of `proposal`, and return its end; None where that is impossible.
 
         If `proposal` was to replace the active task, that task then gives way for good.
@@ -198,7 +198,7 @@ class Errands:
         outcome: RunOutcome = await run
         return outcome
 
-    async def _carry_out_in_turn(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
+    async def _carry_out_in_turn(self, task: RoomTask, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
         """Carry out a task whenever it is its turn, and return its end; None where it has no plan any more."""
         while True:
             await self._agenda.wait_for_turn(task)
@@ -213,7 +213,7 @@ class Errands:
             tell(Preempted(task.run))
             task.left_at = frozenset(self._agent.problem.initial)
 
-    async def _carry_out_once(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
+    async def _carry_out_once(self, task: RoomTask, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
         runs = self._agent.runs
         if task.run:
             before, now = task.left_at or frozenset(), frozenset(self._agent.problem.initial)
@@ -228,7 +228,7 @@ class Errands:
         self._note(task)
         return await runs.follow(run, tell)
 
-    async def _are_incompatible(self, task: Task, other: Task) -> bool:
+    async def _are_incompatible(self, task: RoomTask, other: RoomTask) -> bool:
         """Return whether a search proves that no plan fulfils both tasks."""
         one, two = task.proposal.problem, other.proposal.problem
         if one is None or two is None:
@@ -238,7 +238,7 @@ class Errands:
         )
         return found.status is Status.UNSOLVABLE
 
-    def _note(self, task: Task) -> None:
+    def _note(self, task: RoomTask) -> None:
         errand = Errand.of(task.number, task.proposal, task.priority, task.run)
         self._room.note(self._room.record.with_errand(errand))
 

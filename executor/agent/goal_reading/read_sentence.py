@@ -206,7 +206,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class SentenceReadings:
     """The readings of a sentence: none where it asks for nothing, several where it is ambiguous.
 
     `meanings` is the model's answer, remembered under `key`. `usage` is the usage of the model for it; a remembered
@@ -230,7 +230,7 @@ class Understood:
 
 
 @dataclass(slots=True, eq=False)
-class Reader:
+class SentenceReader:
     """Reads sentences with a `model`; names new objects of `open_types`, and asks about all others.
 
     A small model chooses a fact (see `choose_fact`). Sentences with `remembered` readings are not read again, unless
@@ -245,7 +245,7 @@ class Reader:
 
     async def read(
         self, sentence: str, problem: Problem, *, meter: Meter | None = None, context: Sequence[Part] = ()
-    ) -> Understood:
+    ) -> SentenceReadings:
         """Read `sentence` in the state of `problem`, whose own goal does not count.
 
         `context` are further parts of the request, such as earlier turns. Raises `NoAnswer` where no answer of the
@@ -275,7 +275,7 @@ class Reader:
         understood = await search_in_turn(lambda: self._make_understood(judge, found.value, found.rounds, key, spent))
         return replace(understood, from_tools=found.from_tools)
 
-    def reread(self, sentence: str, problem: Problem, said: Meanings) -> Understood:
+    def reread(self, sentence: str, problem: Problem, said: Meanings) -> SentenceReadings:
         """Apply the meanings `said` of `sentence` to `problem`; raises `InputError` where that is impossible."""
         return self._make_understood(_ReadingChecker(sentence, problem), said, 0, "", Usage())
 
@@ -287,9 +287,9 @@ class Reader:
 
     def _make_understood(
         self, judge: _ReadingChecker, said: Meanings, rounds: int, key: str, usage: Usage
-    ) -> Understood:
+    ) -> SentenceReadings:
         readings = {each.words: each for each in (self._make_reading(judge, one) for one in said.meanings)}
-        return Understood(judge.sentence, tuple(readings.values()), said.thought, rounds, key, said, usage)
+        return SentenceReadings(judge.sentence, tuple(readings.values()), said.thought, rounds, key, said, usage)
 
     def _make_reading(self, judge: _ReadingChecker, meaning: Meaning) -> Reading:
         problem = apply_meaning(judge.problem, meaning)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from executor.agent.goal_reading.goal_problem import Meaning
-from executor.agent.goal_reading.read_sentence import Reader, Understood, find_doubts
+from executor.agent.goal_reading.read_sentence import SentenceReader, SentenceReadings, find_doubts
 from executor.errors import NoAnswer
 from executor.language_model import Origin
 from executor.testing import ScriptedModel
@@ -31,9 +31,9 @@ def post() -> Problem:
     )
 
 
-def read(sentence: str, *said, **options) -> tuple[Understood, ScriptedModel]:
+def read(sentence: str, *said, **options) -> tuple[SentenceReadings, ScriptedModel]:
     model = ScriptedModel(said)
-    return asyncio.run(Reader(model, **options).read(sentence, post())), model
+    return asyncio.run(SentenceReader(model, **options).read(sentence, post())), model
 
 
 def test_a_sentence_becomes_a_goal_that_is_planned() -> None:
@@ -89,7 +89,7 @@ def test_a_negation_that_is_lost_is_objected_to_once() -> None:
 def test_what_cannot_be_meant_goes_back_and_is_never_taken(meaning, objection) -> None:
     model = ScriptedModel([{"meanings": [meaning]}] * 3)
     with pytest.raises(NoAnswer) as error:
-        asyncio.run(Reader(model).read("Tell Ada by letter.", post()))
+        asyncio.run(SentenceReader(model).read("Tell Ada by letter.", post()))
     assert objection in str(error.value)
     assert len(model.requests) == 3
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_meant_goes_back_and_is_never_taken(meaning, objection) -
 def test_all_mistakes_are_told_at_once() -> None:
     model = ScriptedModel([{"meanings": [{"goal": ["told(x)", "tolled(ada)"], "never": ["phone(note)"]}]}] * 3)
     with pytest.raises(NoAnswer) as error:
-        asyncio.run(Reader(model).read("Tell Ada.", post()))
+        asyncio.run(SentenceReader(model).read("Tell Ada.", post()))
     assert len(error.value.objections) == 3
 
 

@@ -21,7 +21,7 @@ from executor import (
 )
 from executor.events.events import KINDS
 from executor.journal import Journal
-from executor.learning.attempts import READ, Reader
+from executor.learning.attempts import READ, AttemptReader
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import Case, Domain, InputError, Outcome, expected_costs, load, solve
 
@@ -131,7 +131,7 @@ def test_a_handler_that_was_not_called_says_nothing_of_itself(journal):
     lamp = Lamp((False, 10_000), seen=False, tags=["idempotent"], policy=policy)
     lamp.run(journal)
     assert counts(journal)[2] >= 1
-    reader = Reader()
+    reader = AttemptReader()
     for entry in journal.read(journal.runs()[0].run):
         if entry.kind in READ:
             reader.take(entry.kind, _with_error(entry))
