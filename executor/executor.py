@@ -402,7 +402,7 @@ class Executor:
 
     def save_plan(self, plan: ActionPlan) -> None:
         """Save `plan` in the journal under its id, in place of an earlier version."""
-        stored_runs.save_plan(self._require_journal(), plan)
+        self._require_journal().save_plan(plan.id, plan.model_dump_json(), status=plan.status)
 
     def plans(self) -> dict[str, ActionPlan]:
         """Return the plans in the journal by id, saved ones and others that ran, each with its present status."""
@@ -410,7 +410,7 @@ class Executor:
 
     def save_goal(self, name: str, goal: Goals) -> None:
         """Save `goal` in the journal under `name`, in place of an earlier version."""
-        stored_runs.save_goal(self._require_journal(), name, goal)
+        self._require_journal().save_goal(name, goal.model_dump_json())
 
     def goals(self) -> dict[str, Goals]:
         """Return the goals in the journal by name."""

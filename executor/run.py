@@ -242,7 +242,7 @@ class Run:
         A run whose plan is still searched ends when the plan is found. A run that is over does not change.
         """
         self._interrupted = True
-        self._do_if_driven(self._stop_beginning)
+        self._do_if_driven(lambda: self._loop.interrupt())  # noqa: PLW0108 - there may be no loop yet
 
     def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
         """Change goal, constraints, budgets and deadline of the run to those of `problem`.
@@ -283,9 +283,6 @@ class Run:
     def _change_goal(self, problem: Problem, reason: str, basis: Basis | None) -> None:
         self.emit(run_events.GoalChanged(aim_of(problem, basis), reason))
         self._loop.wake()
-
-    def _stop_beginning(self) -> None:
-        self._loop.interrupt()
 
     def _abort(self) -> None:
         self._stepper.abort()

@@ -96,16 +96,6 @@ def delete_expired(journal: Journal, retention: Retention) -> list[str]:
     return deleted
 
 
-def save_plan(journal: Journal, plan: ActionPlan) -> None:
-    """Save `plan` under its id; raises `JournalError`."""
-    journal.save_plan(plan.id, plan.model_dump_json(), status=plan.status)
-
-
-def save_goal(journal: Journal, name: str, goal: Goals) -> None:
-    """Save `goal` under `name`; raises `JournalError`."""
-    journal.save_goal(name, goal.model_dump_json())
-
-
 def load_goals(journal: Journal) -> dict[str, Goals]:
     """Return all goals by name, in the order of their first saving; raises `JournalError`."""
     return {each.name: Goals.model_validate_json(each.data) for each in journal.goals()}

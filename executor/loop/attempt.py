@@ -255,9 +255,11 @@ class Performer:
         given = _select_arguments(skill, arguments, made)
         hooked = None
         if self.hooks and made is not None:
-            hooked = HookedCall(
-                self.hooks, skill, arguments, made, _make_caller(skill, call, made), changed, is_held_back
-            )
+
+            def call_handler(given: Mapping[str, Any]) -> Awaitable[Any]:
+                return _call_handler(skill, call, _select_arguments(skill, given, made), None)
+
+            hooked = HookedCall(self.hooks, skill, arguments, made, call_handler, changed, is_held_back)
         served = self._find_cached_answer(call.step, given, policy)
         if served is not None:
             begin()
@@ -319,11 +321,6 @@ def _select_arguments(skill: Skill, arguments: Mapping[str, Any], context: Conte
     """Copy the `arguments` that a handler takes, and add `context` if it takes one."""
     given = {name: copy_value(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
     return given | {"context": context} if skill.takes_context else given
-
-
-def _make_caller(skill: Skill, call: Call, context: Context) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
-    """Return a function that calls the handler of `skill` with those of its arguments that the handler takes."""
-    return lambda arguments: _call_handler(skill, call, _select_arguments(skill, arguments, context), None)
 
 
 async def _perform_call(

@@ -96,7 +96,7 @@ class Loop:
 
         Their handlers have answered, somebody outside has, or the process that drove the run before has stopped.
         """
-        found = [record for record in self._steps_with_status(StepStatus.RUNNING) if record.id not in self._tasks]
+        found = [record for record in self.state.with_status(StepStatus.RUNNING) if record.id not in self._tasks]
         for record in found:
             await self._look_after(record, _recover_attempt(record))
         return bool(found)
@@ -143,7 +143,7 @@ class Loop:
         if self._agenda_version == now:
             return
         self._agenda_version = now
-        left = self._steps_with_status(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        left = self.state.with_status(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
         if self.supervisor.passed:
             possible = {record.id for record in self.ladder.options.find_possible()}
             left = [record for record in left if record.status is not StepStatus.PENDING or record.id in possible]
@@ -186,7 +186,7 @@ class Loop:
         if self._must_pause:
             return
         while ids := self.agenda.take_ready(len(self._tasks), self.most, self._is_barred):
-            if len(ids) == 1 and not self._tasks and not self._steps_with_status(StepStatus.WAITING):
+            if len(ids) == 1 and not self._tasks and not self.state.with_status(StepStatus.WAITING):
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._note_step_over(ids[0])
                 await asyncio.sleep(0)  # handlers that never wait would hold up the event loop for the whole plan
@@ -232,7 +232,7 @@ class Loop:
     async def _wait_for_step(self) -> None:
         """Wait until a step ends, news come from outside, or the time of a waiting step is over."""
         self._hand_over()
-        await self.inbox.wait_for_news(self._steps_with_status(StepStatus.WAITING))
+        await self.inbox.wait_for_news(self.state.with_status(StepStatus.WAITING))
         back, self._tasks_over = self._tasks_over, []
         for id_ in back:
             self._tasks.pop(id_).result()
@@ -242,7 +242,7 @@ class Loop:
     async def _look_after_news(self) -> None:
         """Resume the steps whose answers have come, and judge those whose time is over."""
         self._resume_answered()
-        for record, got in self.inbox.find_expired(self._steps_with_status(StepStatus.WAITING)):
+        for record, got in self.inbox.find_expired(self.state.with_status(StepStatus.WAITING)):
             if record.id not in self._tasks:
                 await self._look_after(record, got)
         await self._settle_returned()
@@ -258,7 +258,7 @@ class Loop:
             return await self.supervisor.recover()
         if self.agenda.has_ready(self._is_held):
             return await self.supervisor.ask_about_limits()
-        if self._steps_with_status(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
+        if self.state.with_status(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
             return None if await self._wait_for_answer() else end_waiting(self.state)
         return None if self._follow_policy() else await self._check_goal()
 
@@ -281,7 +281,7 @@ class Loop:
         """Wait for a timer or, if the run stays, for an answer from outside; return whether to go on."""
         if self._resume_answered() or self._hand_over():
             return True
-        records = self._steps_with_status(StepStatus.WAITING)
+        records = self.state.with_status(StepStatus.WAITING)
         if not self.stay and not self.inbox.is_expecting(records):
             return False
         await self.inbox.wait_for_news(records)
@@ -292,7 +292,7 @@ class Loop:
         """Restart steps whose question was answered, or that were held; return whether there are any."""
         found = [
             record
-            for record in self._steps_with_status(StepStatus.WAITING)
+            for record in self.state.with_status(StepStatus.WAITING)
             if self._has_answer(record) and record.id not in self._tasks and not self._is_held(record.id)
         ]
         for record in found:
@@ -305,7 +305,7 @@ class Loop:
 
     def _hand_over(self) -> bool:
         """Complete waiting steps with results that came early; return whether there are any."""
-        found = list(self.inbox.take_early_results(self._steps_with_status(StepStatus.WAITING)))
+        found = list(self.inbox.take_early_results(self.state.with_status(StepStatus.WAITING)))
         for record, result in found:
             self.complete(record.id, result)
         return bool(found)
@@ -323,9 +323,6 @@ class Loop:
         if look.verdict is Verdict.MISSING or (is_for_its_steps and self.state.pending()):
             return await self.supervisor.recover_at_end()
         return end_at_goal(self.state, look)
-
-    def _steps_with_status(self, *wanted: StepStatus) -> list[StepRecord]:
-        return self.state.with_status(*wanted)
 
     def wake(self) -> None:
         """Wake the loop."""
@@ -348,7 +345,7 @@ class Loop:
     def announce(self, event: str, result: ActionResult) -> int:
         """Complete all steps that wait for `event`, or else the first that will; return how many wait."""
         found = [
-            each.id for each in self._steps_with_status(StepStatus.WAITING) if (each.wait or {}).get("event") == event
+            each.id for each in self.state.with_status(StepStatus.WAITING) if (each.wait or {}).get("event") == event
         ]
         for id_ in found:
             self.complete(id_, result)

@@ -59,34 +59,6 @@ def _list_parts(formula: And | Or | Imply | Forall | Exists, universe: Universe)
             return (substitute(part, dict(zip(names, row, strict=True))) for row in rows)
 
 
-def facts_of(
-    formula: Formula,
-    domain: DomainModel,
-    universe: Universe,
-    binding: Mapping[str, str],
-    *,
-    known: Container[Atom] = (),
-) -> list[Atom]:
-    """Return the ground facts, without derived ones, that `formula` depends on; each once.
-
-    Axioms of derived facts that are `known` are not followed.
-    """
-    derived = domain.derived
-    return [
-        fact
-        for fact in _trace_atoms(formula, domain, universe, binding, known=known)
-        if fact.predicate not in derived and fact not in known
-    ]
-
-
-def derived_of(formula: Formula, domain: DomainModel, universe: Universe) -> list[Atom]:
-    """Return the ground derived facts that the ground `formula` depends on; each once."""
-    derived = domain.derived
-    return (
-        [fact for fact in _trace_atoms(formula, domain, universe, {}) if fact.predicate in derived] if derived else []
-    )
-
-
 def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
     """Return a pattern for each quantified atom that the ground `formula` depends on; each once.
 
@@ -364,14 +336,22 @@ class Beliefs:
             self._simulation.history.update((), [Atom(step.action, step.arguments)])
 
     def facts_of(self, formula: Formula, binding: Mapping[str, str]) -> list[Atom]:
-        """Return the ground facts, without derived ones, that `formula` depends on."""
-        rules = self._simulation.rules
-        return facts_of(formula, rules.problem.domain, rules.universe, binding, known=self._derived)
+        """Return the ground facts, without derived ones, that `formula` depends on; each once.
+
+        Axioms of observed derived facts are not followed.
+        """
+        rules, known = self._simulation.rules, self._derived
+        domain = rules.problem.domain
+        found = _trace_atoms(formula, domain, rules.universe, binding, known=known)
+        return [fact for fact in found if fact.predicate not in domain.derived and fact not in known]
 
     def derived_of(self, formula: Formula) -> list[Atom]:
-        """Return the ground derived facts that the ground `formula` depends on."""
+        """Return the ground derived facts that the ground `formula` depends on; each once."""
         rules = self._simulation.rules
-        return derived_of(formula, rules.problem.domain, rules.universe)
+        domain = rules.problem.domain
+        if not domain.derived:
+            return []
+        return [fact for fact in _trace_atoms(formula, domain, rules.universe, {}) if fact.predicate in domain.derived]
 
     def get_seen_derived(self, fact: Atom) -> Note:
         """Return the observation of a derived fact; raises `KeyError` without one."""

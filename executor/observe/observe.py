@@ -172,11 +172,6 @@ class Lookout:
         found = [observer.settle_within for fact in facts for observer, _ in self._world.observers_of(fact)]
         return max(found, default=0.0)
 
-    def _rename_objects(self, sighting: Sighting) -> Sighting:
-        """Return `sighting` with real names of objects replaced by those of the plan."""
-        facts = {self._objects.renamed(fact): holds for fact, holds in sighting.facts.items()}
-        return Sighting(facts, sighting.others_false, sighting.version)
-
     async def _ask_observer(self, observer: Observer, look: Atom) -> Any:
         """Return the answer of `observer`, or a `_Failure` with the reason why there is none."""
         asked = self._call_observer(observer, look)
@@ -195,11 +190,13 @@ class Lookout:
         return await call_contained(observer.function, arguments)
 
     def _read_sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:
-        """Convert `answer` to a sighting, or return the reason why it is none."""
+        """Convert `answer` to a sighting with the plan's names of objects, or return the reason why it is none."""
         if type(answer) is not _Failure:  # its class may be a property that raises
             try:
                 with contain_errors():
-                    return self._rename_objects(observer.read(look, answer))
+                    found = observer.read(look, answer)
+                    facts = {self._objects.renamed(fact): holds for fact, holds in found.facts.items()}
+                    return Sighting(facts, found.others_false, found.version)
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
                 answer = _Failure(f"failed: {describe_error(error)}")
         return f"the observer {observer.name} of {look} {answer.reason}"

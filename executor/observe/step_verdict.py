@@ -259,13 +259,10 @@ OTHERWISE: Final = "it came out in another way that its action declares"
 def expect_alternatives(beliefs: Beliefs, step: Step) -> list[Expected]:
     """Return the expected effects of the other outcomes of `step`, which is applicable."""
     action = beliefs.simulation.problem.domain.actions[step.action]
-    return [
-        expect_changes(beliefs, _simulate_with(beliefs, replaced).changes(step)) for replaced in _make_variants(action)
+    variants = [
+        replace(action, provides=each.provides, modifies=each.modifies) for each in _find_other_outcomes(action)
     ]
-
-
-def _make_variants(action: Action) -> list[Action]:
-    return [replace(action, provides=each.provides, modifies=each.modifies) for each in _find_other_outcomes(action)]
+    return [expect_changes(beliefs, _simulate_with(beliefs, each).changes(step)) for each in variants]
 
 
 def _find_other_outcomes(action: Action) -> list[Outcome]:

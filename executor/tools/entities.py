@@ -56,7 +56,9 @@ class Entities:
             return known
         kinds = objects.types_of(name)
         cls = self._choose_class(kinds, wanted)
-        load = self._choose_load(kinds if cls is None else _list_entity_types(cls))
+        load = self._choose_load(
+            kinds if cls is None else [each.type_name for each in cls.__mro__ if issubclass(each, Entity)]
+        )
         if cls is None and load is None:
             return own_name if known is None else known
         key = own_name, load or cls
@@ -131,10 +133,6 @@ def _is_fit(known: object, wanted: tuple[type, ...]) -> bool:
     """Return whether a known object is of a `wanted` class; values that are no `Entity` always fit."""
     kind = type(known)
     return not wanted or issubclass(kind, wanted) or not issubclass(kind, Entity)
-
-
-def _list_entity_types(cls: type[Entity]) -> list[str]:
-    return [each.type_name for each in cls.__mro__ if issubclass(each, Entity)]
 
 
 async def _make_object(name: str, cls: type[Entity] | None, load: Load | None, *, is_wanted: bool) -> Any:

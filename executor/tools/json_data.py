@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import to_json
 
 from executor.tools.containment import as_plain_text, call_or_else, contain_errors
 from executor.tools.isolated_values import copy_value
@@ -21,7 +21,6 @@ MOST_DIGITS: Final = 4000
 """Longest whole number that Python converts to and from text, in digits."""
 DEEPEST: Final = 20
 """Depth to which data are kept that JSON cannot represent."""
-_PLAIN = (str, int, float, bool, type(None))
 
 
 def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]:
@@ -90,11 +89,6 @@ def _convert(value: Any, depth: int) -> Any:
             return base64.b64encode(value).decode()
         case _:
             return _convert_or_describe(_name_value(value), depth)
-
-
-def as_json_value(value: Any) -> Any:
-    """Return `value` converted to JSON types."""
-    return value if isinstance(value, _PLAIN) else to_jsonable_python(value, fallback=_name_value)
 
 
 def _name_value(value: Any) -> str:
