@@ -241,7 +241,7 @@ class Executor:
         finally:
             self._runs.pop(run.id, None)
             if self.journal is None and not run.state.status.is_over:
-                self._unfinished[run.id] = _UnfinishedRun(run.told, run.state.source, run.state.status, time.time())
+                self._unfinished[run.id] = _UnfinishedRun(run.recorded, run.state.source, run.state.status, time.time())
 
     def _read_events(self, run: str) -> Iterator[tuple[Event, float]]:
         """Yield the events of a run that is not driven here, with their times in seconds since 1970.
@@ -321,7 +321,7 @@ class Executor:
                 taken.check_answer(question, answer)
             given_results = {step: taken.read_result_for(step, each) for step, each in results.items()}
             left = self._unfinished.pop(taken.id, None)
-            taken.told = [] if left is None else list(left.events)
+            taken.recorded = [] if left is None else list(left.events)
             with self._register_run(taken):
                 taken.emit(RunResumed(taken.id))
                 taken.learn(*news)

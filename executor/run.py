@@ -138,7 +138,7 @@ class Run:
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._interrupted = False
-        self.told: list[tuple[run_events.Event, float]] = []
+        self.recorded: list[tuple[run_events.Event, float]] = []
         """Events with their times, for a run without a journal."""
         self._lost: BaseException | None = None
         """The error of an event that could not be kept."""
@@ -205,7 +205,7 @@ class Run:
         if kind in NOT_KEPT:
             pass
         elif journal is None:
-            self.told.append((event, now))
+            self.recorded.append((event, now))
         else:
             status = event.status.name if isinstance(event, run_events.RunEnded) else STATUS_BY_EVENT.get(kind)
             try:
@@ -258,12 +258,12 @@ class Run:
 
     def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
         """Emit changes from before the run was resumed: `facts`, and the goal `aim`."""
-        told = [
+        reported = [
             run_events.Note(fact, holds, run_events.Provenance.REPORTED, MEANWHILE_SOURCE)
             for fact, holds in facts.items()
         ]
         beliefs = self.state.beliefs
-        notes = beliefs.select_news([each for each in told if beliefs.holds(each.fact) is not each.holds])
+        notes = beliefs.select_news([each for each in reported if beliefs.holds(each.fact) is not each.holds])
         if notes:
             self.emit(run_events.FactsSeen(tuple(notes), MEANWHILE_SOURCE))
         if aim is not None:

@@ -39,11 +39,11 @@ LONGEST: Final = 80
 """Longest name that a message quotes, in characters."""
 
 
-def check_created_objects(state: RunState, record: StepRecord, action: Action, got: Attempt) -> Attempt:
+def check_created_objects(state: RunState, record: StepRecord, action: Action, attempt: Attempt) -> Attempt:
     """Check the created objects of an attempt: keep the valid ones; it has failed if others are missing or invalid."""
-    if not action.creates or got.wait is not None:
-        return got
-    given, wrong, names = got.result.created, dict[str, str](), set[str]()
+    if not action.creates or attempt.wait is not None:
+        return attempt
+    given, wrong, names = attempt.result.created, dict[str, str](), set[str]()
     for name in [each.removeprefix("?") for each in action.creates]:
         value = given.get(name)
         if value is None or type(value) is bool or not is_name(name_of(value)):
@@ -54,12 +54,14 @@ def check_created_objects(state: RunState, record: StepRecord, action: Action, g
         else:
             names.add(name_of(value))
     if not wrong:
-        return got
+        return attempt
     kept = {name: value for name, value in given.items() if name not in wrong}
-    if not got.result.success:
-        return replace(got, result=replace(got.result, created=kept))
+    if not attempt.result.success:
+        return replace(attempt, result=replace(attempt.result, created=kept))
     error = "; ".join(wrong.values())
-    return replace(got, result=replace(got.result, success=False, error=error, created=kept), raised=InputError(error))
+    return replace(
+        attempt, result=replace(attempt.result, success=False, error=error, created=kept), raised=InputError(error)
+    )
 
 
 def _find_name_owner(state: RunState, placeholder: str, name: str) -> str:
@@ -102,7 +104,7 @@ def is_harmless(action: Action) -> bool:
 
 
 def select_next_skills(
-    skills: Sequence[Skill], record: StepRecord, policy: ExecutionPolicy, got: Attempt, found: verdict.Judgement
+    skills: Sequence[Skill], record: StepRecord, policy: ExecutionPolicy, attempt: Attempt, found: verdict.Judgement
 ) -> list[Skill]:
     """Return the `skills` that may be called for the next attempt at a step.
 
@@ -113,40 +115,40 @@ def select_next_skills(
     if found.status not in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
         return []
     action = skills[0].action
-    may_repeat = "irreversible" not in action.tags or not got.begun
-    vouched = bool(policy.retries) and _says_that_it_failed(got) and may_repeat
+    may_repeat = "irreversible" not in action.tags or not attempt.begun
+    vouched = bool(policy.retries) and _says_that_it_failed(attempt) and may_repeat
     if not (is_harmless(action) or found.absent or vouched):
         return []
     calls = Counter([*record.failed, record.skill])
-    retries = _count_retries(action, policy, got) if _is_to_be_retried(policy, got) else -1
-    return [each for each in skills if got.crashed or not calls[each.name] or calls[each.name] <= retries]
+    retries = _count_retries(action, policy, attempt) if _is_to_be_retried(policy, attempt) else -1
+    return [each for each in skills if attempt.crashed or not calls[each.name] or calls[each.name] <= retries]
 
 
-def _says_that_it_failed(got: Attempt) -> bool:
+def _says_that_it_failed(attempt: Attempt) -> bool:
     """Return whether the handler itself reported the failure, rather than raise or time out."""
-    return not (got.result.success or got.raised is not None or got.in_doubt)
+    return not (attempt.result.success or attempt.raised is not None or attempt.in_doubt)
 
 
-def _count_retries(action: Action, policy: ExecutionPolicy, got: Attempt) -> int:
+def _count_retries(action: Action, policy: ExecutionPolicy, attempt: Attempt) -> int:
     """Return the number of retries: by default 2 if harmless, else 1 unless the handler reported the failure."""
     if policy.retries is not None:
         return policy.retries
     if is_harmless(action):
         return TWICE
-    return int(got.result.success or got.raised is not None or bool(got.in_doubt))
+    return int(attempt.result.success or attempt.raised is not None or bool(attempt.in_doubt))
 
 
-def _is_to_be_retried(policy: ExecutionPolicy, got: Attempt) -> bool:
+def _is_to_be_retried(policy: ExecutionPolicy, attempt: Attempt) -> bool:
     """Return whether `retry_on` of the policy covers this failure."""
     if policy.retry_on is None:
         return True
     if isinstance(policy.retry_on, tuple):
-        failure = TimeoutError() if got.raised is None and got.in_doubt else got.raised
+        failure = TimeoutError() if attempt.raised is None and attempt.in_doubt else attempt.raised
         return failure is None or isinstance(failure, policy.retry_on)
     assert callable(policy.retry_on), "a single type has become a tuple"
     try:
         with contain_errors():
-            return bool(policy.retry_on(got.result if got.raised is None else got.raised))
+            return bool(policy.retry_on(attempt.result if attempt.raised is None else attempt.raised))
     except Exception as error:  # noqa: BLE001 - whatever it raises, it has not said yes
         log_failure(_LOG, "retry_on of %s failed", quote_value(policy), error=error)
         return False
@@ -208,28 +210,28 @@ class Aftermath:
     async def end_attempt(
         self,
         record: StepRecord,
-        got: Attempt,
-        wanted: verdict.Expected,
+        attempt: Attempt,
+        expected: verdict.Expected,
         policy: ExecutionPolicy,
         skills: Sequence[Skill] = (),
     ) -> NextAttempt | None:
         """Observe and judge an attempt; end the step, or return the next attempt by one of `skills`."""
         action = self.state.domain.actions[record.step.action]
-        got = check_created_objects(self.state, record, action, got)
-        result = data_of(got.result, got.seconds)
+        attempt = check_created_objects(self.state, record, action, attempt)
+        result = data_of(attempt.result, attempt.seconds)
         if action.creates:
-            self._keep_result(record, got, result)
-        ways = [wanted, *(verdict.expect_alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
+            self._keep_result(record, attempt, result)
+        ways = [expected, *(verdict.expect_alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
         visible = [fact for way in ways for fact in way.all if self.lookout.can_see(fact)]
         if visible:
-            self._keep_result(record, got, result)
+            self._keep_result(record, attempt, result)
         looked = await self._look(visible, ways) if visible else LookResult()
-        got, told = self._read_report(record, got)
-        found = self._judge(action, got, looked, told, wanted)
+        attempt, reported = self._read_report(record, attempt)
+        found = self._judge(action, attempt, looked, reported, expected)
         if len(ways) > 1:
-            judge_way, said = partial(self._judge, action, got, looked, told), got.result.observed
+            judge_way, said = partial(self._judge, action, attempt, looked, reported), attempt.result.observed
             found = verdict.judge_outcomes(
-                ways, judge_way, looked, self.state.beliefs, observed=said, doubt=got.in_doubt
+                ways, judge_way, looked, self.state.beliefs, observed=said, doubt=attempt.in_doubt
             )
         found = self._settle_judgement(record, action, _dispute_judgement(action, found, looked, ways))
         if found.status.is_done:
@@ -238,7 +240,7 @@ class Aftermath:
             return None
         others: Sequence[Skill] = ()
         if skills and not self.aborted.is_set() and not self._is_at_work(record):
-            others = select_next_skills(skills, record, policy, got, found)
+            others = select_next_skills(skills, record, policy, attempt, found)
             if others and not can_try_again(self.state, record):
                 others, found = (), replace(found, reason=f"{found.reason}; {UNPAID}")
             left = [each for each in skills if each.name not in (*record.failed, record.skill)]
@@ -246,48 +248,55 @@ class Aftermath:
                 found = replace(found, reason=f"{found.reason}; {UNTRIED}")
         in_doubt = found.status is StepStatus.IN_DOUBT
         nothing_lost = found.absent if "irreversible" in action.tags else found.known or is_harmless(action)
-        repeatable = not in_doubt and (nothing_lost or not got.begun)
-        awaited = _list_awaited(wanted) if in_doubt else ()
-        denied = _says_that_it_failed(got)
+        repeatable = not in_doubt and (nothing_lost or not attempt.begun)
+        awaited = _list_awaited(expected) if in_doubt else ()
+        denied = _says_that_it_failed(attempt)
         end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited, denied=denied)
         if others:
-            self._keep_result(record, got, result)
+            self._keep_result(record, attempt, result)
             return NextAttempt(others, end)
         self.emit(end)
         return None
 
-    def _keep_result(self, record: StepRecord, got: Attempt, result: Mapping[str, Any]) -> None:
+    def _keep_result(self, record: StepRecord, attempt: Attempt, result: Mapping[str, Any]) -> None:
         """Emit the result of an attempt, unless it is kept already or there is none."""
-        if record.result is None and not got.crashed:
-            raised = "" if got.raised is None else result["error"]
-            self.emit(StepReturned(record.id, result, got.in_doubt, raised))
+        if record.result is None and not attempt.crashed:
+            raised = "" if attempt.raised is None else result["error"]
+            self.emit(StepReturned(record.id, result, attempt.in_doubt, raised))
 
     def _is_at_work(self, record: StepRecord) -> bool:
         """Return whether an abandoned handler of the step is still at work in this process."""
         return find_abandoned(call_of(self.state, record, self.world)) is not None
 
     def _judge(
-        self, action: Action, got: Attempt, looked: LookResult, told: Mapping[Atom, bool], wanted: verdict.Expected
+        self,
+        action: Action,
+        attempt: Attempt,
+        looked: LookResult,
+        reported: Mapping[Atom, bool],
+        expected: verdict.Expected,
     ) -> verdict.Judgement:
-        return verdict.judge(action, got.result, wanted, looked, self.state.beliefs, told=told, doubt=got.in_doubt)
+        return verdict.judge(
+            action, attempt.result, expected, looked, self.state.beliefs, reported=reported, doubt=attempt.in_doubt
+        )
 
-    def _read_report(self, record: StepRecord, got: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
+    def _read_report(self, record: StepRecord, attempt: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
         """Return the attempt with the facts that its handler reports; an invalid report makes it a failure."""
         try:
-            found = read_report(got.result, self.state.beliefs, self.state.objects)
+            found = read_report(attempt.result, self.state.beliefs, self.state.objects)
         except InputError as error:
-            return replace(got, result=replace(got.result, success=False, error=str(error)), raised=error), {}
+            return replace(attempt, result=replace(attempt.result, success=False, error=str(error)), raised=error), {}
         for fact, holds in found.strangers.items():
             reason = f"{record.step} reports {fact}: {self.state.beliefs.describe_stranger(fact)}"
             self.emit(Disagreement((fact,), reason, (Note(fact, holds, Provenance.REPORTED),)))
-        return got, found.facts
+        return attempt, found.facts
 
     async def _look(self, visible: list[Atom], ways: Sequence[verdict.Expected]) -> LookResult:
         """Look until the first of `ways` is seen or the time is over; adopt all other observations."""
-        beliefs, wanted = self.state.beliefs, ways[0]
+        beliefs, expected = self.state.beliefs, ways[0]
         self.lookout.note_act(visible)
-        now, facts = asyncio.get_running_loop().time(), [fact for fact in wanted.all if fact in visible]
-        looked = await self.lookout.confirm(facts, lambda looked: wanted.is_missed(looked, beliefs), beliefs, now)
+        now, facts = asyncio.get_running_loop().time(), [fact for fact in expected.all if fact in visible]
+        looked = await self.lookout.confirm(facts, lambda looked: expected.is_missed(looked, beliefs), beliefs, now)
         others = [fact for fact in visible if fact not in looked.seen]
         if len(ways) > 1 and others:
             looked = looked.with_more(await self.lookout.look(others, beliefs))
@@ -318,7 +327,7 @@ def _dispute_judgement(
     return replace(found, status=StepStatus.IN_DOUBT, reason=reasons[0]) if reasons else found
 
 
-def _list_awaited(wanted: verdict.Expected) -> tuple[Note, ...]:
+def _list_awaited(expected: verdict.Expected) -> tuple[Note, ...]:
     """Return notes on the facts that hold if a step in doubt happened."""
-    facts = {**wanted.facts, **dict.fromkeys(wanted.stale, False)}
+    facts = {**expected.facts, **dict.fromkeys(expected.stale, False)}
     return tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items()])

@@ -334,24 +334,24 @@ async def _perform_call(
     try:
         if hooked is None:
             return _attempt_of(await _call_handler(skill, call, given, timeout))
-        got = _attempt_of(await _await_in_task(hooked.answer(), call, timeout))
-        if hooked.begun or (got.wait is None and got.result.success and not hooked.held_back):
-            return got
+        attempt = _attempt_of(await _await_in_task(hooked.answer(), call, timeout))
+        if hooked.begun or (attempt.wait is None and attempt.result.success and not hooked.held_back):
+            return attempt
     except _TookTooLong:
         context = given.get("context") if hooked is None else hooked.context
         if context is not None:
             context.aborted.set()
         reason = f"no answer within {timeout} s"
-        got = Attempt(ActionResult.failed(reason), in_doubt=reason)
+        attempt = Attempt(ActionResult.failed(reason), in_doubt=reason)
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, containment.Escaped) else error
-        got = Attempt(ActionResult.failed(containment.describe_error(error)), raised=raised)
+        attempt = Attempt(ActionResult.failed(containment.describe_error(error)), raised=raised)
     finally:
         if hooked is not None and hooked.works():
             record_abandoned(call, hooked.works)
     if hooked is not None and hooked.held_back:
         raise HeldBack
-    return got if hooked is None or hooked.begun else _mark_as_vetoed(got)
+    return attempt if hooked is None or hooked.begun else _mark_as_vetoed(attempt)
 
 
 def _attempt_of(returned: Any) -> Attempt:
@@ -361,10 +361,12 @@ def _attempt_of(returned: Any) -> Attempt:
         return Attempt(check_result(returned))
 
 
-def _mark_as_vetoed(got: Attempt) -> Attempt:
+def _mark_as_vetoed(attempt: Attempt) -> Attempt:
     """Mark an attempt as not begun that a hook answered in place of the handler."""
-    reason = "it waits in place of the handler" if got.wait is not None else got.result.error
-    return Attempt(replace(got.result, success=False, error=describe_veto(reason)), raised=got.raised, begun=False)
+    reason = "it waits in place of the handler" if attempt.wait is not None else attempt.result.error
+    return Attempt(
+        replace(attempt.result, success=False, error=describe_veto(reason)), raised=attempt.raised, begun=False
+    )
 
 
 async def _call_handler(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:

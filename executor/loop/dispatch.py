@@ -143,13 +143,13 @@ def _add_descendants(id_: str, following: Mapping[str, Sequence[str]], found: se
 
 
 class _Alarm(NamedTuple):
-    """The end of a wait: `at` is in the time of the event loop, `got` is the attempt with its result then.
+    """The end of a wait: `at` is in the time of the event loop, `attempt` is the attempt with its result then.
 
     With `deadline`, an answer from outside may come before; otherwise the wait is a timer.
     """
 
     at: float
-    got: Attempt
+    attempt: Attempt
     deadline: bool = False
 
 
@@ -196,7 +196,7 @@ class Inbox:
         """Return the steps `waiting` whose time is over, with their attempts."""
         now = asyncio.get_running_loop().time()
         found = [(record, self._find_alarm(record)) for record in waiting]
-        return [(record, alarm.got) for record, alarm in found if alarm is not None and alarm.at <= now]
+        return [(record, alarm.attempt) for record, alarm in found if alarm is not None and alarm.at <= now]
 
     def _find_alarm(self, record: StepRecord) -> _Alarm | None:
         key = record.id, record.since

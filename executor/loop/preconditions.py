@@ -134,12 +134,12 @@ class StepConditions:
 
     async def expect_after_look(self, record: StepRecord) -> Expected:
         """Look at the versions of items that are changed in place, and return the expected effects."""
-        wanted = self.expect_now(record)
-        blank = [item for item, version in wanted.items.items() if version is None and self.lookout.can_see(item)]
+        expected = self.expect_now(record)
+        blank = [item for item, version in expected.items.items() if version is None and self.lookout.can_see(item)]
         if blank:
             await self._look(blank)
-            wanted = self.expect_now(record)
-        return wanted
+            expected = self.expect_now(record)
+        return expected
 
     async def _look(self, facts: Iterable[Atom]) -> LookResult:
         """Look at the observable ones among `facts`."""

@@ -101,15 +101,17 @@ class Loop:
             await self._look_after(record, _recover_attempt(record))
         return bool(found)
 
-    async def _look_after(self, record: StepRecord, got: Attempt) -> None:
+    async def _look_after(self, record: StepRecord, attempt: Attempt) -> None:
         """Judge an attempt at a step, and start the next attempt if there is one."""
         action = self.state.domain.actions[record.step.action]
-        if got.crashed and "read_only" in action.tags and self._expect_effects(record) is not NOTHING:
+        if attempt.crashed and "read_only" in action.tags and self._expect_effects(record) is not NOTHING:
             self._start_task(record)  # what it returned is lost, and somebody may take it
             return
         skills = () if record.wait is not None else self.stepper.world.skills.get(action.name, ())
         policy = self.stepper.policy_of(record)
-        another = await self.stepper.aftermath.end_attempt(record, got, self._expect_effects(record), policy, skills)
+        another = await self.stepper.aftermath.end_attempt(
+            record, attempt, self._expect_effects(record), policy, skills
+        )
         if another is None:
             self._note_step_over(record.id)
         else:
@@ -242,9 +244,9 @@ class Loop:
     async def _look_after_news(self) -> None:
         """Resume the steps whose answers have come, and judge those whose time is over."""
         self._resume_answered()
-        for record, got in self.inbox.find_expired(self.state.with_status(StepStatus.WAITING)):
+        for record, attempt in self.inbox.find_expired(self.state.with_status(StepStatus.WAITING)):
             if record.id not in self._tasks:
-                await self._look_after(record, got)
+                await self._look_after(record, attempt)
         await self._settle_returned()
 
     async def _act_while_idle(self) -> RunEnded | None:
@@ -338,8 +340,8 @@ class Loop:
         """Emit the result of a waiting step that came from outside."""
         record = self.state.steps[step]
         action = self.state.domain.actions[record.step.action]
-        got = check_created_objects(self.state, record, action, Attempt(result))
-        self.emit(StepReturned(step, data_of(got.result), raised=got.result.error if got.raised else ""))
+        attempt = check_created_objects(self.state, record, action, Attempt(result))
+        self.emit(StepReturned(step, data_of(attempt.result), raised=attempt.result.error if attempt.raised else ""))
         self.inbox.wake()
 
     def announce(self, event: str, result: ActionResult) -> int:

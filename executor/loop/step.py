@@ -170,14 +170,14 @@ class Stepper:
             asked = asyncio.ensure_future(
                 self._ask_for_fillings(filling.FillRequest(record, action, parameters, values, self.state), fill)
             )
-            got = asked.result() if await wait_unless_cancelled(asked, self.aborted) else None
-            if got is None:
+            fillings = asked.result() if await wait_unless_cancelled(asked, self.aborted) else None
+            if fillings is None:
                 return None
             with contain_errors():
-                values = {name: copy_value(value) for name, value in got.values.items() if name in names}
+                values = {name: copy_value(value) for name, value in fillings.values.items() if name in names}
         except Exception as error:  # noqa: BLE001 - whoever fills parameters may raise anything
             return f"the open parameters of {record.step} were not filled: {describe_error(error)}"
-        self.emit(events.ParametersFilled(record.id, values, got.thought, got.marked, got.spent))
+        self.emit(events.ParametersFilled(record.id, values, fillings.thought, fillings.marked, fillings.spent))
         return ""
 
     async def _ask_for_fillings(self, request: filling.FillRequest, fill: filling.Fill) -> filling.Fillings | None:
@@ -186,13 +186,14 @@ class Stepper:
         answer = self.state.answers.get(question)
         if answer is None:
             with contain_errors():
-                got = filling.check_fillings(await fill(request))
-            if not got.question:
-                return got
-            if any(got.spent.values()):
-                self.emit(events.ParametersFilled(request.record.id, {}, got.thought, marked=False, metrics=got.spent))
+                fillings = filling.check_fillings(await fill(request))
+            if not fillings.question:
+                return fillings
+            if any(fillings.spent.values()):
+                step, thought = request.record.id, fillings.thought
+                self.emit(events.ParametersFilled(step, {}, thought, marked=False, metrics=fillings.spent))
             asked = asyncio.ensure_future(
-                self.asker.answer(events.Asked(question, request.record.id, got.question, (), got.known))
+                self.asker.answer(events.Asked(question, request.record.id, fillings.question, (), fillings.known))
             )
             if not await wait_unless_cancelled(asked, self.paused):
                 return None
@@ -215,13 +216,13 @@ class Stepper:
         try:
             skill = self._choose_skill(record, another.skills if another else skills, policy)
             while not reason:
-                wanted = await self.conditions.expect_after_look(record)
+                expected = await self.conditions.expect_after_look(record)
                 reason = await self._run_check(record, action, filled_in[0], policy)
                 if self._is_overtaken(another, plan):
                     return
                 if reason or self.aborted.is_set():
                     break
-                another = await self._attempt(record, skill, policy, wanted, filled_in, another=another, plan=plan)
+                another = await self._attempt(record, skill, policy, expected, filled_in, another=another, plan=plan)
                 if another is None:
                     return
                 self._check_held_back(record, another, plan)
@@ -304,7 +305,7 @@ class Stepper:
         record: StepRecord,
         skill: Skill,
         policy: ExecutionPolicy,
-        wanted: Expected,
+        expected: Expected,
         filled_in: Filled,
         *,
         another: NextAttempt | None,
@@ -334,9 +335,9 @@ class Stepper:
                 arguments = await self._load_objects(record, skill.action, skill.function, policy) | filled_in[0]
             except InputError as error:
                 begin()
-                got = Attempt(ActionResult.failed(str(error)), begun=False)
+                attempt = Attempt(ActionResult.failed(str(error)), begun=False)
             else:
-                got = await self.performer.make_attempt(
+                attempt = await self.performer.make_attempt(
                     skill,
                     call_of(self.state, record, self.world)._replace(data=filled_in[0]),
                     arguments,
@@ -358,11 +359,11 @@ class Stepper:
             return None
         finally:
             self._contexts.pop(record.id, None)
-        if got.wait is not None:
-            self.emit(events.StepWaiting(record.id, data_of(got.wait), time.time()))
+        if attempt.wait is not None:
+            self.emit(events.StepWaiting(record.id, data_of(attempt.wait), time.time()))
             return None
         skills = self.world.skills.get(record.step.action, ())
-        return await self.aftermath.end_attempt(record, got, wanted, policy, skills)
+        return await self.aftermath.end_attempt(record, attempt, expected, policy, skills)
 
     def _change_parameters(
         self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str

@@ -96,52 +96,52 @@ class Judgement:
 def judge(
     action: Action,
     result: ActionResult,
-    wanted: Expected,
+    expected: Expected,
     looked: LookResult,
     beliefs: Beliefs,
     *,
-    told: Mapping[Atom, bool] | None = None,
+    reported: Mapping[Atom, bool] | None = None,
     doubt: str = "",
 ) -> Judgement:
     """Judge an attempt at `action` by its result and the observations.
 
-    `told` are the facts that the handler reports in its result; `doubt` is the reason why there is no result, if so.
+    `reported` are the facts that the handler reports in its result; `doubt` is the reason if there is no result.
     """
-    told = told or {}
+    reported = reported or {}
     trusts = "trusted" in action.tags
     seen: list[Formula] = []
     missing: list[Formula] = []
     unseen: list[Formula] = []
-    for fact, holds in wanted.facts.items():
+    for fact, holds in expected.facts.items():
         found = looked.seen.get(fact)
-        if found is None and told.get(fact, holds) is holds:
+        if found is None and reported.get(fact, holds) is holds:
             if not (result.success and not doubt and (trusts or beliefs.is_trusted(fact))):
                 unseen.append(fact)
         else:
             (seen if found is holds else missing).append(fact)
-    for item, old in wanted.items.items():
+    for item, old in expected.items.items():
         _judge_item(item, old, looked, (seen, missing, unseen), trusts=trusts or beliefs.is_trusted(item))
     if result.success and not doubt:
-        unseen += [fact for fact in wanted.asked if fact not in looked.seen and fact not in told]
-    if wanted.conditions:
-        notes = _note_effects(action, result, wanted, looked, told, beliefs=beliefs, done=True, doubt=doubt)
-        _judge_conditions(wanted, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))
-    status, reason = _decide_status(result, wanted, (seen, missing, unseen), doubt, looked)
-    effects = [*wanted.changed, *wanted.items]
+        unseen += [fact for fact in expected.asked if fact not in looked.seen and fact not in reported]
+    if expected.conditions:
+        notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=True, doubt=doubt)
+        _judge_conditions(expected, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))
+    status, reason = _decide_status(result, expected, (seen, missing, unseen), doubt, looked)
+    effects = [*expected.changed, *expected.items]
     known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
     absent = known and set(missing).issuperset(effects)
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
     done = status.is_done or status is StepStatus.PARTIAL
-    notes = _note_effects(action, result, wanted, looked, told, beliefs=beliefs, done=done, doubt=doubt)
-    more = _note_further_reports(action, result, told, wanted, looked, beliefs=beliefs) if told else ()
+    notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=done, doubt=doubt)
+    more = _note_further_reports(action, result, reported, expected, looked, beliefs=beliefs) if reported else ()
     return Judgement(status, reason, (*notes, *more), absent, known)
 
 
-def _judge_conditions(wanted: Expected, looked: LookResult, after: Beliefs, lists: tuple[list[Formula], ...]) -> None:
-    """Sort the further conditions of `wanted` into the lists, by the beliefs `after` the step."""
+def _judge_conditions(expected: Expected, looked: LookResult, after: Beliefs, lists: tuple[list[Formula], ...]) -> None:
+    """Sort the further conditions of `expected` into the lists, by the beliefs `after` the step."""
     seen, missing, unseen = lists
-    for condition in wanted.conditions:
+    for condition in expected.conditions:
         if not after.is_true(condition):
             missing.append(condition)
         elif after.find_decisive(condition, lambda fact: fact not in looked.seen and not after.is_trusted(fact)):
@@ -162,13 +162,13 @@ def _judge_item(item: Atom, old: Any, looked: LookResult, lists: tuple[list[Form
 
 def _decide_status(
     result: ActionResult,
-    wanted: Expected,
+    expected: Expected,
     lists: tuple[list[Formula], list[Formula], list[Formula]],
     doubt: str,
     looked: LookResult,
 ) -> tuple[StepStatus, str]:
     seen, missing, unseen = lists
-    came = [fact for fact in seen if fact in wanted.changed or fact in wanted.items]
+    came = [fact for fact in seen if fact in expected.changed or fact in expected.items]
     said = doubt or result.error or "the handler said that it failed"
     if doubt or not result.success:
         if came and not missing and not unseen:
@@ -178,25 +178,25 @@ def _decide_status(
         return (StepStatus.IN_DOUBT if doubt else StepStatus.FAILED), said
     if missing:
         if came:
-            return StepStatus.PARTIAL, f"its effect {_join_facts(missing, wanted)} did not come about"
-        return StepStatus.FAILED, f"the handler reports success, but {_join_facts(missing, wanted)} was not seen"
+            return StepStatus.PARTIAL, f"its effect {_join_facts(missing, expected)} did not come about"
+        return StepStatus.FAILED, f"the handler reports success, but {_join_facts(missing, expected)} was not seen"
     if unseen:
-        return StepStatus.UNVERIFIED, _explain_unseen(unseen, wanted, looked)
+        return StepStatus.UNVERIFIED, _explain_unseen(unseen, expected, looked)
     if result.confidence < SURE:
         return StepStatus.UNVERIFIED, f"the handler is sure only to {result.confidence:g}"
     return StepStatus.SUCCEEDED, ""
 
 
-def _explain_unseen(unseen: Sequence[Formula], wanted: Expected, looked: LookResult) -> str:
+def _explain_unseen(unseen: Sequence[Formula], expected: Expected, looked: LookResult) -> str:
     """Explain why effects were not seen: errors and contradictions of observers, and effects without a look."""
-    told = {fact: each.reason for each in looked.disagreements for fact in each.facts}
-    reasons = dict.fromkeys([told[fact] for fact in unseen if isinstance(fact, Atom) and fact in told])
-    others = [fact for fact in unseen if fact not in told]
-    return "; ".join([*reasons, *([f"nobody looked at {_join_facts(others, wanted)}"] if others else [])])
+    reported = {fact: each.reason for each in looked.disagreements for fact in each.facts}
+    reasons = dict.fromkeys([reported[fact] for fact in unseen if isinstance(fact, Atom) and fact in reported])
+    others = [fact for fact in unseen if fact not in reported]
+    return "; ".join([*reasons, *([f"nobody looked at {_join_facts(others, expected)}"] if others else [])])
 
 
-def _join_facts(facts: Iterable[Formula], wanted: Expected | None = None) -> str:
-    denied = {fact for fact, holds in wanted.facts.items() if not holds} if wanted else ()
+def _join_facts(facts: Iterable[Formula], expected: Expected | None = None) -> str:
+    denied = {fact for fact, holds in expected.facts.items() if not holds} if expected else ()
     named = [f"not {fact}" if fact in denied else str(fact) for fact in facts]
     return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
 
@@ -204,9 +204,9 @@ def _join_facts(facts: Iterable[Formula], wanted: Expected | None = None) -> str
 def _note_effects(
     action: Action,
     result: ActionResult,
-    wanted: Expected,
+    expected: Expected,
     looked: LookResult,
-    told: Mapping[Atom, bool],
+    reported: Mapping[Atom, bool],
     *,
     beliefs: Beliefs,
     done: bool,
@@ -215,28 +215,29 @@ def _note_effects(
     """Yield notes on the declared effects: observations override reports, and reports override declarations."""
     observed = {note.fact: note for note in looked.notes}
     trusted = "trusted" in action.tags
-    for fact, holds in wanted.facts.items():
+    for fact, holds in expected.facts.items():
         if fact in observed:
             yield observed[fact]
-        elif fact in told:
-            yield Note(fact, told[fact], Provenance.REPORTED, TRUSTED if trusted and told[fact] is holds else "")
+        elif fact in reported:
+            source = TRUSTED if trusted and reported[fact] is holds else ""
+            yield Note(fact, reported[fact], Provenance.REPORTED, source)
         elif result.success and not doubt and done:
             yield Note(fact, holds, Provenance.REPORTED, TRUSTED) if trusted else Note(fact, holds, Provenance.ASSUMED)
         elif beliefs.holds(fact) is not holds and doubt:
             yield Note(fact, None, Provenance.UNKNOWN, doubt)
     if done:
-        for fact in wanted.stale:
+        for fact in expected.stale:
             yield Note(fact, False, Provenance.STALE)
-        for item in wanted.items:
-            if item in observed and item not in wanted.facts:
+        for item in expected.items:
+            if item in observed and item not in expected.facts:
                 yield observed[item]
 
 
 def _note_further_reports(
     action: Action,
     result: ActionResult,
-    told: Mapping[Atom, bool],
-    wanted: Expected,
+    reported: Mapping[Atom, bool],
+    expected: Expected,
     looked: LookResult,
     *,
     beliefs: Beliefs,
@@ -245,10 +246,10 @@ def _note_further_reports(
 
     A report on a fact that the step declares to sense counts as an observation.
     """
-    for fact, holds in told.items():
-        known = fact in looked.seen or fact in wanted.facts or fact in wanted.stale or beliefs.is_stale(fact)
+    for fact, holds in reported.items():
+        known = fact in looked.seen or fact in expected.facts or fact in expected.stale or beliefs.is_stale(fact)
         if not known:
-            sensed = result.success and result.confidence >= SURE and fact in wanted.asked
+            sensed = result.success and result.confidence >= SURE and fact in expected.asked
             provenance, source = (Provenance.OBSERVED, action.name) if sensed else (Provenance.REPORTED, "")
             yield Note(fact, holds, provenance, source)
 

@@ -85,13 +85,13 @@ class Asking:
 
         Return the reason of a refusal, an empty text for an approval, or None if nobody has decided: then it waits.
         """
-        told = find_returned_text(self.state, record, action, values, sources)
-        needed = record.needs_approval(action) or bool(told)
+        returned = find_returned_text(self.state, record, action, values, sources)
+        needed = record.needs_approval(action) or bool(returned)
         if self.permit is None and not needed:
             return ""
         purpose, undoes = self.state.purpose_of(record), record.plan.undoes
         arguments = dict(record.plan.arguments)
-        request = Request(self.state.run, record.id, action.name, arguments, values, told, purpose, undoes)
+        request = Request(self.state.run, record.id, action.name, arguments, values, returned, purpose, undoes)
         if self.permit is not None:
             refused = answers.describe_refusal(await _ask_for_decision(self.permit, request), "permission")
             if refused:
@@ -103,7 +103,7 @@ class Asking:
         if given is None and record.status is events.StepStatus.SKIPPED:
             return None
         if given is None:
-            wait = {"question": question.question, "parameters": values, RETURNED_PARAMETERS: told}
+            wait = {"question": question.question, "parameters": values, RETURNED_PARAMETERS: returned}
             self.emit(events.StepWaiting(record.id, wait, 0.0))
             return None
         return answers.describe_refusal(given, "approval")
