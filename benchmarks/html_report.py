@@ -272,7 +272,7 @@ def _row(name: str, cells: Iterable[object]) -> str:
 
 
 def run_table(records: Sequence[Record]) -> report.Table:
-    """Return what was run: configurations, versions, limits and dates of each planner's records."""
+    """Tabulate configurations, versions, limits and dates of each planner's records."""
     rows = []
     for label in report.columns_of(records):
         mine = [record for record in records if record.planner == label]

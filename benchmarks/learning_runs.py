@@ -105,7 +105,7 @@ PATIENT: Final = ExecutionPolicy(retries=1000, backoff=0, jitter=0)
 
 
 def measure_costs(setting: Setting, way: str, runs: int, seed: int, folder: Path) -> list[int]:
-    """Return what each of `runs` runs paid for all its calls, the failed ones included."""
+    """Carry out `runs` runs, and return the cost of all calls of each, failed ones included."""
     learning, found = WAYS[way], []
     learned = False if learning is None else Experience(learning)
     known = solve(expected_costs(setting.truth)).expect_plan() if way == ORACLE else setting.declared

@@ -78,7 +78,7 @@ def generate_broken_plans(domain: str, size: int, wanted: int, seed: int, time_l
 
 
 def find_generator(domain: str) -> Callable[[int, int], Problem]:
-    """Return what makes problems of a shipped domain from a seed and a size, or of random domains."""
+    """Return the generator of a shipped domain, or of random domains: from seed and size to a problem."""
     if domain == "random":
         return lambda seed, size: random_problem(seed, Features(actions=size, objects=size))
     made: Callable[[int, int], Problem] = import_module(f"domains.{domain}").generate
@@ -125,7 +125,7 @@ class Measured:
 
 
 def measure(case: Broken, weights: Iterable[Number], time_limit: float) -> list[Measured]:
-    """Return what planning from scratch gives, and patches with each weight."""
+    """Plan from scratch, patch with each weight, and return a measurement of each."""
     began = time.process_time()
     result = solve(case.problem, time_limit=time_limit)
     steps = None if result.plan is None else result.plan.steps

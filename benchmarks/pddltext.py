@@ -67,12 +67,12 @@ def find_sections(expression: list[Expression], head: str) -> Iterator[list[Expr
 
 
 def find_option(part: list[Expression], keyword: str) -> Expression:
-    """Return what follows `keyword` in an action, or an empty list."""
+    """Return the expression after `keyword` in an action, or an empty list."""
     return part[part.index(keyword) + 1] if keyword in part[:-1] else []
 
 
 def find_stated(part: list[Expression], keyword: str) -> Expression:
-    """Return what follows `keyword`, or an empty list where that says nothing: `()` or `(and)`."""
+    """Return the expression after `keyword`, or an empty list for an empty one: `()` or `(and)`."""
     found = find_option(part, keyword)
     return [] if found == ["and"] else found
 
@@ -106,7 +106,7 @@ CONDITION_FEATURES: Final = {
 
 
 def find_features(domain: list[Expression], problem: list[Expression]) -> frozenset[str]:
-    """Return what the task uses beyond STRIPS with types, such as "conditional effects", "axioms", "costs"."""
+    """Return the features of the task beyond typed STRIPS, such as "conditional effects", "axioms", "costs"."""
     found: set[str] = set()
     for action in find_sections(domain, ":action"):
         found |= find_condition_features(find_option(action, ":precondition"))
@@ -129,7 +129,7 @@ def find_features(domain: list[Expression], problem: list[Expression]) -> frozen
 
 
 def find_hierarchy_features(domain: list[Expression], problem: list[Expression]) -> set[str]:
-    """Return what the tasks and methods of a task use, where it has any."""
+    """Return the features of tasks and methods; none for a classical task."""
     found: set[str] = set()
     for method in find_sections(domain, ":method"):
         found |= find_condition_features(find_option(method, ":precondition"))

@@ -80,7 +80,7 @@ def tabulate_agreement(sides: Sides) -> Table:
 
 
 def tabulate_missed(sides: Sides) -> Table:
-    """Return what a peer proves and ours does not."""
+    """Tabulate the tasks that a peer proves and ours does not."""
     rows = [
         (task[1], sides.ours[task].outcome, *(_format_time(column[task]) for column in sides.peers.values()))
         for task in sides.tasks
@@ -115,7 +115,7 @@ def tabulate_gaps(sides: Sides, bounds: Mapping[str, Column], records: Iterable[
 
 
 def tabulate_parts(label: str, ours: Column, others: Mapping[str, Column]) -> Table:
-    """Return what other configurations of ours prove of the tasks that they and `ours` were run on."""
+    """Tabulate the proofs of our other configurations, on the tasks that they and `ours` were run on."""
     rows = []
     for name, column in others.items():
         both = [task for task in ours if task in column]

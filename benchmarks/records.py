@@ -125,7 +125,7 @@ def is_proved(record: Record) -> bool:
 
 @cache
 def _field_types() -> dict[str, tuple[type, ...]]:
-    """Return what JSON may hold for each field."""
+    """Return the JSON types that each field may have."""
     kinds = {"str": (str,), "int": (int,), "float": (int, float), "None": (NoneType,), "Outcome": (str,)}
     return {
         item.name: tuple(kind for word in str(item.type).split(" | ") for kind in kinds.get(word, (dict, list)))
@@ -198,7 +198,7 @@ def lock_results(path: Path) -> Iterator[None]:
 
 
 def resume(path: Path) -> set[Key]:
-    """Return what `path` already has, after cutting off a last line that was not finished; create its folder."""
+    """Cut off an unfinished last line of `path`, and return the keys of its records; create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         return set()

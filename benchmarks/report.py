@@ -248,7 +248,7 @@ def ratio_table(records: Sequence[Record], counts: Counts) -> Table:
 
 
 def tabulate_checks(records: Sequence[Record]) -> Table:
-    """Return what each validator said of the plans that it was shown: the first word of its verdict."""
+    """Count the verdicts of each validator by their first word."""
     said = Counter((r.planner, name, verdict.split(":")[0]) for r in records for name, verdict in r.checks.items())
     words = sorted({word for _, _, word in said}, key=lambda word: (word != "valid", word))
     pairs = dict.fromkeys((planner, name) for planner, name, _ in said)
@@ -296,7 +296,7 @@ def task_table(records: Sequence[Record]) -> Table:
 
 
 def format_cells(record: Record | None) -> tuple[object, ...]:
-    """Return what stands in the columns of one planner."""
+    """Format the cells of one planner."""
     if record is None:
         return ("",) * len(MEASURES)
     cost = "" if record.cost is None else f"{record.cost:g}"
@@ -320,7 +320,7 @@ def is_hierarchical(record: Record) -> bool:
 
 
 def track_tables(records: Sequence[Record], counts: Counts = is_done) -> list[Table]:
-    """Return what each planner has done of each track, and the length scores by domain; none for classical tasks."""
+    """Tabulate tasks done by track, and length scores by domain; no tables for classical tasks."""
     mine = [record for record in records if is_hierarchical(record)]
     if not mine:
         return []

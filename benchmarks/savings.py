@@ -132,7 +132,7 @@ class TimedCache(PlanCache):
         self.cache, self.seconds = cache, 0.0
 
     def recall(self, problem: Problem, **options: Any) -> Recalled:
-        """Return what the cache would, or what search finds."""
+        """Return the answer of the cache or of search, and count its CPU time."""
         began = time.thread_time()
         try:
             return Recalled(solve(problem, **options)) if self.cache is None else self.cache.recall(problem, **options)
@@ -153,7 +153,7 @@ class Errand:
 
 
 def carry_out_errands(sentences: Sequence[Sentence], *, references: bool, caches: bool) -> list[Errand]:
-    """Return what each of `sentences` took, one after the other, each in a world of its own."""
+    """Carry out `sentences` one after the other, each in a world of its own, and return the cost of each."""
     cache, readings = (PlanCache(), Readings()) if caches else (None, None)
     return [_carry_out_errand(each, references, TimedCache(cache), readings) for each in sentences]
 

@@ -51,7 +51,7 @@ class BenchmarkTask:
         return HDDL if self.problem_path.suffix == HDDL else PDDL
 
     def fault(self) -> str | None:
-        """Return what is wrong with its files before anybody reads them: one is missing, or is not what it should be.
+        """Return the fault of its files that shows before reading them: one is missing, or defines the wrong thing.
 
         Of a file that begins with anything but a definition, nothing is said: that is for planners to judge.
         """

@@ -140,7 +140,7 @@ class CunningModel:
         self._wild = AdversarialModel(seed)
 
     async def answer(self, request: Request) -> Reply:
-        """Return what looks right, or anything."""
+        """Return a plausible answer, or any answer."""
         makes: Mapping[Purpose, Makes] = {
             Purpose.GOAL: lambda: {"meanings": self._meanings(_user_words(request)), **self._claim()},
             Purpose.STEPS: lambda: {"parts": [self._serving(each) for each in _listed_parts(request)], **self._claim()},

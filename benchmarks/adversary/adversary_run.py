@@ -135,7 +135,7 @@ class Counting:
         self._request += 1
 
     async def answer(self, request: Request) -> Reply:
-        """Return what the model says, at a price."""
+        """Return the answer of the model, and charge for it."""
         belongs = self._request + (self.changing and request.purpose is not Purpose.FILL)
         self.before[belongs] = before = self.spent.get(belongs, Usage())
         self.spent[belongs] = before + Usage(1)

@@ -169,7 +169,7 @@ def classical_part(plan: Plan) -> Problem:
 
 
 def as_policy(plan: Plan) -> Policy | None:
-    """Return what says in each state of `plan` which step comes next; None for plans that create objects."""
+    """Return `plan` as a policy that gives the next step of each state; None for plans that create objects."""
     problem = classical_part(plan)
     if creates_objects(problem.domain):
         return None

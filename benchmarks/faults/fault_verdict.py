@@ -74,7 +74,7 @@ def judge_run(setting: Setting, carried: Carried) -> Verdict:
 
 
 def evidence_of(setting: Setting, carried: Carried) -> Evidence:
-    """Return what the promises about a run are checked against."""
+    """Return the evidence that the promises about a run are checked against."""
     simulated = carried.simulated
     return Evidence(
         simulated.problem,
@@ -105,7 +105,7 @@ def _judge_ending(setting: Setting, carried: Carried, outcome: RunOutcome) -> Ve
 
 
 def find_untruth(setting: Setting, carried: Carried, outcome: RunOutcome) -> str:
-    """Return what is not so about a run that is said to have succeeded."""
+    """Return the false claim of a run that reports success; empty if there is none."""
     simulated = carried.simulated
     if not simulated.holds(simulated.problem.goal.hard):
         return f"{simulated.problem.goal.hard} does not hold"
@@ -117,7 +117,7 @@ def find_untruth(setting: Setting, carried: Carried, outcome: RunOutcome) -> str
 
 
 def find_not_undone(simulated: SimulatedWorld) -> list[Atom]:
-    """Return what steps have changed that is not as it was before, but for what somebody else has changed, too."""
+    """Return the facts that steps changed and compensation did not restore, unless somebody else changed them too."""
     actions = simulated.problem.domain.actions
     acts = [act for act in simulated.acts if act.step is None or "read_only" not in actions[act.step.predicate].tags]
     before: dict[Atom, bool] = {}

@@ -85,7 +85,7 @@ def are_tasks_reachable(
 
 
 def find_broken_patterns(faults: Iterable[Fault], skills: int = 1) -> list[str]:
-    """Return what none of its `skills` handlers can do, for good, as patterns of ground actions."""
+    """Return patterns of the ground actions for which all `skills` handlers are broken for good."""
     for_good = [fault for fault in faults if fault.is_for_good]
     return [each.at for each in for_good if not each.skill or _others_are_broken(each, for_good, skills)]
 
@@ -203,7 +203,7 @@ class GivenUp:
 
     @classmethod
     def of(cls, simulated: SimulatedWorld, state: RunState) -> GivenUp:
-        """Return what there is now."""
+        """Record the present state of the world and of the run."""
         names, domain = state.objects.created, state.domain
         tried = {
             _rename_objects(Atom(*key), names): replace(
@@ -268,7 +268,7 @@ def _find_tasks(state: RunState) -> Tasks | None:
 
 
 def _rename_facts(facts: Collection[Atom], names: Mapping[str, str], domain: DomainModel) -> frozenset[Atom]:
-    """Return what the domain speaks of in `facts`, with real names."""
+    """Return the facts of declared predicates, with real names of objects."""
     return frozenset([_rename_objects(fact, names) for fact in facts if fact.predicate in domain.predicates])
 
 

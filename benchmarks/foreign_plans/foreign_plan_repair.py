@@ -109,7 +109,7 @@ class Measured:
 
 
 def measure(case: Spoilt, time_limit: float) -> Measured:
-    """Return what repair makes of a plan, and planning from scratch, each in `time_limit`."""
+    """Repair a plan and plan from scratch, each within `time_limit`, and compare them."""
     began = time.process_time()
     found = repair_plan(case.problem, case.written, time_limit=time_limit)
     took = time.process_time() - began

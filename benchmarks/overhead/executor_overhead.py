@@ -88,13 +88,13 @@ def _measure_rows(settings: Iterator[Setting], rounds: int) -> Iterator[list[obj
 
 
 def describe_memory(found: Memory) -> str:
-    """Return the memory of a run in words."""
+    """Describe the memory of a run."""
     each, peak = found.run / found.steps, found.peak / 2**20
     return f"A run of {found.steps} steps takes {each:.0f} bytes a step; the process {peak:.0f} MiB at its peak."
 
 
 def describe_crowd(found: Crowd) -> str:
-    """Return what many runs at once took, in words."""
+    """Describe time and open files of many runs at once."""
     steps = found.runs * 10
     before, meanwhile, after = found.files
     return (
@@ -105,7 +105,7 @@ def describe_crowd(found: Crowd) -> str:
 
 
 def describe_gaps(found: Gaps) -> str:
-    """Return how long the event loop was held up, in words."""
+    """Describe how long planning held up the event loop."""
     return (
         f"{found.runs} runs planned and carried out at once, with a journal: {found.seconds:.2f} s; the longest gap of "
         f"the event loop: {1000 * found.clock:.0f} ms by the clock, {1000 * found.cpu:.0f} ms of its own CPU time."
@@ -129,7 +129,7 @@ class Crowd:
 
 
 def run_crowd(runs: int) -> Crowd:
-    """Return what so many runs take whose steps do nothing but wait a moment."""
+    """Measure so many runs at once whose steps do nothing but wait a moment."""
     world, plan = Setting(INDEPENDENT, "sequential", STEPS).made()
     meanwhile = [0]
 

@@ -151,7 +151,7 @@ def _list_values(found: Iterable[Timed], name: str) -> list[float]:
 
 
 def time_once(setting: Setting, journal: Path | None) -> Timed:
-    """Return what one run takes."""
+    """Time one run."""
     world, plan = setting.made()
     marks = Marks()
     executor = Executor(world, model=setting.model, journal=journal, listeners=(marks,))  # type: ignore[arg-type]  # one of the models
@@ -184,7 +184,7 @@ class Memory:
 
 
 def measure_memory(steps: int) -> Memory:
-    """Return what a process needs that does nothing but carry out one plan of so many steps."""
+    """Measure the memory of a process that does nothing but carry out one plan of so many steps."""
     command = [sys.executable, "-m", "benchmarks.overhead.overhead_setting", str(steps)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return Memory(**json.loads(done.stdout))

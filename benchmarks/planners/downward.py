@@ -133,7 +133,7 @@ def read_last_plan(folder: Path) -> str | None:
 
 
 def read_effort(log: str) -> Effort:
-    """Return what the searches took; of the memory, what came on top of that at their beginning."""
+    """Read the effort of the searches; their memory is the growth since they began."""
     before = re.search(r", (\d+) KB\] (?:Conducting|Starting search)", log)
     peak = find_last_count(r"Peak memory: (\d+) KB", log)
     return Effort(
@@ -152,7 +152,7 @@ def have_bounds_met(log: str) -> bool:
 
 
 def read_lower_bound(log: str) -> float | None:
-    """Return what an unfinished proof had reached: A*'s last f-value, or symbolic search's last bound."""
+    """Read the lower bound of an unfinished proof: A*'s last f-value, or symbolic search's last bound."""
     return find_last_number(r"(?:\] f = |BOUND: )(\d+)", log)
 
 

@@ -75,7 +75,7 @@ class Ours:
         return Job((*command, "--json", "--quiet", "--time-limit=none", memory, *options), HERE, asks=True)
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
-        """Return what the printed JSON says."""
+        """Read the printed JSON."""
         result = _parse_json(run.stdout)
         if result is None:
             return _explain_missing_result(run)
@@ -96,7 +96,7 @@ class Ours:
 
 
 def read_effort(statistics: Mapping[str, Any], run: Run) -> Effort:
-    """Return what our statistics say of the search.
+    """Read the effort of the search from our statistics.
 
     Where its time is told by the clock only, its CPU time is estimated from the share that the whole process had.
     """
@@ -128,7 +128,7 @@ class TaskProbe:
         return Job((sys.executable, "-m", "benchmarks.task_probe", self.probe, DOMAIN_FILE, PROBLEM_FILE, memory), HERE)
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
-        """Return what was printed."""
+        """Read the printed dict."""
         try:
             result = ast.literal_eval(run.stdout)  # not JSON: importing that would be a tenth of a small task's time
         except (ValueError, SyntaxError):

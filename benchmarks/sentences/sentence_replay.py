@@ -220,7 +220,7 @@ def is_same_text(one: str, other: str) -> bool:
 
 
 def describe_request(problem: Problem) -> str:
-    """Return what a person expects to be shown."""
+    """Return the words in which a person expects to see the goal."""
     return describe_goal(problem)
 
 
@@ -287,7 +287,7 @@ def make_speaker(sentence: Sentence, said: Sequence[Any]) -> ScriptedModel:
 
 
 def replay_answer(sentence: Sentence, model: LanguageModel) -> Replayed:
-    """Return what comes of `sentence`, as `model` understands it."""
+    """Have an agent read `sentence` with `model`, confirm the goal, and carry out the plan."""
     means, base = read_meanings(sentence), problem_of(sentence.where)
     simulated = SimulatedWorld(replace(base, objects=means[-1].objects) if sentence.open else base)
     person = Person(means[-1] if means else None, tuple(sentence.left))

@@ -215,7 +215,7 @@ MEMORY_GIB: Final = 8.0
 
 
 def measure_others(library: Library, planners: list[Planner], time_limit: float) -> list[Measured]:
-    """Return what each planner takes, from PDDL files to a plan; interpreter start and imports are not counted."""
+    """Measure each planner from PDDL files to a plan, without interpreter start and imports."""
     if not planners:
         return []
     exported = export(declare_problem(library))

@@ -90,7 +90,7 @@ def declare_problem(library: Library) -> Problem:
 
 
 def describe_tools(library: Library) -> list[ToolDeclaration]:
-    """Return what is declared for each tool."""
+    """Return the declaration of each tool."""
     found = []
     for tool in library.task.tools:
         requires, provides, deletes = map(list, (tool.requires, tool.provides, tool.deletes))

@@ -218,7 +218,7 @@ def _draw_parents(number: int, random: Random) -> list[list[int]]:
 
 
 def _draw_goal(parents: list[list[int]], number: int, random: Random) -> tuple[str, ...]:
-    """Return what two groups hand on that need `number` groups between them, or as near as a few tries come."""
+    """Draw a goal of two group outputs that need about `number` groups between them, the best of a few tries."""
     if len(parents) == 1:
         return (output(0),)
     pairs = [random.sample(range(len(parents)), 2) for _ in range(100)]
@@ -365,7 +365,7 @@ def providers(size: int, random: Random) -> Task:
 
 
 def _draw_prices(kind: int, steps: int, random: Random) -> list[int]:
-    """Return what it takes to connect to a service of one of three kinds, and each step: one in three is its own."""
+    """Draw the costs of connecting to a service of one of three kinds and of each step; every third step is cheap."""
     usual = [(4, 3, 2)[kind], *((1 if step % 3 == kind else 5) for step in range(1, steps + 1))]
     return [cost if random.random() < 0.8 else cost + 1 for cost in usual]
 

@@ -57,7 +57,7 @@ class Case:
     penalty: int | None = None
 
     def options(self) -> dict[str, Any]:
-        """Return what to tell `decide`."""
+        """Return the options of `decide`."""
         return {"objective": self.objective, "penalty": self.penalty}
 
 

@@ -94,7 +94,7 @@ FOREIGN: Final = tuple(name for name in VALIDATORS if name != OURS)
 def validate_plan(
     name: str, domain: Path, problem: Path, plan: str, limits: Limits, *, cores: Sequence[int] = ()
 ) -> Verdict:
-    """Return what the validator `name` says of `plan`, in a process of its own under `limits`, on these processors."""
+    """Run the validator `name` on `plan` in a process of its own, under `limits` and on these processors."""
     with TemporaryDirectory(prefix="validate-") as folder:
         file = Path(folder) / "plan"
         file.write_text(plan, encoding="utf-8")

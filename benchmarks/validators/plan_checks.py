@@ -45,7 +45,7 @@ def check_by_forethought(domain_path: Path, problem_path: Path, plan: str) -> Ve
 
 
 def _check_steps(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
-    """Return what `planner.validate` says of steps; raises `PlanError` and `UnsupportedError`."""
+    """Validate steps with `planner.validate`; raises `PlanError` and `UnsupportedError`."""
     problem = read(domain_path, problem_path)
     return validate(problem, read_plan(plan, problem, "plan").steps)
 
@@ -94,7 +94,7 @@ def _make_operator(grounding: Any, problem: Any, step: tuple[str, ...]) -> Any:
 
 
 def check_by_unified_planning(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
-    """Return what unified-planning says; what its reader or its validator refuses is unsupported."""
+    """Validate with unified-planning; tasks that its reader or its validator refuses are unsupported."""
     with _allow_shared_names():
         return _check_in_unified_planning(domain_path, problem_path, plan)
 
