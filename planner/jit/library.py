@@ -21,7 +21,7 @@ from planner.errors import ForethoughtError
 from planner.heuristics import lmcut_kernel
 from planner.heuristics.abstractions import (
     abstract_states_kernel,
-    cartesian_kernel,
+    cartesian_refinement_kernel,
     cost_partitioning_kernel,
     projections_kernel,
 )
@@ -50,7 +50,7 @@ KERNELS: Final = (
     abstract_states_kernel,
     astar_kernel,
     best_first_width_kernel,
-    cartesian_kernel,
+    cartesian_refinement_kernel,
     containers_kernel,
     cost_partitioning_kernel,
     disambiguation_kernel,

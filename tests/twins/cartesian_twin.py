@@ -1,4 +1,4 @@
-"""Refinement of Cartesian abstractions in plain Python: the twin of `cartesian_kernel`."""
+"""Refinement of Cartesian abstractions in plain Python: the twin of `cartesian_refinement_kernel`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Touched = dict[int, list[Option]]
 def reach_without(moves: Moves, value: Condition) -> tuple[Box, list[Condition]]:
     """Return what is reached without this value, and what all need that may lead to it first.
 
-    The twin of `planner.heuristics.abstractions.cartesian_kernel`.
+    The twin of `planner.heuristics.abstractions.cartesian_refinement_kernel`.
     """
     reached = [{first} for first in moves.initial]
     going = True

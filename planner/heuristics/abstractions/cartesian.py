@@ -17,11 +17,11 @@ from itertools import accumulate
 from typing import Final
 
 from planner.heuristics.abstractions import abstract_states_kernel as space
+from planner.heuristics.abstractions import cartesian_boxes_kernel as refinement
 from planner.heuristics.abstractions import projections_kernel as kernel
-from planner.heuristics.abstractions import refinement_kernel as refinement
+from planner.heuristics.abstractions.cartesian_boxes_kernel import Form, Refinement
 from planner.heuristics.abstractions.projections import Condition, Moves
 from planner.heuristics.abstractions.projections_compiled import FEW, gather_nothing, lengthen_spaces
-from planner.heuristics.abstractions.refinement_kernel import Form, Refinement
 from planner.jit.arrays import double_used, empty_index, index, words, zeros
 from planner.jit.common_kernel import DONE, FULL, NOTHING, PAUSED
 from planner.lightweight import dataclass

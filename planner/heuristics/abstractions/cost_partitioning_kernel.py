@@ -17,9 +17,9 @@ from planner.heuristics.abstractions.abstract_states_kernel import (
     close_abstraction,
     has_room,
 )
+from planner.heuristics.abstractions.cartesian_boxes_kernel import FIRST, Form, Refinement, may_loop, width_of
+from planner.heuristics.abstractions.cartesian_boxes_kernel import STATES as BOXES
 from planner.heuristics.abstractions.projections_kernel import Moves
-from planner.heuristics.abstractions.refinement_kernel import FIRST, Form, Refinement, may_loop, width_of
-from planner.heuristics.abstractions.refinement_kernel import STATES as BOXES
 from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, Index, Words, entry, kernel
 from planner.search.open_lists_kernel import random_below
 from planner.task.packed_states_kernel import Space, apply, find_applicable

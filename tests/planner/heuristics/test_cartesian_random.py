@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from search_twins import is_goal, random_task, reachable
 
 from planner.heuristics.abstractions import cartesian
-from planner.heuristics.abstractions import refinement_kernel as kernel
+from planner.heuristics.abstractions import cartesian_boxes_kernel as kernel
 from planner.heuristics.abstractions.abstract_states_kernel import ABSTRACTIONS, GROUPS, STATES
 from planner.heuristics.abstractions.cartesian import (
     Aim,

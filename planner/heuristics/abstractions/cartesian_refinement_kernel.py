@@ -5,9 +5,9 @@ The kernels also find which facts the delete relaxation reaches without a landma
 
 from __future__ import annotations
 
-from planner.heuristics.abstractions import refinement_kernel as boxes
+from planner.heuristics.abstractions import cartesian_boxes_kernel as boxes
+from planner.heuristics.abstractions.cartesian_boxes_kernel import Form, Refinement
 from planner.heuristics.abstractions.projections_kernel import Moves
-from planner.heuristics.abstractions.refinement_kernel import Form, Refinement
 from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
 
 
