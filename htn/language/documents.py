@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def domain_of(document: DomainDocument, classical: DomainModel, place: Place) -> HtnDomain:
-    """Return the domain, whose classical part is made already; raises `DocumentError` at the first mistake."""
+    """Read the domain over its classical part, which is built already. Raises `DocumentError` at the first mistake."""
     found = Hierarchy()
     found.know(classical, place)
     for name, task in document.tasks.items():
@@ -43,7 +43,7 @@ def domain_of(document: DomainDocument, classical: DomainModel, place: Place) ->
 
 
 def problem_of(document: ProblemDocument, domain: AnyDomain, place: Place) -> HtnProblem:
-    """Return the problem; raises `DocumentError` at the first mistake."""
+    """Read the problem. Raises `DocumentError` at the first mistake."""
     domain = domain if isinstance(domain, HtnDomain) else HtnDomain(_check_classical(domain))
     classical = classical_problem(document, domain.classical, place)
     if document.tasks is None:
@@ -57,7 +57,7 @@ def problem_of(document: ProblemDocument, domain: AnyDomain, place: Place) -> Ht
 def with_tasks(
     classical: Problem, tasks: list[str] | NetworkDocument, domain: HtnDomain, place: Place, owner: str = "the problem"
 ) -> HtnProblem:
-    """Return `classical` with `tasks`, as a document writes them at `place`; raises an error at the first mistake."""
+    """Add `tasks`, from `place` in a document, to `classical`. Raises an error at the first mistake."""
     types = Types.of(domain.classical.types)
     parameters: tuple[Variable, ...] = ()
     written: dict[str, Any] = {"subtasks": tasks}
@@ -84,9 +84,9 @@ def _read_parameters(written: dict[str, list[str]], owner: str, types: Types, pl
 
 
 def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
-    """Return a domain, or a problem after its domain or without it, as plain data.
+    """Return a domain, or a problem with or without its domain, as plain data.
 
-    Raises `UnsupportedError`, and `InputError` for names in a problem that nothing declares.
+    Raises `UnsupportedError`, and `InputError` for undeclared names in a problem.
     """
     if isinstance(item, HtnDomain):
         return [_write_domain(item)]
@@ -98,7 +98,7 @@ def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
 
 
 def tasks_document(problem: HtnProblem) -> Any:
-    """Return the initial tasks of a problem as plain data: a list where they are a sequence, else a network."""
+    """Return the initial tasks of a problem as plain data: a list for a sequence, else a network."""
     write = Notation([each.name for each in problem.parameters], ())
     network = _write_network(problem.network, write)
     network |= writer.without_defaults({"parameters": writer.write_variables_document(problem.parameters)})
@@ -140,7 +140,7 @@ def _write_method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
 
 
 def _write_network(network: Network, write: Notation) -> dict[str, Any]:
-    """Return a network; subtasks have labels where they had, or where the order needs them."""
+    """Return a network as plain data; subtasks have labels if they had any, or if the ordering needs them."""
     size, ordering = len(network.subtasks), network.ordering
     labels = [each.label for each in network.subtasks]
     found: dict[str, Any] = {}
@@ -156,7 +156,7 @@ def _write_network(network: Network, write: Notation) -> dict[str, Any]:
 
 
 def _complete_labels(labels: list[str]) -> list[str]:
-    """Return `labels` with new ones where there are none."""
+    """Add new labels to `labels` where they are missing."""
     taken, found = set(labels), []
     for place, label in enumerate(labels):
         new = f"t{place + 1}"

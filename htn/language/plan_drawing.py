@@ -1,4 +1,4 @@
-"""Draws the decomposition of a plan as a tree in the terminal: tasks, their methods, and the steps."""
+"""Draws the decomposition of a plan as a tree for the terminal: tasks, their methods, and the steps."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 DEPTH: Final = 25
-"""So many levels are drawn unless more are asked for: further ones would stand beyond the edge of a terminal."""
+"""Default number of drawn levels: deeper ones would exceed the width of a terminal."""
 
 
 def tree_of(plan: Plan, *, depth: int | None = DEPTH) -> Tree:
-    """Return the decomposition of `plan` for `rich` to print; None draws all levels.
+    """Return the decomposition of `plan` as a `rich` tree; None draws all levels.
 
-    What is below the last level is one line that says how many steps it has. `rich` takes a long time to print
-    thousands of levels; `draw_tree` does not.
+    One line replaces the tasks below the last level; it says how many steps they have. `rich` takes a long time to
+    print thousands of levels; `draw_tree` does not.
     """
     from rich.tree import Tree
 
@@ -40,9 +40,9 @@ def tree_of(plan: Plan, *, depth: int | None = DEPTH) -> Tree:
 
 
 def draw_tree(plan: Plan, *, depth: int | None = DEPTH) -> str:
-    """Return the same as plain text, without colours, in time that grows with its length alone.
+    """Draw the same tree as plain text, without colours, in time linear in its length.
 
-    Of each further 25 levels, what is below them is drawn as a tree of its own after the others; `… [2]` says where.
+    After each 25 levels, the tasks below become a tree of their own after the others; `… [2]` refers to it.
     """
     tree: Decomposition = plan.tree
     drawing = _Drawing(tree.nodes, depth)
@@ -55,7 +55,7 @@ def draw_tree(plan: Plan, *, depth: int | None = DEPTH) -> str:
 
 
 class _Drawing:
-    """Lines so far; `later` has the nodes whose children have no place below them, each with its level."""
+    """Lines so far; `later` holds the nodes whose children do not fit below them, each with its level."""
 
     def __init__(self, nodes: Sequence[Node], depth: int | None) -> None:
         self.lines: list[str] = []
@@ -65,7 +65,7 @@ class _Drawing:
         self._counts = _steps_below(nodes)
 
     def draw(self, children: Sequence[int], level: int) -> None:
-        """Draw the tasks `children` of a task at `level`, and what is below them."""
+        """Draw the tasks `children` of a task at `level`, and the tasks below them."""
         nodes, lines, last = self._nodes, self.lines, level + DEPTH
         stack = [(place, "", place == children[-1], level + 1) for place in reversed(children)]
         while stack:
@@ -100,14 +100,14 @@ def _style_node(node: Node) -> Text:
 
 
 def _styled_text(*parts: str) -> Text:
-    """Return texts, each followed by its style, as one."""
+    """Join texts, each followed by its style."""
     from rich.text import Text
 
     return Text.assemble(*zip(parts[::2], parts[1::2], strict=True), no_wrap=True, overflow="ellipsis")
 
 
 def _steps_below(nodes: Sequence[Node]) -> list[int]:
-    """Return how many steps each node came to."""
+    """Count the steps below each node."""
     above = {child: place for place, node in enumerate(nodes) for child in node.children}
     counts = [int(node.step is not None) for node in nodes]
     waits_for = [len(node.children) for node in nodes]

@@ -6,9 +6,9 @@
     1 get t b -> go 0
     <==
 
-First come the steps, each with a number; then the numbers of the initial tasks; then a line for each compound task: its
-number, the task, the method, and the numbers of the subtasks. Subtasks and initial tasks are listed in a linearisation
-of the network's ordering: the competition's verifier rejects any other order.
+The numbered steps come first; then the numbers of the initial tasks; then a line for each compound task: its number,
+the task, the method, and the numbers of the subtasks. Subtasks and initial tasks come in a linearisation of the
+network's ordering: the competition's verifier rejects any other order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from planner.semantics.step_effects import cost_of
 _WORD: Final = re.compile(r"[^\s()\[\],;]+")
 _NUMBER: Final = re.compile(r"[+-]?\d+")
 _LONGEST: Final = 100
-"""More digits no number of a task has; Python reads some thousands at most."""
+"""Maximum number of digits of a task number: Python refuses to read numbers of several thousand digits."""
 _TOP: Final = "__top"
 """The verifier's name for a task whose subtasks are those of the initial network."""
 _TOP_TASK: Final = Atom(_TOP)
@@ -48,7 +48,7 @@ _ARROW: Final = "->"
 
 
 def has_decomposition(text: str) -> bool:
-    """Return whether `text` has the line that plans in this format begin with."""
+    """Return whether `text` has the line `==>`, with which plans in this format begin."""
     return any(_is_start(line) for line in text.splitlines())
 
 
@@ -58,10 +58,10 @@ def _is_start(line: str) -> bool:
 
 
 def write_plan(plan: Plan) -> str:
-    """Return `plan`, which has a decomposition, as text; bindings are not written, as the format has no place for them.
+    """Write `plan`, which has a decomposition, as text, without bindings, for which the format has no place.
 
-    Names are spelled as in the files that declare them, and those that are no HDDL words as in the files that we write.
-    Raises `PlanError` for a plan without decomposition.
+    Names are spelled as in the files that declare them. Names that are not HDDL words are spelled as in the files that
+    we write. Raises `PlanError` for a plan without decomposition.
     """
     tree: Decomposition | None = plan.tree
     if tree is None:
@@ -84,7 +84,7 @@ def write_plan(plan: Plan) -> str:
 
 
 def _number_nodes(tree: Decomposition, steps: int) -> list[int]:
-    """Return the number of each node: a step's place, and numbers after all steps for compound tasks."""
+    """Return the number of each node: the place of a step, and numbers after all steps for compound tasks."""
     free = iter(range(steps, steps + len(tree.nodes)))
     return [next(free) if node.step is None else node.step for node in tree.nodes]
 
@@ -95,7 +95,7 @@ def _write_line(start: str, places: tuple[int, ...], numbers: list[int]) -> str:
 
 @dataclass(slots=True)
 class _Writer:
-    """How the names of a problem are written in plans."""
+    """Spells the names of a problem in plans."""
 
     problem: HtnProblem
     names: HtnNames | None = None
@@ -106,7 +106,7 @@ class _Writer:
     def in_order(self, children: tuple[int, ...], network: Network) -> tuple[int, ...]:
         """Return the `children` of a task in a linearisation of its `network`.
 
-        They stay as they are where they do not fit the network, as in a plan that is not valid.
+        Children that do not fit the network, as in an invalid plan, keep their order.
         """
         key = id(network)
         if key not in self.orders:
@@ -137,13 +137,12 @@ class _Writer:
 
 
 def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
-    """Return the plan for `problem` that `text` writes, with its decomposition; each step has its exact cost.
+    """Read the plan for `problem` in `text`, with its decomposition; each step has its exact cost.
 
-    What stands before the (last) `==>` and after `<==` does not matter, nor do upper and lower case, parentheses and
-    comments; subtasks may be in any linearisation of their ordering. Without a line `root`, the plan is one without
-    decomposition. Raises `PlanError` for what is no such plan, and for tasks, methods and objects that the problem does
-    not have. Bindings are left open: whether the plan works is for `htn.verification.plan_verification` to say, and
-    what they are.
+    The reader ignores text before the (last) `==>` and after `<==`, letter case, parentheses and comments. Subtasks may
+    be in any linearisation of their ordering. Without a line `root`, the plan has no decomposition. Raises `PlanError`
+    for malformed plans, and for tasks, methods and objects that the problem does not have. Bindings stay open:
+    `htn.verification.plan_verification` finds them, and decides whether the plan is valid.
     """
     reader = _Reader(problem, source)
     if creates_objects(problem.classical.domain):
@@ -157,7 +156,7 @@ def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Line:
-    """A line of a plan, from `start` on, in words; their places are looked up when they are asked for."""
+    """A line of a plan, from `start` on, in words; it looks up their places on demand."""
 
     source: str
     number: int
@@ -166,7 +165,7 @@ class _Line:
     words: list[str]
 
     def place(self, word: int) -> Location:
-        """Return where the word with this number is."""
+        """Return the place of the word with this number."""
         return self.locate(word, word + 1)[0][1]
 
     def locate(self, first: int, last: int | None = None) -> list[Word]:
@@ -227,7 +226,7 @@ class _Reader:
                 self._read_task_line(line)
 
     def as_written(self, text: str) -> Iterator[Step]:
-        """Yield the steps with the arguments that they are written with, whether there are such objects or not."""
+        """Yield the steps with their written arguments, whether or not such objects exist."""
         for line in self._plan_lines(text):
             if line.words[0].lower() == _ROOT:
                 return
@@ -235,7 +234,7 @@ class _Reader:
                 yield Step(self._actions.find(line.words[1], line.place(1)), tuple(line.words[2:]))
 
     def tree(self) -> Decomposition:
-        """Return the decomposition; the place of a node is that of its line among all with a number."""
+        """Return the decomposition; the place of a node is the place of its line among all numbered lines."""
         places = {number: place for place, number in enumerate(self._entries)}
         entries = list(self._entries.values())
         roots = self._read_places(self.roots, 1, places)
@@ -252,7 +251,7 @@ class _Reader:
         return Decomposition(tuple(nodes), roots)
 
     def _read_places(self, line: _Line | None, first: int, places: Mapping[int, int]) -> tuple[int, ...]:
-        """Return the nodes whose numbers stand on `line`."""
+        """Return the nodes whose numbers are on `line`."""
         if line is None:
             return ()
         found = []
@@ -265,7 +264,7 @@ class _Reader:
         return tuple(found)
 
     def _plan_lines(self, text: str) -> Iterator[_Line]:
-        """Yield the lines of the plan that have words."""
+        """Yield the non-empty lines of the plan."""
         lines = text.splitlines()
         starts = [count for count, line in enumerate(lines) if _is_start(line)]
         if not starts:
@@ -337,16 +336,16 @@ class _Reader:
 
 
 def _comment_start(line: str, start: int) -> int:
-    """Return where the comment of `line` begins, or else the line ends."""
+    """Return where the comment of `line` begins, or the end of the line."""
     end = line.find(";", start)
     return len(line) if end < 0 else end
 
 
 def plan_from_text(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
-    """Return the plan for `problem` that `text` writes; it has a decomposition where the text has one.
+    """Read the plan for `problem` in `text`; it has a decomposition if the text has one.
 
-    A plan in JSON has the costs that are written there; otherwise they are those of the actions. Raises `PlanError` for
-    what is no plan, with the place of what is wrong; an empty text, as writing that failed leaves, is none.
+    A plan in JSON has the costs written there; other plans have the costs of the actions. Raises `PlanError`, with the
+    place of the mistake, for any other text, such as the empty text that a failed write leaves.
     """
     if not text.strip():
         hint = "a plan without steps is the lines '==>', 'root' (with the numbers of its tasks) and '<=='"
@@ -359,7 +358,7 @@ def plan_from_text(text: str, problem: HtnProblem, source: str = "<string>") -> 
 
 
 def plan_from_data(data: Any, problem: HtnProblem, source: str = "<data>") -> Plan:
-    """Return the plan that `data`, as `Plan.to_dict` or `Result.to_dict` gives it, stands for; raises `PlanError`."""
+    """Return the plan of `data`, the result of `Plan.to_dict` or `Result.to_dict`. Raises `PlanError`."""
     plan, claimed = read_json_data(data, problem.classical, source)
     steps = plan.steps if claimed is not None else tuple([_add_cost(step, problem) for step in plan.steps])
     while isinstance(data, dict) and isinstance(data.get("plan"), dict):
@@ -374,7 +373,7 @@ def _add_cost(step: Step, problem: HtnProblem) -> Step:
 
 
 def tree_from_data(data: Any, place: Location) -> Decomposition:
-    """Return the decomposition that `Decomposition.to_dict` gave `data` for; raises `PlanError` for anything else."""
+    """Return the decomposition of `data`, the result of `Decomposition.to_dict`. Raises `PlanError` for other data."""
     match data:
         case {"roots": list(roots), "nodes": list(nodes)} if _are_all(int, roots):
             binding = data.get("binding", [])

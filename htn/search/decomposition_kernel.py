@@ -1,6 +1,6 @@
 """Progression search for totally ordered tasks, over places (see `htn.search.task_stack_kernel`).
 
-A single applicable move is followed at once: only places with a choice are estimated and enter the open list.
+The search follows a single applicable move at once: only places with a choice are estimated and enter the open list.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ DEFERRED: Final = 1
 BLIND: Final = 2
 
 CHAIN: Final = 64
-"""Most moves without a choice that are followed at once."""
+"""Maximum number of moves without a choice that the search follows at once."""
 UNKNOWN: Final = -1
 """The estimate of a place without an estimate."""
 
 
 class Places(NamedTuple):
-    """The search tree, by place: its `parent`, and the `move` from there (a method; `NOTHING`: an action).
+    """The search tree, by place: its `parent`, and the `move` from there (a method, or `NOTHING` for an action).
 
-    `key` has two words for each place, its state and its cell. `cost` is the cost of the actions so far, `estimate`
-    that of the open tasks; `closed` says that the place was expanded.
+    `key` has two words for each place, its state and its cell. `cost` is the cost of the actions so far, and `estimate`
+    the estimated cost of the open tasks; `closed` marks expanded places.
     """
 
     key: Registry
@@ -41,7 +41,7 @@ class Places(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """The open list: linked lists by key, the latest entry first; the last bucket is for all greater keys.
+    """The open list: linked lists by key, the latest entry first; the last bucket holds all greater keys.
 
     `first` is by bucket, `next` and `place` are by entry.
     """
@@ -69,9 +69,9 @@ def decompose(
 ) -> int:
     """Search in the order of `past` · cost + `future` · estimate for about `work` steps.
 
-    Places are estimated when they are reached (`EAGER`), when they are expanded (`DEFERRED`: until then they have the
-    estimate of their parent, and methods of its relaxed plan are preferred), or not at all (`BLIND`). Returns
-    `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
+    `EAGER` evaluates places when they are generated. `DEFERRED` evaluates them at expansion: until then they have the
+    estimate of their parent, and methods of its relaxed plan are preferred. `BLIND` evaluates none. Returns `PAUSED`,
+    `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
     """
     number[slot.WORK] = 0
     words, actions = len(guide.room.state), len(space.actions.cost)
@@ -102,7 +102,7 @@ def decompose(
 
 @kernel
 def _is_helpful(number: Words, places: Places, achievers: Achievers, child: int, actions: int) -> bool:
-    """Return whether `child` was reached by an action or by a preferred method, one of the last relaxed plan."""
+    """Return whether an action or a method of the last relaxed plan leads to `child`."""
     move = places.move[child]
     return move == NOTHING or achievers.planned[actions + move] == number[slot.EVALUATIONS]
 
@@ -118,7 +118,7 @@ def _evaluate(
     places: Places,
     place: int,
 ) -> bool:
-    """Estimate `place`, unless it has an estimate; return whether it is no dead end."""
+    """Estimate `place`, unless it has an estimate; return False for a dead end."""
     if places.estimate[place] == UNKNOWN:
         number[slot.EVALUATIONS] += 1
         number[slot.WORK] += 2 * len(guide.relaxed.cost) + 20
@@ -130,7 +130,7 @@ def _evaluate(
 
 @kernel
 def _has_room(number: Words, registry: Registry, stacks: Stacks, places: Places, waiting: Waiting, words: int) -> bool:
-    """Return whether there is room for one more child and the places that follow it."""
+    """Return whether there is room for another child and the places that follow it."""
     states, reached = number[slot.STATES] + CHAIN + 1, number[slot.PLACES] + CHAIN + 2
     cells = number[slot.CELLS] + (CHAIN + 2) * (number[slot.WIDEST] + 1)
     return (
@@ -145,7 +145,7 @@ def _has_room(number: Words, registry: Registry, stacks: Stacks, places: Places,
 
 @kernel
 def _registry_fits(registry: Registry, count: int, words: int) -> bool:
-    """Return whether `registry` has room for `count` entries of `words` words, and one to try."""
+    """Return whether `registry` has room for `count` entries of `words` words, and for one candidate."""
     return (count + 1) * words <= len(registry.state) and 2 * count <= len(registry.table)
 
 
@@ -153,7 +153,7 @@ def _registry_fits(registry: Registry, count: int, words: int) -> bool:
 def _enqueue(
     past: int, future: int, number: Words, places: Places, waiting: Waiting, place: int, estimate: int, worse: int
 ) -> None:
-    """Put `place` into the open list, with the same key before `worse` ones; there must be room for an entry."""
+    """Insert `place` into the open list, before `worse` places of the same key; there must be room for an entry."""
     key = (past * places.cost[place] + future * estimate) // number[slot.GRAIN]
     bucket = min(2 * key + worse, len(waiting.first) - 1)
     entry = number[slot.COUNTERS] + 0
@@ -166,7 +166,7 @@ def _enqueue(
 
 @kernel
 def _dequeue(number: Words, stacks: Stacks, places: Places, waiting: Waiting) -> bool:
-    """Take the next place from the open list to expand it; return whether there is one."""
+    """Remove the next place from the open list for expansion; return whether there is one."""
     bucket = number[slot.LOWEST] + 0
     while bucket < len(waiting.first):
         entry = waiting.first[bucket] + 0
@@ -191,7 +191,7 @@ def _dequeue(number: Words, stacks: Stacks, places: Places, waiting: Waiting) ->
 def _generate_child(
     number: Words, space: Space, hierarchy: Hierarchy, registry: Registry, stacks: Stacks, places: Places, words: int
 ) -> int:
-    """Try the next moves of the pending place; return the first new (or cheaper) place, -1 where none is left."""
+    """Try the next moves of the pending place; return the first new (or cheaper) place, -1 if none is left."""
     place = number[slot.PENDING] + 0
     state, cell = places.key.state[2 * place] + 0, places.key.state[2 * place + 1] + 0
     task, rest = stacks.cells.state[2 * cell] + 0, stacks.cells.state[2 * cell + 1] + 0
@@ -202,9 +202,7 @@ def _generate_child(
         return _apply_action(number, space, hierarchy, registry, places, words, place, task, rest)
     first, last = hierarchy.method_start[task - actions] + 0, hierarchy.method_start[task - actions + 1] - 1
     while first + number[slot.TRIED] <= last:
-        method = (
-            hierarchy.method[last - number[slot.TRIED]] + 0
-        )  # the last to enter the open list is the first to leave it
+        method = hierarchy.method[last - number[slot.TRIED]] + 0  # the open list is LIFO among equal keys
         number[slot.TRIED] += 1
         if holds(hierarchy.possible, method, registry.state, state * words):
             after = push_subtasks(number, stacks, hierarchy, method, rest)
@@ -254,10 +252,10 @@ def _follow_only_moves(
 
 @kernel
 def _is_recursive(stacks: Stacks, places: Places, place: int, cell: int) -> bool:
-    """Return whether the first task of `cell` is being decomposed already in the same state.
+    """Return whether the first task of `cell` is already being decomposed in the same state.
 
-    Then it is on the stack of `place` or of an ancestor without an action between: while the stacks between are as
-    deep, the task above is not finished.
+    If so, the task is on the stack of `place`, or of an ancestor with no action in between. While the stacks in between
+    are as deep, the task above is not finished.
     """
     task, state = stacks.cells.state[2 * cell] + 0, places.key.state[2 * place] + 0
     low = stacks.depth[cell] + 0
@@ -276,7 +274,7 @@ def _is_recursive(stacks: Stacks, places: Places, place: int, cell: int) -> bool
 
 @kernel
 def _find_only_method(number: Words, hierarchy: Hierarchy, registry: Registry, base: int, compound: int) -> int:
-    """Return the only applicable method in the state at `base`, -1 if there is none, `NOTHING` if there are several."""
+    """Return the only applicable method in the state at `base`; -1 for none, `NOTHING` for several."""
     found = -1
     for index in range(hierarchy.method_start[compound], hierarchy.method_start[compound + 1]):
         method = hierarchy.method[index] + 0
@@ -300,7 +298,7 @@ def _apply_action(
     action: int,
     rest: int,
 ) -> int:
-    """Return the place after `action` with the cell `rest`; -1 where it is not applicable, or the place is known."""
+    """Return the place after `action` with the cell `rest`; -1 if the action is inapplicable or the place known."""
     state = places.key.state[2 * place] + 0
     if not holds(hierarchy.required, action, registry.state, state * words):
         return -1
@@ -314,7 +312,7 @@ def _apply_action(
 
 @kernel
 def _register_place(number: Words, places: Places, parent: int, move: int, state: int, cell: int, cost: int) -> int:
-    """Return the place of `state` and `cell`, reached from `parent` at `cost`; -1 if it is known at no greater cost."""
+    """Return the place of `state` and `cell`, reached from `parent` at `cost`; -1 if known at no greater cost."""
     count = number[slot.PLACES] + 0
     places.key.state[2 * count] = state
     places.key.state[2 * count + 1] = cell

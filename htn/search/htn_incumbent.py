@@ -1,4 +1,4 @@
-"""Plans from the moves of a search, and the incumbent: the best plan and bound so far, with its decomposition."""
+"""Maps the moves of a search to plans; the incumbent: the best plan and bound so far, with its decomposition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.validation.verdict import Verdict
 
 
 class DecompositionTree:
-    """The decomposition of a ground problem while it grows: tasks by number, with the method or step of each."""
+    """The decomposition of a ground problem under construction: numbered tasks, with the method or step of each."""
 
     def __init__(self, ground: GroundHtn) -> None:
         self._ground = ground
@@ -43,22 +43,22 @@ class DecompositionTree:
         self.steps.append(self.tasks[node])
 
     def decompose(self, node: int, method: int) -> list[int]:
-        """Decompose `node` by `method`; return its new subtasks, as the method writes them."""
+        """Decompose `node` by `method`; return its new subtasks, in the order in which the method lists them."""
         self.method[node] = method
         self.children[node] = [self.add(task) for task in self._ground.methods[method].subtasks]
         return self.children[node]
 
 
 def tree_of(ground: GroundHtn, moves: Sequence[int]) -> DecompositionTree:
-    """Return the decomposition that `moves` describe.
+    """Build the decomposition that `moves` describe.
 
-    The open tasks are a list. A move is `place * (methods + 1)` to apply the action at a place of the list, and `method
-    + 1` more to decompose the task there: its subtasks take its place, in a linearisation of their ordering.
+    The open tasks are a list. Move `place * (methods + 1)` applies the action at a place of the list. A move that is
+    `method + 1` greater decomposes the task there: a linearisation of its subtasks replaces it.
     """
     tree, kinds = DecompositionTree(ground), len(ground.methods) + 1
     backwards: dict[str | None, list[int]] = {}
     assert ground.root is not None
-    left = [tree.add(ground.root)]  # from right to left, as most moves are at place 0
+    left = [tree.add(ground.root)]  # from right to left, since most moves are at place 0
     for move in moves:
         place, method = divmod(move, kinds)
         end = len(left) - place
@@ -89,13 +89,13 @@ def _build_decomposition(tree: DecompositionTree, problem: HtnProblem, ground: G
     number = {node: place for place, node in enumerate(kept)}
 
     def visible(children: Sequence[int]) -> list[int]:
-        """Return `children` with visible tasks instead of the hidden ones."""
+        """Replace the hidden tasks among `children` by their visible descendants."""
         while not hidden.isdisjoint(children):
             children = [each for child in children for each in (tree.children[child] if child in hidden else (child,))]
         return [*children]
 
     def binding(node: int, wanted: Sequence[Variable]) -> tuple[str, ...]:
-        """Return the objects for the parameters `wanted`, some of which methods of hidden parts below `node` chose."""
+        """Return the objects for the parameters `wanted`; methods of hidden parts below `node` chose some of them."""
         found, queue = dict[str, str](), [node]
         while queue:
             each = queue.pop()
@@ -126,7 +126,7 @@ def _is_auxiliary(ground: GroundHtn, method: int) -> bool:
 
 
 Translation = Callable[[GroundHtn], "list[int] | None"]
-"""Returns the moves of a plan in the ground form of its problem, None where there are none."""
+"""Returns the moves of a plan in the ground form of its problem, or None if there are none."""
 
 
 class HtnIncumbent(Incumbent):
@@ -141,16 +141,16 @@ class HtnIncumbent(Incumbent):
         self._translate: Translation | None = None
 
     def take_hierarchy(self, ground: GroundHtn) -> None:
-        """Take the ground form of the problem when grounding is done."""
+        """Store the ground form of the problem after grounding."""
         self._ground = ground
         self.take_task(ground.task)
         if self._offered is not None and self.run.plan is self._moves:
             self.run.limit = int(self._offered.cost * ground.task.resolution)
 
     def offer(self, plan: Plan, translate: Translation) -> None:
-        """Take a plan that was found without grounding, if it keeps the budgets; `translate` gives its moves.
+        """Offer a plan found without grounding; it counts if it keeps the budgets. `translate` returns its moves.
 
-        Until grounding is done, costs are rounded up to the problem's units.
+        Before grounding ends, costs are rounded up to the problem's units.
         """
         if not _keeps_budgets(plan):
             return
@@ -174,7 +174,7 @@ class HtnIncumbent(Incumbent):
         return plan_of(tree_of(self._ground, actions), self._source, self._ground)
 
     def check(self, plan: Plan) -> Verdict:
-        """Return what the independent checker says about `plan`."""
+        """Validate `plan` by the independent plan checker."""
         return validate(self._source, plan)
 
 

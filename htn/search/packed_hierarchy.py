@@ -1,4 +1,4 @@
-"""A ground hierarchical problem as the arrays that kernels take, and the guide that estimates with them."""
+"""A ground hierarchical problem as arrays for kernels, and the guide that estimates with them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from planner.task.packed_task_compiled import Effects, find_emptied, pack_initia
 
 
 class PackedHierarchy:
-    """The arrays of `ground` for the kernels `entries`; `check` raises when a limit is reached meanwhile.
+    """The arrays of `ground` for the kernels `entries`; `check` raises when a limit is reached.
 
-    Kernels do unordered subtasks in the order in which they are written.
+    Kernels do unordered subtasks in the order in which the method lists them.
     """
 
     def __init__(self, ground: GroundHtn, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
@@ -74,7 +74,7 @@ class PackedHierarchy:
         return effects.space(task, self.packing, own, make_hollow(Tree), arrays.costs)
 
     def _add_deletes(self, space: Space, unsure: Lists) -> Space:
-        """Return `space`, which has no conditional effects, with the `unsure` deletes of facts that may not hold."""
+        """Return `space`, which has no conditional effects, with the `unsure` deletes of facts that may be false."""
         start = index(range(len(unsure.item) + 1))
         word = index(map(self._places.word.__getitem__, unsure.item))
         mask = words(map(self._places.mask.__getitem__, unsure.item))
@@ -108,7 +108,7 @@ class PackedHierarchy:
 
     @property
     def widest(self) -> int:
-        """The greatest number of subtasks of a method."""
+        """The maximum number of subtasks of a method."""
         return max([len(line.order) for line in self._linearisations], default=0)
 
     @cached_property
@@ -117,7 +117,7 @@ class PackedHierarchy:
         return self.least_costs(self.costs)
 
     def least_costs(self, costs: list[int]) -> array[int]:
-        """Return the least cost of each task in any state by these `costs` of actions."""
+        """Return the least cost of each task in any state under these `costs` of actions."""
         arrays = self._arrays
         tasks = len(self.costs) + len(self.ground.compounds)
         users = invert(arrays.subtasks, tasks, self.entries)
@@ -153,7 +153,7 @@ class PackedHierarchy:
 
     @cached_property
     def exploration(self) -> Exploration:
-        """Room for explorations of the relaxed composition."""
+        """Working memory for explorations of the relaxed composition."""
         at_first = self.relaxation.at_first
         return allocate_exploration(self.relaxation.facts, len(at_first), at_first, [1], self.packing)
 
@@ -162,7 +162,7 @@ class PackedHierarchy:
         return self.relaxation.demands()
 
     def demands(self) -> Demands:
-        """Return the demands of a search that numbers its relaxed plans from 1 on, in the shared room."""
+        """Return the demands of a search that numbers its relaxed plans from 1, in shared working memory."""
         self._explorers += 1
         shared = self._demands
         return shared._replace(
@@ -183,12 +183,12 @@ class _Linearisation:
 
     @property
     def is_as_written(self) -> bool:
-        """Whether it is the order in which the subtasks are written."""
+        """Whether it is the order in which the method lists the subtasks."""
         return self.order == sorted(self.order)
 
 
 def make_guide(packed: PackedHierarchy, costs: Sequence[int] | None, own: int) -> Guide:
-    """Return a guide that counts these `costs` of actions (None: 1 each), and `own` for every method."""
+    """Build a guide that counts these `costs` of actions (None: 1 each), and `own` for every method."""
     operators, facts = len(packed.costs) + len(packed.ground.methods), packed.relaxation.facts
     relaxed = packed.price_relaxation([1] * len(packed.costs) if costs is None else costs, own)
     return Guide(
@@ -197,7 +197,7 @@ def make_guide(packed: PackedHierarchy, costs: Sequence[int] | None, own: int) -
 
 
 def blind_guide(packed: PackedHierarchy) -> Guide:
-    """Return a guide for a search without an estimate."""
+    """Build a guide for a search without an estimate."""
     room: Exploration = make_hollow(Exploration)._replace(state=zeros(packed.packing.words))
     guide: Guide = make_hollow(Guide)._replace(room=room)
     return guide

@@ -1,8 +1,8 @@
-"""Plan neighborhood search for decompositions: windows of the best plan are replaced by cheaper ones.
+"""Plan neighborhood search for decompositions: it replaces windows of the best plan by cheaper ones.
 
-A *window* is a part of the plan in which some consecutive tasks are done. A search does them from the state before the
-window to the needs of the rest of the plan, and its plan replaces the window if it is cheaper (Siddiqui and Haslum,
-2015, for classical plans). The decomposition above the window stays.
+A *window* is a part of the plan in which some consecutive tasks are done. A search does these tasks from the state
+before the window, and must reach the needs of the rest of the plan. Its plan replaces the window if it is cheaper
+(Siddiqui and Haslum, 2015, for classical plans). The decomposition above the window stays.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from planner.task.ground_task import State, bits, facts_of
 from planner.task.packed_task_compiled import pack_conjunction
 
 EXPANSIONS_PER_EVALUATION: Final = 30
-"""Expansions without an estimate that take as much time as one evaluation."""
+"""Number of expansions without an estimate that take as much time as one evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The moves from `start` to `end`, in which the first `tasks` of the open tasks are done in `steps` steps."""
+    """The moves from `start` to `end`, which do the first `tasks` of the open tasks in `steps` steps."""
 
     start: int
     end: int
@@ -35,9 +35,9 @@ class _Window:
 
 
 class PlanWindows:
-    """Improves the best plan of `run`, whose moves `moves` returns (None: it has none).
+    """Improves the best plan of `run`; `moves` returns its moves, or None if there is no plan.
 
-    Tasks are totally ordered, and actions have no conditional effects: `fits` tells.
+    Tasks must be totally ordered, and actions must have no conditional effects; `fits` tests this.
     """
 
     def __init__(self, packed: PackedHierarchy, run: Run, moves: Callable[[], Sequence[int] | None]) -> None:
@@ -72,7 +72,7 @@ class PlanWindows:
         return Ending.INCOMPLETE
 
     def _take(self, moves: Sequence[int]) -> None:
-        """Take `moves` as the plan to improve."""
+        """Make `moves` the plan to improve."""
         self._moves = [*moves]
         self._plan = self._run.plan
         self._tasks = self._tasks_of(moves)
@@ -122,7 +122,7 @@ class PlanWindows:
         return found[::-1]
 
     def _search_round(self, kind: int, length: int, effort: int) -> Generator[None]:
-        """Search windows of up to `length` steps all along the plan, unless another search finds a better plan."""
+        """Search windows of up to `length` steps along the plan, unless another search finds a better plan."""
         start = 0
         while start < len(self._moves) and self._plan is self._run.plan:
             yield
@@ -137,7 +137,7 @@ class PlanWindows:
                 start += 1
 
     def _longest_window(self, start: int, length: int) -> _Window | None:
-        """Return the longest window from the move `start` on, None if the task there takes more than `length` steps."""
+        """Return the longest window from the move `start` on; None if the task there takes more than `length` steps."""
         depth, low, steps, found = 0, 0, 0, None
         subtasks = self._packed.sequences.start
         for place in range(start, len(self._moves)):
@@ -151,7 +151,7 @@ class PlanWindows:
         return found
 
     def _search_window(self, window: _Window, kind: int, effort: int) -> Generator[None]:
-        """Replace the plan in the window by a cheaper one, if `effort` evaluations find one."""
+        """Replace the plan in the window by a cheaper one if `effort` evaluations find one."""
         packed, start, end = self._packed, window.start, window.end
         cost = sum(packed.costs[self._tasks[place]] for place in range(start, end) if not self._moves[place])
         left = self._open_tasks(start, window.tasks)
@@ -188,7 +188,7 @@ class PlanWindows:
         return found
 
     def _guide_to(self, goal: Sequence[int]) -> Guide:
-        """Return a guide to the facts `goal`."""
+        """Return a guide to the goal `goal`."""
         packed = self._packed
         if self._guide is None:
             self._guide = make_guide(packed, packed.costs, 0)
@@ -202,7 +202,7 @@ class PlanWindows:
         return self._guide._replace(relaxed=aimed)
 
     def _replace(self, window: _Window, moves: list[int]) -> None:
-        """Put `moves` in the place of the window, and report the plan."""
+        """Replace the window by `moves`, and report the plan."""
         start, end = window.start, window.end
         new = start + len(moves)
         later = self._states[end:]

@@ -1,4 +1,4 @@
-"""Progression search by kernels for totally ordered tasks: the first open task is applied or decomposed."""
+"""Progression search by kernels for totally ordered tasks: it applies or decomposes the first open task."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from planner.task.packed_states_kernel import Space
 from planner.task.state_registry_kernel import Registry
 
 KEYS: Final = 1 << 16
-"""Buckets of the open list."""
+"""Number of buckets of the open list."""
 NO_TASK: Final = -1
 """The first task of the empty stack."""
 
@@ -29,9 +29,9 @@ Record = TypeVar("Record", Places, Stacks)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the problem to search for a plan: `tasks` from the packed `state` on.
+    """A subproblem: `tasks` from the packed `state` on.
 
-    The goal is that of `space` and `guide`, whose relaxed plans are numbered on from `evaluations`.
+    `space` and `guide` have its goal. The relaxed plans of `guide` are numbered from `evaluations` on.
     """
 
     state: list[int]
@@ -42,11 +42,11 @@ class Part:
 
 
 class Progression:
-    """A search in the order of `past` · cost so far + `future` · estimate, which counts `own` for every method.
+    """A search in the order of `past` · cost so far + `future` · estimate; the estimate counts `own` for every method.
 
-    With `past` 0 it is greedy, and counts steps instead of costs. The `kind` says when places are estimated (see
-    `htn.search.decomposition_kernel`). Unless tasks may be `nested` in themselves in the same state, it misses some
-    plans. Unordered subtasks are done as they are written: then the search proves nothing.
+    With `past` 0 it is greedy, and counts steps instead of costs. The `kind` tells when places are estimated (see
+    `htn.search.decomposition_kernel`). Unless tasks may be `nested` in themselves in the same state, the search misses
+    some plans. It does unordered subtasks in the order in which the method lists them, and then proves nothing.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Progression:
             yield
 
     def _proves(self, run: Run) -> bool:
-        """Return whether exhaustion of this search is a proof: greedy ones look for no cheaper path to a place."""
+        """Return whether exhaustion of this search is a proof: a greedy search ignores cheaper paths to a place."""
         thorough = self._number[slot.NESTED] and (self._past > 0 or run.plan is None)
         return bool(self._packed.ground.is_ordered and thorough)
 
@@ -138,7 +138,7 @@ class Progression:
         return packed.entries["decompose"](*order, self._space, packed.hierarchy, self._guide, *memory)
 
     def _moves(self, place: int) -> list[int]:
-        """Return the moves to `place` (see `htn.search.htn_incumbent.tree_of`): always of the first open task."""
+        """Return the moves to `place` (see `htn.search.htn_incumbent.tree_of`), each on the first open task."""
         moves: list[int] = []
         while place:
             move = self._places.move[place]
@@ -147,7 +147,7 @@ class Progression:
         return moves[::-1]
 
     def _grow(self) -> None:
-        """Make room for one more child and the places that follow it."""
+        """Make room for another child and the places that follow it."""
         number, width, entries = self._number, self._packed.packing.words, self._packed.entries
         states, places, cells = _needed_room(number)
         self._registry = _with_room(self._registry, number[slot.STATES], states, width, entries)
@@ -167,14 +167,14 @@ def _needed_room(number: array[int]) -> tuple[int, int, int]:
 
 
 def _with_room(registry: Registry, count: int, needed: int, width: int, entries: dict[str, Call]) -> Registry:
-    """Return `registry`, which has `count` entries of `width` words, with room for `needed` entries."""
+    """Return `registry`, with `count` entries of `width` words, lengthened for `needed` entries."""
     if needed * width >= len(registry.state):
         lengthen(registry.state, needed * width + 1)
     return enlarge_table(registry, count, needed, width, entries)
 
 
 def _lengthen(record: Record, needed: int) -> Record:
-    """Return `record`, whose arrays have one element for each entry, with room for `needed` entries."""
+    """Return `record`, whose arrays have one element for each entry, lengthened for `needed` entries."""
     for each in record:
         if isinstance(each, array) and needed >= len(each):
             lengthen(each, needed + 1)

@@ -1,4 +1,4 @@
-"""The relaxed composition of a ground hierarchy as arrays: methods are operators as actions are."""
+"""The relaxed composition of a ground hierarchy as arrays: methods become operators, as actions do."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ Odd = tuple[tuple[int, ...], tuple[int, ...], int]
 class Relaxation:
     """The relaxed composition without costs, and the strongly connected `component` of each task.
 
-    Operators are the actions, the methods, and then one for each conditional effect, axiom and the goal. `at_first` is
-    by operator: the number of preconditions that do not hold in the state whose words are all 0, plus one for the
-    demand of its task. Facts are those of the task, one for each task that it was done, one that always holds, and the
+    Operators are the actions, the methods, and then one for each conditional effect, axiom and the goal. `at_first`
+    counts, for each operator, the unmet preconditions in the state whose words are all 0, plus one for the demand of
+    its task. The facts are those of the task, one for each task (that it was done), one that always holds, and the
     goal.
     """
 
@@ -52,13 +52,13 @@ class Relaxation:
     methods: int
 
     def prices(self, costs: Sequence[int], own: int) -> array[int]:
-        """Return the costs of operators where actions have these `costs`, and methods cost `own`."""
+        """Return the costs of operators if actions have these `costs`, and methods cost `own`."""
         odd = self.arrays.action[len(costs) + self.methods :]
         extra = [0 if action == NOTHING else costs[action] for action in odd]
         return words([*costs, *[own] * self.methods, *extra])
 
     def demands(self) -> Demands:
-        """Return the record of the components that take part in an exploration, none at first."""
+        """Return the record of the components that take part in an exploration, initially none."""
         count = len(self.links.start) - 1
         by_component = zeros(count), zeros(count), index([0]) * count, empty_index(count), empty_index(count)
         progress = Progress(zeros(len(self.at_first)), zeros(LOWEST + 1))
@@ -120,7 +120,7 @@ def _link_components(arrays: Arrays, component: array[int], members: Lists, entr
 
 
 def _build_library(task: Task, arrays: Arrays, entries: Entries) -> Library:
-    """Return the hierarchy without negated derived facts, which are taken to hold."""
+    """Build the hierarchy without negated derived facts, which the relaxation assumes to hold."""
     name = index(range(len(task.facts)))
     free = [fact for layer in task.axioms for fact, _ in layer.negated]
     for fact in free:
@@ -157,9 +157,9 @@ def _other_operators(task: Task, arrays: Arrays, start: int) -> Iterator[Odd]:
 def _count_missing(
     preconditions: Lists, needed: Lists, held: Sequence[int], owner: array[int], count: int
 ) -> array[int]:
-    """Return for each operator the number of preconditions that are not `held` at first.
+    """Return the number of preconditions of each operator that are not `held` initially.
 
-    An operator with an `owner`, a component below `count`, misses one more until that component takes part.
+    An operator with an `owner`, a component below `count`, lacks one more until that component takes part.
     """
     ends = preconditions.start
     missing = index(map(sub, ends[1:], ends))

@@ -1,11 +1,11 @@
-"""The relaxed composition heuristic: relaxed plans that do all open tasks (Höller, Bercher, Behnke and Biundo, 2018).
+"""The relaxed composition heuristic: relaxed plans for all open tasks (Höller, Bercher, Behnke and Biundo, 2018).
 
-With deletes ignored, an action makes it true that it was done, and a method, when its subtasks were done, that its task
-was. The estimate is the size of a relaxed plan that does all open tasks and reaches the goal; a task that occurs again
-counts its least cost. Only operators of tasks that the open tasks lead to take part.
+In the delete relaxation, an action makes the fact true that it was done; a method does so for its task once its
+subtasks were done. The estimate is the size of a relaxed plan that does all open tasks and reaches the goal, plus the
+least cost of each repeated task. Only operators of tasks that the open tasks lead to take part.
 
-An exploration can be paused and continued. For each operator, one number holds both how many preconditions are missing
-and its cost so far: so each fact that is reached touches little memory.
+An exploration can be paused and continued. One word per operator holds both its number of missing preconditions and its
+cost so far, so that each expanded fact touches little memory.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from planner.jit.containers_kernel import Lists
 from planner.task.packed_states_kernel import Space
 
 BITS: Final = 20
-"""Lower bits, for the number of missing preconditions; the bits above are for the cost so far."""
+"""Number of lower bits, which count missing preconditions; the upper bits hold the cost so far."""
 MISSING: Final = (1 << BITS) - 1
 DEAREST: Final = 1 << 24
 """Cap of h_add values, so that sums fit into a word; the values only rank achievers."""
 
 MADE: Final = 0
-"""Places in `Progress.number`: entries made, entries left, and the lowest value that may have entries."""
+"""Indices into `Progress.number`: entries made, entries left, and the lowest value that may have entries."""
 LEFT: Final = 1
 LOWEST: Final = 2
 
 
 class Progress(NamedTuple):
-    """The progress of an exploration: `waiting` is by operator (see `BITS`), and `number` has three counters."""
+    """The progress of an exploration: `waiting` holds a word per operator (see `BITS`), `number` three counters."""
 
     waiting: Words
     number: Words
@@ -49,7 +49,7 @@ class Progress(NamedTuple):
 
 @kernel
 def start_exploration(guide: Guide) -> None:
-    """Start with the facts that operators without missing preconditions achieve."""
+    """Start with the effects of operators without missing preconditions."""
     relaxed, reachable, progress = guide.relaxed, guide.reachable, guide.demands.progress
     number = progress.number
     if number[LEFT]:
@@ -66,9 +66,9 @@ def start_exploration(guide: Guide) -> None:
 
 @kernel
 def continue_exploration(guide: Guide, missing: int, plan: int) -> int:
-    """Compute h_add values until the `missing` wanted facts have one; return how many have none.
+    """Compute h_add values until the `missing` wanted facts have one; return the number of those without.
 
-    Wanted facts are marked with the number of the `plan`.
+    The number of the `plan` marks wanted facts.
     """
     relaxed, room, achievers, reachable = guide.relaxed, guide.room, guide.achievers, guide.reachable
     number, waiting = guide.demands.progress.number, guide.demands.progress.waiting
@@ -81,9 +81,9 @@ def continue_exploration(guide: Guide, missing: int, plan: int) -> int:
         reachable.first[bucket] = reachable.next[entry]
         left -= 1
         fact = reachable.fact[entry] + 0
-        if room.looked[fact]:
+        if room.expanded[fact]:
             continue
-        room.looked[fact] = REACHED
+        room.expanded[fact] = REACHED
         if achievers.wanted[fact] == plan:
             missing -= 1
         step = (room.value[fact] << BITS) - 1
@@ -101,22 +101,21 @@ def continue_exploration(guide: Guide, missing: int, plan: int) -> int:
 
 
 ACTIVE: Final = 0
-"""Place in `Demands.many`: the number of active components."""
+"""Index into `Demands.many`: the number of active components."""
 ROOTS: Final = 1
-"""Place: how many of them were demanded directly."""
+"""Index: the number of active components that open tasks demand directly."""
 CHANGES: Final = 2
-"""Place: how often the demanded components changed."""
+"""Index: how many times the demanded components changed."""
 OWNER: Final = 3
-"""Place: the owner of the last exploration."""
+"""Index: the owner of the last exploration."""
 
 
 class Demands(NamedTuple):
     """The components of tasks that take part in explorations.
 
-    By task: its `component`. By component: the others that it `links` to, the `operators` of its tasks, the last
-    relaxed plan for which it was `marked`, the change at which it was `asked` for last, and whether it is `on`, among
-    the first of `active`. `queue` is room for components; `own[0]` is a number of the owner, different for each user of
-    the room.
+    By task: its `component`. By component: the components that it `links` to, the `operators` of its tasks, the last
+    relaxed plan that `marked` it, the change at which it was last `asked` for, and whether it is `on`: one of the first
+    entries of `active`. `queue` has room for components. `own[0]` identifies the user of this working memory.
     """
 
     component: Index
@@ -133,9 +132,9 @@ class Demands(NamedTuple):
 
 
 class Guide(NamedTuple):
-    """The relaxed composition with certain costs, and the room for its explorations and relaxed plans.
+    """The relaxed composition under given costs, with working memory for its explorations and relaxed plans.
 
-    Relaxed plans are numbered from 1 on.
+    Relaxed plans are numbered from 1.
     """
 
     relaxed: Relaxed
@@ -149,7 +148,7 @@ class Guide(NamedTuple):
 def estimate_stack(
     guide: Guide, space: Space, hierarchy: Hierarchy, stacks: Stacks, states: Words, state: int, cell: int, plan: int
 ) -> int:
-    """Return the estimate for `cell` in `state`, `INFINITE` for a dead end; `plan` is greater than all before."""
+    """Return the estimate for `cell` in `state`, `INFINITE` for a dead end; `plan` must exceed all earlier numbers."""
     count, again, roots, done = 0, 0, 0, hierarchy.done[0] + 0
     while cell != EMPTY:
         task = stacks.cells.state[2 * cell] + 0
@@ -169,7 +168,7 @@ def estimate_stack(
 def estimate_network(
     tasks: int, facts: int, plan: int, wanted: Index, guide: Guide, space: Space, hierarchy: Hierarchy, state: Words
 ) -> int:
-    """Return the size of a relaxed plan for so many `tasks` and then `facts` of `wanted`, `INFINITE` for a dead end."""
+    """Return the size of a relaxed plan for `tasks` and then `facts` in `wanted`; `INFINITE` for a dead end."""
     count, roots, done = 0, 0, hierarchy.done[0] + 0
     for index in range(tasks):
         count = want_fact(guide.room, guide.achievers, done + wanted[index], count, plan)
@@ -194,7 +193,7 @@ def _mark_component(demands: Demands, component: int, plan: int, count: int) -> 
 def _set_demands(guide: Guide, space: Space, state: Words, base: int, roots: int, plan: int) -> None:
     """Activate the `roots` components in the queue and all that they lead to, and explore from `state[base]`.
 
-    With the same components and the same state as before, the exploration continues instead.
+    If components and state are those of the last call, the exploration continues instead.
     """
     room, demands = guide.room, guide.demands
     known = roots == demands.many[ROOTS]
@@ -214,7 +213,7 @@ def _set_demands(guide: Guide, space: Space, state: Words, base: int, roots: int
 
 @kernel
 def _activate_components(room: Exploration, demands: Demands, count: int, plan: int) -> None:
-    """Activate what the `count` components in the queue lead to, and deactivate all others."""
+    """Activate the components that the `count` queued ones lead to, and deactivate all others."""
     demands.many[ROOTS] = count
     demands.many[CHANGES] += 1
     for place in range(count):
@@ -260,7 +259,7 @@ def _relaxed_plan_size(guide: Guide, count: int, plan: int, again: int) -> int:
         count = want_fact(room, achievers, relaxed.precondition[index] + 0, count, plan)
     missing = 0
     for place in range(count):
-        if room.looked[achievers.queue[place]] != REACHED:
+        if room.expanded[achievers.queue[place]] != REACHED:
             missing += 1
     if continue_exploration(guide, missing, plan):
         return INFINITE

@@ -1,4 +1,4 @@
-"""The relaxed composition as operators: actions make it true that they were done, and methods that their task was."""
+"""The relaxed composition as operators: actions and methods make the fact true that a task was done."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from planner.jit.common_kernel import Index, Words, entry, kernel
 from planner.jit.containers_kernel import Lists
 
 NEEDS: Final = 16
-"""Most facts that are known to be needed by a compound task."""
+"""Maximum number of needed facts that are kept for a compound task."""
 
 
 class Needs(NamedTuple):
     """Facts that every method of a compound task needs: task k has `many[k]` of them, from `fact[k * NEEDS]` on.
 
-    `many` is by compound task; `seen` and `times` are by fact: the last stamp, and how many methods need it.
+    `many` is by compound task. By fact: `seen` is the last stamp, and `times` the number of methods that need the fact.
     """
 
     many: Index
@@ -26,8 +26,8 @@ class Needs(NamedTuple):
 class Library(NamedTuple):
     """The ground hierarchy as lists of facts and tasks.
 
-    By action: the facts `required`, and those that it `adds`. By method: the facts required for it to be `possible`,
-    its `task` and its `subtasks`. By compound task: `methods_of` it.
+    By action: the facts that it requires (`required`) and `adds`. By method: its precondition (`possible`), its `task`
+    and its `subtasks`. By compound task: `methods_of` it.
     """
 
     required: Lists
@@ -41,10 +41,10 @@ class Library(NamedTuple):
 @entry
 @kernel
 def find_needs(library: Library, members: Lists, needs: Needs) -> int:
-    """Find the facts that compound tasks need, up to `NEEDS` for each; returns 0.
+    """Find the facts that compound tasks need, up to `NEEDS` for each; return 0.
 
-    `members` are the tasks by strongly connected component; the components of subtasks have lower numbers, so that
-    their needs are known. All of `needs` is 0 at first.
+    `members` lists the tasks by strongly connected component. Components of subtasks have lower numbers, so that their
+    needs are known. `needs` must be all 0.
     """
     actions, stamp = len(library.required.start) - 1, 0
     for place in range(len(members.item)):
@@ -64,7 +64,7 @@ def find_needs(library: Library, members: Lists, needs: Needs) -> int:
 
 @kernel
 def _visit(library: Library, needs: Needs, method: int, stamp: int, task: int, methods: int) -> None:
-    """Count (`methods` 0), note for `task` (> 0) or forget (< 0) each fact that `method` needs; see `_visit_fact`."""
+    """Count (`methods` 0), store for `task` (> 0) or reset (< 0) each fact that `method` needs; see `_visit_fact`."""
     actions = len(library.required.start) - 1
     for place in range(library.possible.start[method], library.possible.start[method + 1]):
         _visit_fact(needs, library.possible.item[place] + 0, stamp, task, methods)
@@ -81,7 +81,7 @@ def _visit(library: Library, needs: Needs, method: int, stamp: int, task: int, m
 
 @kernel
 def _visit_fact(needs: Needs, fact: int, stamp: int, task: int, methods: int) -> None:
-    """Count `fact` once for each stamp; note it for `task` if all of its `methods` need it; or set its count to 0."""
+    """Count `fact` once per stamp; or store it for `task` if all its `methods` need it; or reset its count."""
     many = needs.many[task] + 0
     if methods < 0:
         needs.times[fact] = 0
@@ -99,11 +99,11 @@ def _visit_fact(needs: Needs, fact: int, stamp: int, task: int, methods: int) ->
 @entry
 @kernel
 def build_operators(facts: int, library: Library, needs: Needs, preconditions: Lists, effects: Lists) -> int:
-    """Build the operators of actions, and then of methods; returns how many preconditions they have.
+    """Build the operators of actions, and then of methods; return the number of preconditions.
 
-    That a task was done is a fact, from number `facts` on; then comes `start`, a fact that always holds. Methods do not
-    require what their subtasks need anyway. A method that leads to its own task is of no use with deletes ignored: that
-    the task was done is its only precondition.
+    The facts from number `facts` on say that a task was done; then comes `start`, a fact that always holds. Methods do
+    not require what their subtasks need anyway. A method that leads to its own task is useless in the delete
+    relaxation: its only precondition is that the task was done.
     """
     actions, methods = len(library.required.start) - 1, len(library.task)
     start = facts + actions + len(library.methods_of.start) - 1
@@ -134,7 +134,7 @@ def build_operators(facts: int, library: Library, needs: Needs, preconditions: L
 def _add_method_preconditions(
     facts: int, library: Library, needs: Needs, preconditions: Lists, count: int, method: int, start: int
 ) -> int:
-    """Add the preconditions of `method`; return how many there are now."""
+    """Add the preconditions of `method`; return the new number of preconditions."""
     first = count
     begin, end = library.subtasks.start[method] + 0, library.subtasks.start[method + 1] + 0
     for at in range(begin, end):
@@ -164,7 +164,7 @@ def _add_method_preconditions(
 
 @kernel
 def _is_needed(library: Library, needs: Needs, task: int, fact: int) -> bool:
-    """Return whether `task` is known to need `fact`."""
+    """Return whether the stored needs of `task` contain `fact`."""
     actions = len(library.required.start) - 1
     if task < actions:
         for place in range(library.required.start[task], library.required.start[task + 1]):

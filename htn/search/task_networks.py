@@ -1,9 +1,8 @@
-"""Progression search over task networks, for partially ordered tasks: any task that no other comes before may be next.
+"""Progression search over task networks, for partially ordered tasks: it processes any task without predecessors.
 
-A node is a state and a network, a tuple of `(task, before)`: `before` are the places in the tuple, as bits, of all
-tasks that come before the task, transitively. Subtasks take the place of their task, so that networks that mean the
-same are mostly equal. A method's precondition is a *check*, a task before its subtasks that is done as soon as it
-holds.
+A node is a state and a network, a tuple of `(task, before)`: `before` are the places of all (transitive) predecessors
+of the task, as bits. Subtasks replace their task in place, so that equivalent networks are mostly equal. A method's
+precondition is a *check*, a task before its subtasks that is done as soon as it holds.
 
 For total orders, this is also the readable twin of the kernels.
 """
@@ -29,7 +28,7 @@ Network = tuple[Entry, ...]
 
 
 def network_of(tasks: Sequence[int], ordering: Sequence[tuple[int, int]]) -> Network:
-    """Return the network of `tasks`, written in this order, with the ordering given as pairs of places."""
+    """Return the network of `tasks`, in this order; `ordering` has pairs of places."""
     before = [0] * len(tasks)
     for place, after in enumerate(transitive_successors(len(tasks), ordering)):
         for later in facts_of(after):
@@ -38,7 +37,7 @@ def network_of(tasks: Sequence[int], ordering: Sequence[tuple[int, int]]) -> Net
 
 
 def replace_task(network: Network, place: int, by: Network) -> Network:
-    """Return `network` with the network `by` instead of the task at `place`, which no task comes before."""
+    """Replace the task at `place`, which has no predecessor, by the network `by`."""
     below, more = (1 << place) - 1, len(by)
     whole = (1 << more) - 1 << place
 
@@ -54,15 +53,15 @@ def replace_task(network: Network, place: int, by: Network) -> Network:
 
 
 BATCH: Final = 1000
-"""Actions and methods that are made between two checks of the limits."""
+"""Number of actions and methods between two checks of the limits."""
 Node = tuple[State, Network]
 
 
 class NetworkSpace:
     """The state space of nodes; estimates count the `costs` of actions (None: 1 each) and `own` per method.
 
-    Moves are those of `htn.search.htn_incumbent.tree_of`, of which each place has `kinds`; tasks from `checks` on are
-    checks.
+    Moves are those of `htn.search.htn_incumbent.tree_of`; each place has `kinds` of moves. Tasks from number `checks`
+    on are checks.
     """
 
     def __init__(self, packed: PackedHierarchy, costs: Sequence[int] | None, own: int) -> None:
@@ -103,7 +102,7 @@ class NetworkSpace:
         return self._actions <= task < self.checks
 
     def available(self, network: Network) -> list[int]:
-        """Return the places of the tasks that no task comes before, without checks."""
+        """Return the places of the tasks without predecessors, not counting checks."""
         return [place for place, (task, before) in enumerate(network) if not before and task < self.checks]
 
     def successors(self, node: Node) -> list[tuple[Node, int]]:
@@ -111,7 +110,7 @@ class NetworkSpace:
         return [each for place in self.available(node[1]) for each in self.moves(node, place)]
 
     def moves(self, node: Node, place: int) -> list[tuple[Node, int]]:
-        """Return `(next node, move)` for each move that is about the task at `place`."""
+        """Return `(next node, move)` for each move on the task at `place`."""
         state, network = node
         task, full = network[place][0], self.space.closed(state)
         first = self._place(network, place) * self.kinds
@@ -125,7 +124,7 @@ class NetworkSpace:
         return [(self._drop_checks(self.space.apply(task, state), replace_task(network, place, ())), first)]
 
     def _place(self, network: Network, place: int) -> int:
-        """Return the place of a task without counting checks."""
+        """Return the place of a task, not counting checks."""
         return sum([task < self.checks for task, _ in network[:place]])
 
     def task(self, node: Node, move: int) -> int:
@@ -137,7 +136,7 @@ class NetworkSpace:
         return 0 if self.is_method(move) else self._packed.costs[self.task(node, move)]
 
     def _network_of(self, method: int) -> Network:
-        """Return the network that replaces the task of `method`."""
+        """Return the network of the subtasks of `method`."""
         known = self._networks[method]
         if known is None:
             source = self._packed.ground.methods[method]
@@ -188,7 +187,7 @@ Item = TypeVar("Item")
 
 
 def _with_checks(items: Iterable[Item], check: Callable[[], None]) -> Iterator[Item]:
-    """Yield `items`, which are slow to make, and call `check` after each batch."""
+    """Yield `items`, which take long to compute, and call `check` after each batch."""
     iterator = iter(items)
     while batch := [*islice(iterator, BATCH)]:
         check()
@@ -196,9 +195,9 @@ def _with_checks(items: Iterable[Item], check: Callable[[], None]) -> Iterator[I
 
 
 class NetworkProgression:
-    """A best-first search in the order of `past` · cost so far + `future` · estimate, which counts `own` per method.
+    """A best-first search in the order of `past` · cost so far + `future` · estimate.
 
-    With `past` 0 it is greedy, and counts steps instead of costs.
+    The estimate counts `own` per method. With `past` 0 the search is greedy, and counts steps instead of costs.
     """
 
     def __init__(self, packed: PackedHierarchy, past: int, future: int, own: int) -> None:

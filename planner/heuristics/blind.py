@@ -1,4 +1,4 @@
-"""The blind heuristic: the cheapest action's cost, and 0 at the goal."""
+"""The blind heuristic: 0 for goal states, else the cost of the cheapest action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a heuristic declares about itself."""
+"""The declared properties of a heuristic."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Check = Callable[[], None]
 
 
 class Heuristic(Protocol):
-    """A function from states to the estimated cost of reaching the goal; `INFINITY` where that is impossible.
+    """A function from states to the estimated cost of reaching the goal; `INFINITY` for dead ends.
 
-    Some can do more, and searches make use of it: `planner.search.search_run.IncrementalHeuristic` and
+    Searches use two optional extensions: `planner.search.search_run.IncrementalHeuristic` and
     `planner.search.search_run.AdvisingHeuristic`.
     """
 
@@ -24,11 +24,11 @@ class Heuristic(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of heuristic: how to make one for a task, `what` it estimates in a few words, and what may be relied on.
+    """A kind of heuristic: how to `build` it for a task, `what` it estimates in a few words, and its properties.
 
-    `admissible`: never more than the cheapest plan costs, also with conditional effects and axioms. `consistent`: never
-    falls by more than the cost of a step. `safe`: `INFINITY` only where there is no plan. `guides`: has preferred
-    actions. `build` takes the task, the costs to assume for its actions, and a `Check`.
+    `admissible`: never above the cost of the cheapest plan, also with conditional effects and axioms. `consistent`:
+    never falls by more than the cost of a step. `safe`: `INFINITY` only for states without a plan. `guides`: has
+    preferred actions. `build` takes the task, the costs to assume for its actions, and a `Check`.
     """
 
     build: Callable[[Task, list[int], Check], Heuristic]
@@ -40,5 +40,5 @@ class Kind:
     axioms: bool = True
 
     def supports(self, task: Task) -> bool:
-        """Return whether what is declared holds for `task`."""
+        """Return whether the declared properties hold for `task`."""
         return (self.conditional_effects or not task.has_conditional_effects) and (self.axioms or not task.has_axioms)

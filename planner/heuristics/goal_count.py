@@ -1,4 +1,4 @@
-"""Goal count: how many goal facts do not hold yet. One action may achieve several: no lower bound."""
+"""Goal count: the number of false goal facts. It is not admissible, since one action may achieve several."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""Cheapest plans of the delete relaxation: what they cost is h+ (Hoffmann, 2005).
+"""Cheapest plans of the delete relaxation; their cost is h+ (Hoffmann, 2005).
 
-The search is for sets of actions, not for sequences: where a set is not complete, every plan needs one of the actions
-of a landmark, and the cases are that it has the first of them; not the first, but the second; and so on (Pommerening
-and Helmert, 2012). An action that is chosen costs nothing from there on, and one that is ruled out costs more than the
-bound. LM-cut then says which cases are too dear, and inherits the landmarks that the choice has not fulfilled.
+The search branches over sets of actions, not over sequences (Pommerening and Helmert, 2012). Every plan that extends an
+incomplete set contains an action of a landmark. Case i chooses the action number i of the landmark and rules out the
+actions before it. A chosen action costs nothing from there on; a ruled-out action costs more than the bound. LM-cut
+prunes cases, and inherits the landmarks without the chosen action.
 
-Plans of at most a bound are looked for, and the bound rises until there are some. Each bound comes with a task of its
-own: an action is left out if its own cost, and that of reaching it, are more than the landmarks leave over. Such *costs
-that are left* rule out most actions of a large library, and they do so again in each case.
+The search looks for plans within a bound, and raises the bound until there are some. Each bound has a task of its own,
+without the actions that no plan within the bound can use: their remaining cost, and that of reaching them, exceed the
+bound less the landmarks (reduced-cost fixing). This removes most actions of a large library, and more of them in each
+case.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from planner.lightweight import Final, dataclass
 from planner.task.ground_task import INFINITY, State, Task, bits
 
 MOST_WORK: Final = 2_000_000
-"""Looks at an operator, in all cases together, after which the search is given up: that takes about a second."""
+"""Limit of the search: operator evaluations in all cases together, about one second."""
 SOME_WORK: Final = MOST_WORK // 400
-"""The same after which it is worth while to look for a better order of preconditions for each bound."""
+"""Operator evaluations after which the search optimizes the precondition order for each bound."""
 
 Found = tuple[int, frozenset[int] | None]
-"""A cost below which there is no relaxed plan, and the actions of one, if one has been found."""
+"""A lower bound on the cost of relaxed plans, and the actions of a relaxed plan if one was found."""
 
 
 def find_relaxed_plans(task: Task, costs: list[int], check: Check, work: int = MOST_WORK) -> Iterator[Found]:
-    """Yield rising bounds, with good relaxed plans at first, and at last all those that cost no more than the bound.
+    """Yield rising bounds with good relaxed plans, and finally all relaxed plans within the bound.
 
-    The bound is `INFINITY` where there is no relaxed plan. It pauses after each case, and ends after so much `work`, or
-    where all these plans have been found (with others that have free actions besides, or the same ones again).
+    The bound is `INFINITY` if there is no relaxed plan. The generator pauses after each case. It ends after `work`
+    evaluations, or when all these plans were found (some with additional zero-cost actions, some repeatedly).
     """
     relaxed, state = relax(task, costs), bits(task.initial)
     heuristic, bound, uses = LmCut(relaxed, len(costs), check), -1, relaxed.costs
@@ -72,7 +73,7 @@ def find_relaxed_plans(task: Task, costs: list[int], check: Check, work: int = M
 
 @dataclass(slots=True)
 class _Case:
-    """A case: what the actions chosen cost, the prices of operators in it, and the landmarks that are left."""
+    """A case: the cost `spent` on chosen actions, its `prices` of operators, and the remaining `landmarks`."""
 
     spent: int
     prices: list[int]
@@ -80,9 +81,9 @@ class _Case:
 
 
 class _Cases:
-    """The search for relaxed plans that cost at most `bound`, as long as there is work `left` to do.
+    """The search for relaxed plans of cost at most `bound`, with `left` operator evaluations to go.
 
-    No plan that it has not `found` costs less than `above`.
+    All plans that it has not `found` cost at least `above`.
     """
 
     def __init__(self, heuristic: LmCut, state: State, bound: int, left: int) -> None:
@@ -118,7 +119,7 @@ class _Cases:
             self.above = min(self.above, self._bound)
 
     def _rule_out(self, case: _Case, evaluation: Evaluation, slack: int) -> None:
-        """Make operators too dear that cost more than what landmarks leave over: `slack`."""
+        """Rule out the operators whose use costs more than `slack`, the bound less the landmarks."""
         ruled_out, prices = self._bound + 1, case.prices[:]
         for operator, use in enumerate(evaluation.bound_operators(slack)):
             if use > slack and 0 < prices[operator] < ruled_out:
@@ -127,7 +128,7 @@ class _Cases:
         case.prices = prices
 
     def _divide(self, case: _Case, evaluation: Evaluation, planned: frozenset[int]) -> list[_Case]:
-        """Return the cases for the landmark with the fewest operators left, those that are `planned` last."""
+        """Branch on the landmark with the fewest remaining operators; return the cases of `planned` ones last."""
         prices, costs, ruled_out = case.prices[:], self._relaxed.costs, self._bound + 1
         choices = [
             (len(left), -landmark.worth, left)
@@ -147,10 +148,9 @@ class _Cases:
 
 
 def _find_free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int]) -> frozenset[int]:
-    """Return operators that reach the goal and cost nothing any more, with low `prices` if possible.
+    """Return operators that reach the goal at no remaining cost, with low `prices` if possible.
 
-    Each fact is reached by a set of operators, and a set is as dear as all in it are: what several facts need is paid
-    once (Keyder and Geffner, 2008).
+    Each fact keeps a set of operators that reaches it, and a set pays each operator once (Keyder and Geffner, 2008).
     """
     relaxed, left, expanded = heuristic.relaxed, evaluation.cost, heuristic.start.expanded
     missing = heuristic.start.missing[:]

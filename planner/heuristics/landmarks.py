@@ -1,10 +1,10 @@
-"""Landmarks: facts, or small sets of facts, one of which every plan makes true at some time; and orders among them.
+"""Landmarks: facts, or small sets of facts, one of which every plan makes true; and orders among them.
 
-Fact landmarks are those of the delete relaxation, all of them (Keyder, Richter and Helmert, 2010): the landmarks of a
-fact are the fact itself and what the landmarks of all its achievers have in common. Disjunctive landmarks are
-preconditions of one predicate, one of which each first achiever of a landmark needs (Richter and Westphal, 2010).
-Landmark a is ordered reasonably before b if a plan that reaches b first would have to give b up (Hoffmann, Porteous and
-Sebastia, 2004); plans need not keep to such orders.
+Fact landmarks are all those of the delete relaxation (Keyder, Richter and Helmert, 2010): the landmarks of a fact are
+the fact itself and the common landmarks of all its achievers. Disjunctive landmarks are preconditions of one predicate
+of which each first achiever of a landmark needs one (Richter and Westphal, 2010). Landmark a is ordered reasonably
+before b if a plan that reaches b first must delete b to reach a (Hoffmann, Porteous and Sebastia, 2004); plans need not
+respect such orders.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from planner.task.ground_task import Task, bits, facts_of
 def find_reasonable_orders(
     task: Task, relaxed: RelaxedTask, facts: list[int], needed: list[set[int]], before: list[set[int]]
 ) -> list[set[int]]:
-    """Return, for each landmark, the numbers of those that reasonably come before it, no circles closed.
+    """Return, for each landmark, the landmarks ordered reasonably before it, without cycles.
 
-    `facts` are the landmarks, `needed[i]` the facts that must hold right before number i first becomes true, and
-    `before[i]` the numbers of those that come before it anyway.
+    `facts` are the landmarks. `needed[i]` are the facts that must hold right before landmark i first becomes true, and
+    `before[i]` the landmarks known to come before it.
     """
     initial, goals = set(task.initial), set(task.goal)
     number = {fact: place for place, fact in enumerate(facts)}
@@ -44,7 +44,7 @@ def find_reasonable_orders(
 
 
 class _Interference:
-    """Tells whether making one landmark true makes another one false."""
+    """Decides whether achieving one landmark deletes another."""
 
     def __init__(self, task: Task, relaxed: RelaxedTask, facts: list[int], needed: list[set[int]]) -> None:
         self._facts = facts
@@ -65,7 +65,7 @@ class _Interference:
         return found
 
     def find_pairs(self, places: list[int]) -> list[tuple[int, int]]:
-        """Return, as (early, late), all pairs of these landmarks that may be ordered, sorted by the late one."""
+        """Return all pairs (early, late) of these landmarks that may be ordered, sorted by the late one."""
         by_group: dict[int, list[int]] = {}
         for late in places:
             for group in self._groups.get(self._facts[late], ()):
@@ -102,15 +102,15 @@ def _is_ordered_before(before: list[set[int]], found: list[set[int]], early: int
 
 
 MOST_FACTS: Final = 4
-"""A disjunction has no more facts than this."""
+"""Maximum number of facts of a disjunctive landmark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Landmarks:
-    """The landmarks of a task: each a fact, or a few facts one of which holds at some time.
+    """The landmarks of a task: each is a fact, or a few facts of which one holds at some time.
 
-    `before[i]` are the landmarks that come before number i (by their numbers here), and `needed_for[i]` those right
-    before which number i must hold when they first become true. `goals[i]`: whether it is part of the goal.
+    `before[i]` are the landmarks ordered before landmark i. `needed_for[i]` are the landmarks right before which
+    landmark i must hold when they first become true. `goals[i]` tells whether it is part of the goal.
     """
 
     facts: list[tuple[int, ...]]
@@ -123,15 +123,15 @@ NONE: Final = Landmarks([], [], [], [])
 
 
 def find_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
-    """Return the landmarks of `task`, whose relaxation is `relaxed`; none where not even that can be solved.
+    """Find the landmarks of `task`, whose relaxation is `relaxed`; return none if the relaxation is unsolvable.
 
-    `check` is called now and then; it raises when a limit is reached.
+    `check` raises when a limit is reached.
     """
     marks = _propagate_landmarks(task, relaxed, check)
     if marks[relaxed.goal] < 0:
         return NONE
     for fact in task.goal:
-        marks[fact] = max(marks[fact], 1 << fact)  # that a derived fact does not hold is not relaxed
+        marks[fact] = max(marks[fact], 1 << fact)  # the relaxation has no negated derived facts
     found = (marks[relaxed.goal] | bits(task.goal)) & ~bits([relaxed.start, relaxed.goal])
     facts = sorted(facts_of(found), key=lambda fact: (marks[fact].bit_count(), fact))
     number = {fact: place for place, fact in enumerate(facts)}
@@ -156,7 +156,7 @@ def find_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
 
 
 def _propagate_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> list[int]:
-    """Return the landmarks of each fact as bits; of facts that cannot be reached, -1: all."""
+    """Return the landmarks of each fact as bits; -1 (all) for an unreachable fact."""
     marks = [-1] * relaxed.size
     missing = [len(facts) for facts in relaxed.preconditions]
     waiting = deque[int]()
@@ -197,12 +197,12 @@ def _marks_of(relaxed: RelaxedTask, marks: list[int], operator: int) -> int:
 
 
 def _find_first_achievers(relaxed: RelaxedTask, marks: list[int], fact: int) -> list[int]:
-    """Return the operators that can make `fact` true for the first time, if it does not hold from the start."""
+    """Return the operators that can make `fact` true first; none if it holds initially."""
     return [operator for operator in relaxed.added_by[fact] if not _marks_of(relaxed, marks, operator) >> fact & 1]
 
 
 def _intersect_preconditions(relaxed: RelaxedTask, operators: list[int]) -> set[int]:
-    """Return the facts that all these operators need."""
+    """Return the common preconditions of these operators."""
     if not operators:
         return set()
     return set(relaxed.preconditions[operators[0]]).intersection(*(relaxed.preconditions[each] for each in operators))
@@ -211,7 +211,7 @@ def _intersect_preconditions(relaxed: RelaxedTask, operators: list[int]) -> set[
 def _add_disjunctions(
     task: Task, relaxed: RelaxedTask, achievers: list[list[int]], marks: list[int], made: Landmarks
 ) -> None:
-    """Add the disjunctions that the first achievers of single facts need."""
+    """Add the disjunctive landmarks that the first achievers of fact landmarks need."""
     initial, known = set(task.initial), marks[relaxed.goal]
     number = {fact: place for place, (fact,) in enumerate(made.facts)}
     places: dict[tuple[int, ...], int] = {}
@@ -232,7 +232,7 @@ def _add_disjunctions(
 
 
 def _find_disjunctions(task: Task, relaxed: RelaxedTask, operators: list[int]) -> list[tuple[int, ...]]:
-    """Return sets of at most `MOST_FACTS` facts of one predicate, one of which each of the operators needs."""
+    """Return sets of at most `MOST_FACTS` facts of one predicate of which each operator needs one."""
     found: dict[str, set[int]] = defaultdict(set)
     having: dict[str, int] = defaultdict(int)
     for operator in operators:

@@ -1,6 +1,6 @@
-"""Counting fact landmarks along a path: which were accepted, which are needed again (Richter and Westphal, 2010).
+"""Landmark counting along a path: accepted landmarks, and landmarks needed again (Richter and Westphal, 2010).
 
-They are called milestones here, to be told from the action landmarks of LM-cut.
+These landmarks are called milestones here, to distinguish them from the action landmarks of LM-cut.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ BITS: Final = 63
 
 
 class Milestones(NamedTuple):
-    """Milestone i is reached where a fact of list i holds: `state[word[j]] & mask[j] == bits[j]`.
+    """Milestone i is reached if a fact of list i holds: `state[word[j]] & mask[j] == bits[j]`.
 
-    It is accepted if all of list i in `before` are; it is wanted again while one of list i in `for_them` is not
-    accepted, or always if it is a `goal`.
+    It is accepted once all milestones of list i of `before` are accepted. It is needed again while a milestone of list
+    i of `for_them` is not accepted, or always if it is a `goal`.
     """
 
     start: Index
@@ -34,9 +34,9 @@ class Milestones(NamedTuple):
 def accept_milestones(
     milestones: Milestones, accepted: Words, parent: int, child: int, state: Words, base: int, merge: int
 ) -> None:
-    """Write to `accepted[child:]` what is accepted in the state at `state[base]`, reached from that of `parent`.
+    """Write the milestones accepted in the state at `state[base]`, a successor of `parent`, to `accepted[child:]`.
 
-    With `merge`, the child was reached before: only what is accepted on both ways stays.
+    With `merge`, intersect them with those of an earlier path to the child.
     """
     number = 0
     for word in range((len(milestones.goal) + BITS - 1) // BITS):
@@ -53,7 +53,7 @@ def accept_milestones(
 @entry
 @kernel
 def accept_initial(milestones: Milestones, accepted: Words, state: Words) -> int:
-    """Write to `accepted` what holds in the initial state, which is the first in `state`; returns 0."""
+    """Accept the milestones that hold in the initial state, the first in `state`; return 0."""
     for number in range(len(milestones.goal)):
         if _is_reached(milestones, number, state, 0):
             accepted[number // BITS] |= 1 << (number % BITS)
@@ -83,7 +83,7 @@ def _is_accepted(accepted: Words, base: int, number: int) -> bool:
 
 @kernel
 def count_open(milestones: Milestones, accepted: Words, base: int, state: Words, place: int) -> int:
-    """Return how many milestones are not accepted, or needed again, in the state at `state[place]`."""
+    """Count the milestones that are not accepted, or needed again, in the state at `state[place]`."""
     total = 0
     for number in range(len(milestones.goal)):
         if not _is_accepted(accepted, base, number) or (
@@ -95,7 +95,7 @@ def count_open(milestones: Milestones, accepted: Words, base: int, state: Words,
 
 @kernel
 def _is_needed_again(milestones: Milestones, accepted: Words, base: int, number: int) -> bool:
-    """Return whether an accepted milestone that does not hold is needed again."""
+    """Return whether an accepted milestone that is false is needed again."""
     if milestones.goal[number]:
         return True
     for index in range(milestones.for_start[number], milestones.for_start[number + 1]):

@@ -230,11 +230,11 @@ class Evaluation:
                         continue
                     if missing[operator]:
                         continue
-                    dearest, price = fact, now
+                    highest, price = fact, now
                     for condition in preconditions[operator]:
                         if value[condition] > price:
-                            dearest, price = condition, value[condition]
-                    supporter[operator] = dearest
+                            highest, price = condition, value[condition]
+                    supporter[operator] = highest
                     then = price + cost[operator]
                     for effect in effects[operator]:
                         if then < value[effect]:
@@ -279,12 +279,12 @@ class Evaluation:
                 if cost[operator]:
                     entering.append(operator)
                 elif zone.isdisjoint(preconditions[operator]):
-                    dearest, price = -1, -1
+                    highest, price = -1, -1
                     for condition in preconditions[operator]:
                         if value[condition] > price:
-                            dearest, price = condition, value[condition]
-                    zone.add(dearest)
-                    waiting.append(dearest)
+                            highest, price = condition, value[condition]
+                    zone.add(highest)
+                    waiting.append(highest)
         return self._make_landmark({operator for operator in entering if zone.isdisjoint(preconditions[operator])})
 
     def _make_landmark(self, operators: set[int]) -> Landmark:

@@ -1,4 +1,4 @@
-"""LM-cut (Helmert and Domshlak, 2009), incremental (Pommerening and Helmert, 2013), by kernels.
+"""LM-cut (Helmert and Domshlak, 2009) with inherited landmarks (Pommerening and Helmert, 2013).
 
 `estimate_state` gives access to all admissible estimates of the relaxation. The readable twin is `lmcut`.
 """
@@ -25,10 +25,10 @@ from planner.task.state_registry_kernel import MOVED, Nodes, Registry
 
 
 class Landmarks(NamedTuple):
-    """LM-cut's landmarks: number i is worth `worth[i]` and consists of the actions of its list.
+    """LM-cut's landmarks: number i contributes `worth[i]` and consists of the actions of its list.
 
-    Those of state s are `reference[of[s]:of[s] + many[s]]`, worth `kept[s]` together. `lost` is room for a number for
-    each action.
+    The landmarks of state s are `reference[of[s]:of[s] + many[s]]`; they contribute `kept[s]` together. `lost` has room
+    for a number for each action.
     """
 
     worth: Words
@@ -52,9 +52,9 @@ def lm_cut(
     number: Words,
     state: int,
 ) -> int:
-    """Return the estimate for state number `state`, and note its landmarks; `INFINITE` for a dead end.
+    """Return the estimate of state number `state`, and store its landmarks; `INFINITE` for a dead end.
 
-    It inherits the landmarks of its parent. The estimate may be too low where it reaches what is left of the limit.
+    The state inherits landmarks of its parent. The evaluation stops once the estimate reaches the remaining limit.
     """
     begin_exploration(relaxed, room, coding, registry.state, state * len(room.state))
     landmarks.of[state] = number[slot.REFERENCES]
@@ -66,15 +66,15 @@ def lm_cut(
     fire_ready(relaxed, room)
     reach(relaxed, room)
     kept = total
-    # one round a cut: find it, charge it, and update h_max
+    # each round finds a cut, subtracts its cost, and updates h_max
     while 0 < value[goal] < INFINITE and total < limit:
         landmark = number[slot.LANDMARKS]
-        worth = _cut(relaxed, room, landmarks, number, _mark_zone(relaxed, room))
+        worth = _find_cut(relaxed, room, landmarks, number, _mark_zone(relaxed, room))
         total += worth
         if _keep_landmark(landmarks, number, landmark, worth):
             kept += worth
-        _charge_landmark(relaxed, room, landmarks, landmark, worth)
-        _reach_again(relaxed, room)
+        _subtract_landmark(relaxed, room, landmarks, landmark, worth)
+        _update_values(relaxed, room)
         number[slot.WORK] += len(relaxed.cost)
     clear_levels(room)
     landmarks.many[state] = number[slot.REFERENCES] - landmarks.of[state]
@@ -87,7 +87,7 @@ def lm_cut(
 def _inherit_landmarks(
     relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Words, parent: int, action: int
 ) -> int:
-    """Take over the parent's landmarks without `action`, and charge them; return what they are worth."""
+    """Inherit the parent's landmarks without `action`, and subtract their costs; return the sum."""
     total = 0
     first = landmarks.of[parent]
     for index in range(first, first + landmarks.many[parent]):
@@ -98,7 +98,7 @@ def _inherit_landmarks(
             worth = landmarks.worth[landmark]
             total += worth
             for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
-                _reduce_price(relaxed, room, landmarks.member[member], worth)
+                _subtract_cost(relaxed, room, landmarks.member[member], worth)
     return total
 
 
@@ -111,28 +111,28 @@ def _contains(landmarks: Landmarks, landmark: int, action: int) -> bool:
 
 
 @kernel
-def _reduce_price(relaxed: Relaxed, room: Exploration, action: int, worth: int) -> None:
+def _subtract_cost(relaxed: Relaxed, room: Exploration, action: int, worth: int) -> None:
     for index in range(relaxed.operator_start[action], relaxed.operator_start[action + 1]):
         room.price[relaxed.operator[index]] -= worth
 
 
 @kernel
-def _charge_landmark(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, landmark: int, worth: int) -> None:
-    """Charge the members of a landmark, and queue what they achieve more cheaply now."""
+def _subtract_landmark(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, landmark: int, worth: int) -> None:
+    """Subtract the cost of a landmark from its members, and queue the effects whose values fall."""
     for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
         action = landmarks.member[member]
         room.marked[action] = 0
-        _reduce_price(relaxed, room, action, worth)
+        _subtract_cost(relaxed, room, action, worth)
         for index in range(relaxed.operator_start[action], relaxed.operator_start[action + 1]):
             operator = relaxed.operator[index]
             if not room.missing[operator]:
-                room.supporter[operator] = _find_dearest(relaxed, room, operator)  # it may have become cheaper just now
+                room.supporter[operator] = _find_supporter(relaxed, room, operator)  # its value may have fallen
                 fire(relaxed, room, operator, room.value[room.supporter[operator]] + room.price[operator])
 
 
 @kernel
 def _keep_landmark(landmarks: Landmarks, number: Words, landmark: int, worth: int) -> bool:
-    """Keep a landmark for successors, where there is room; return whether it is kept."""
+    """Keep a landmark for successors if there is room; return whether it is kept."""
     full = (
         landmark + 2 >= len(landmarks.start)
         or number[slot.REFERENCES] >= len(landmarks.reference)
@@ -149,23 +149,23 @@ def _keep_landmark(landmarks: Landmarks, number: Words, landmark: int, worth: in
 
 
 @kernel
-def _find_dearest(relaxed: Relaxed, room: Exploration, operator: int) -> int:
-    """Return the dearest precondition of `operator`, or -1 where one is in the zone."""
-    dearest, price = -1, -1
+def _find_supporter(relaxed: Relaxed, room: Exploration, operator: int) -> int:
+    """Return the precondition of `operator` of highest value, or -1 if any precondition is in the zone."""
+    highest, price = -1, -1
     for index in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
         fact = relaxed.precondition[index]
         if room.zone[fact]:
             return -1
         if room.value[fact] > price:
-            dearest, price = fact + 0, room.value[fact]
-    return dearest
+            highest, price = fact + 0, room.value[fact]
+    return highest
 
 
 @kernel
 def _mark_zone(relaxed: Relaxed, room: Exploration) -> int:
-    """Mark the goal zone: the goal, and the dearest precondition of each free operator that leads into it.
+    """Mark the goal zone: the goal, and the supporter of each zero-cost operator that enters the zone.
 
-    Its facts are written to `room.queue`; returns how many there are.
+    Write its facts to `room.queue`; return their number.
     """
     count, done, goal = 1, 0, len(room.value) - 1
     room.queue[0] = goal
@@ -176,17 +176,17 @@ def _mark_zone(relaxed: Relaxed, room: Exploration) -> int:
         for index in range(relaxed.added_start[fact], relaxed.added_start[fact + 1]):
             operator = relaxed.added[index]
             if not room.price[operator]:
-                dearest = _find_dearest(relaxed, room, operator)
-                if dearest >= 0:
-                    room.zone[dearest] = 1
-                    room.queue[count] = dearest
+                highest = _find_supporter(relaxed, room, operator)
+                if highest >= 0:
+                    room.zone[highest] = 1
+                    room.queue[count] = highest
                     count += 1
     return count
 
 
 @kernel
-def _cut(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Words, count: int) -> int:
-    """Write the actions that enter the zone of `count` facts as a landmark; unmark the zone; return its worth."""
+def _find_cut(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Words, count: int) -> int:
+    """Write the actions that enter the zone of `count` facts as a landmark; unmark the zone; return the cost."""
     worth = INFINITE
     landmark = number[slot.LANDMARKS]
     end = number[slot.MEMBERS]
@@ -194,7 +194,7 @@ def _cut(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Word
         fact = room.queue[position]
         for index in range(relaxed.added_start[fact], relaxed.added_start[fact + 1]):
             operator = relaxed.added[index]
-            if room.price[operator] and _find_dearest(relaxed, room, operator) >= 0:
+            if room.price[operator] and _find_supporter(relaxed, room, operator) >= 0:
                 worth = min(worth, room.price[operator])
                 action = relaxed.action[operator]
                 if not room.marked[action]:
@@ -208,13 +208,13 @@ def _cut(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Word
 
 
 @kernel
-def _reach_again(relaxed: Relaxed, room: Exploration) -> None:
-    """Find the values again after prices fell: facts that were looked into before may get cheaper."""
+def _update_values(relaxed: Relaxed, room: Exploration) -> None:
+    """Update the values after prices fell. Values of expanded facts may fall, too."""
     value, goal = room.value, len(room.value) - 1
     fact = pop_level(room, value[goal])
     while fact != NOTHING:
-        new = not room.looked[fact]
-        room.looked[fact] = 1
+        new = not room.expanded[fact]
+        room.expanded[fact] = 1
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
             operator = relaxed.needed[index]
             if new:
@@ -223,12 +223,12 @@ def _reach_again(relaxed: Relaxed, room: Exploration) -> None:
                 continue
             if room.missing[operator]:
                 continue
-            dearest = fact
+            highest = fact
             for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
-                if value[relaxed.precondition[other]] > value[dearest]:
-                    dearest = relaxed.precondition[other]
-            room.supporter[operator] = dearest
-            fire(relaxed, room, operator, value[dearest] + room.price[operator])
+                if value[relaxed.precondition[other]] > value[highest]:
+                    highest = relaxed.precondition[other]
+            room.supporter[operator] = highest
+            fire(relaxed, room, operator, value[highest] + room.price[operator])
         fact = pop_level(room, value[goal])
 
 
@@ -238,7 +238,7 @@ LM_CUT: Final = 2
 
 
 class Guess(NamedTuple):
-    """Room to estimate one state by itself: it is copied to `registry`; LM-cut notes its landmarks in vain."""
+    """Working memory to estimate a single state: a copy of the state in `registry`, and landmarks that nobody reads."""
 
     registry: Registry
     nodes: Nodes

@@ -1,11 +1,12 @@
-"""The delete relaxation, in which nothing becomes false, and the heuristics h_max, h_add and h_FF on it.
+"""The delete relaxation and its heuristics h_max, h_add and h_FF.
 
-Every unconditional effect, conditional effect and axiom rule becomes a *relaxed operator*. Operators remember their
-action, whose cost is paid once for all of them; axiom rules are free. Facts that say that a derived fact does not hold
-count as true: that makes no relaxed plan impossible, so no estimate becomes too high.
+Every unconditional effect, conditional effect and axiom rule becomes a *relaxed operator*. An operator refers to its
+action, whose cost is paid once for all its operators; axiom rules are free. The relaxation assumes that negated derived
+facts hold. This excludes no relaxed plan, so no estimate becomes too high.
 
-h_max: a set of facts costs what its dearest fact costs; h_add: the sum of what its facts cost (Bonet and Geffner,
-2001). h_FF: the cost of a relaxed plan (Hoffmann and Nebel, 2001) made of h_add's achievers (Keyder and Geffner, 2008).
+h_max: the value of a set of facts is the value of its most expensive fact; h_add: the sum of the values of its facts
+(Bonet and Geffner, 2001). h_FF: the cost of a relaxed plan (Hoffmann and Nebel, 2001) from the achievers of h_add
+(Keyder and Geffner, 2008).
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from planner.lightweight import Final, dataclass
 from planner.task.ground_task import INFINITY, State, Task
 
 AXIOM: Final = -1
-"""The "action" of relaxed operators that stand for axiom rules, and of the one that provides the goal."""
+"""The action number of relaxed operators without an action: of axiom rules, and of the one that adds the goal."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelaxedTask:
-    """The relaxation of a task; operators are numbered from 0 and described by parallel lists.
+    """The relaxation of a task; parallel lists describe the operators, which are numbered from 0.
 
-    Two facts are added to the task's `size - 2`: `start`, which always holds and is the precondition of operators that
-    have no other, and `goal`, which the last operator (free, an `AXIOM`) provides from all goal facts. `needed_by` and
+    The relaxation adds two facts to the `size - 2` facts of the task. `start` always holds, and is the precondition of
+    operators that have no other. The last operator (free, an `AXIOM`) adds `goal` from all goal facts. `needed_by` and
     `added_by` lead from facts to operators.
     """
 
@@ -41,7 +42,7 @@ class RelaxedTask:
     added_by: list[list[int]]
 
     def operators_of(self, actions: int) -> list[list[int]]:
-        """Return the relaxed operators of each action, of which there are `actions`."""
+        """Return the relaxed operators of each of the `actions` actions."""
         found: list[list[int]] = [[] for _ in range(actions)]
         for operator, action in enumerate(self.actions):
             if action != AXIOM:
@@ -49,7 +50,7 @@ class RelaxedTask:
         return found
 
     def restrict_to(self, operators: Iterable[int]) -> RelaxedTask:
-        """Return the same with these operators alone, numbered anew in this order."""
+        """Return the relaxation with only these operators, renumbered in this order."""
         kept = list(operators)
         preconditions = [self.preconditions[operator] for operator in kept]
         effects = [self.effects[operator] for operator in kept]
@@ -127,7 +128,7 @@ class Start:
 
 
 def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
-    """Return the delete relaxation of `task`, with other `costs` of its actions if they are given."""
+    """Build the delete relaxation of `task`; `costs` replaces the costs of its actions."""
     size = len(task.facts) + 2
     start, goal = size - 2, size - 1
     preconditions: list[tuple[int, ...]] = []
@@ -183,7 +184,7 @@ def _index_by_fact(size: int, lists: list[tuple[int, ...]]) -> list[list[int]]:
 
 
 def build_hmax(task: Task, costs: list[int], check: Check) -> Heuristic:
-    """Return the heuristic for `task`: facts are reached in the order of their values (Dijkstra, 1959)."""
+    """Build h_max for `task`. It expands facts in the order of their values (Dijkstra, 1959)."""
     relaxed = relax(task, costs)
     start = Start(relaxed)
     goal, cost, needed_by, effects = relaxed.goal, relaxed.costs, relaxed.needed_by, relaxed.effects
@@ -226,10 +227,10 @@ Explore = Callable[[State], tuple[int, list[int]]]
 
 
 def make_explorer(relaxed: RelaxedTask) -> Explore:
-    """Return a function from states to the goal's value and, for each fact, the operator that achieves it best.
+    """Return a function from a state to the h_add value of the goal and the best achiever of each fact.
 
-    Facts are reached in the order of their values (Knuth, 1977). The achiever is -1 for facts that hold already; facts
-    dearer than the goal may have none or not the best.
+    It expands facts in the order of their values (Knuth, 1977). The achiever is -1 for facts of the state; facts of
+    higher value than the goal may have no achiever or not the best.
     """
     start = Start(relaxed)
     size, goal, costs = relaxed.size, relaxed.goal, relaxed.costs
@@ -267,7 +268,7 @@ def make_explorer(relaxed: RelaxedTask) -> Explore:
 
 
 def build_hadd(task: Task, costs: list[int], check: Check) -> Heuristic:
-    """Return the heuristic for `task`."""
+    """Build h_add for `task`."""
     explore = make_explorer(relax(task, costs))
 
     def estimate(state: State) -> int:
@@ -281,7 +282,7 @@ HADD = Kind(build_hadd, "the sum over the facts of the relaxed task")
 
 
 class RelaxedPlan:
-    """The heuristic of a task; its preferred actions are those of the relaxed plan."""
+    """The h_FF heuristic of a task; its preferred actions are those of the relaxed plan."""
 
     def __init__(self, task: Task, costs: list[int], check: Check) -> None:
         self._relaxed = relax(task, costs)
@@ -294,7 +295,7 @@ class RelaxedPlan:
         return self.advise(state)[0]
 
     def advise(self, state: State) -> tuple[int, set[int]]:
-        """Return the cost of the relaxed plan for `state`, and its actions: those that apply are preferred."""
+        """Return the cost of the relaxed plan for `state`, and its actions, which are preferred where applicable."""
         self._check()
         value, achiever = self._explore(state)
         if value == INFINITY:
@@ -318,7 +319,7 @@ class RelaxedPlan:
 
 
 def build_hff(task: Task, costs: list[int], check: Check) -> Heuristic:
-    """Return the heuristic for `task`."""
+    """Build h_FF for `task`."""
     return RelaxedPlan(task, costs, check)
 
 

@@ -13,13 +13,13 @@ from planner.jit.common_kernel import NOTHING
 from planner.task.packed_task_compiled import Packing
 
 VALUES: Final = 1 << 12
-"""Buckets for the values of facts; dearer ones share the last."""
+"""Number of buckets for the values of facts; the last bucket holds all greater values."""
 LEVEL_BITS: Final = 6
-"""The dearest action spans about 2 to this power levels of facts that wait, so that 16 of them in a row have levels."""
+"""The cost of the most expensive action spans about 2 ** this number of levels of the queue; 16 such steps fit."""
 
 
 def pack_relaxation(relaxed: RelaxedTask, costs: Sequence[int]) -> Relaxed:
-    """Return the arrays of `relaxed`, with these `costs` of the actions."""
+    """Pack `relaxed` into arrays, with these `costs` of the actions."""
     return Relaxed(
         *flatten(relaxed.preconditions),
         *flatten(relaxed.effects),
@@ -32,12 +32,12 @@ def pack_relaxation(relaxed: RelaxedTask, costs: Sequence[int]) -> Relaxed:
 
 
 def price_operators(relaxed: RelaxedTask, costs: Sequence[int]) -> array[int]:
-    """Return what each operator costs if actions have these `costs`."""
+    """Return the cost of each operator if actions have these `costs`."""
     return words(0 if action == AXIOM else costs[action] for action in relaxed.actions)
 
 
 def replace_goal(arrays: Relaxed, relaxed: RelaxedTask, goal: Sequence[int]) -> Relaxed:
-    """Return the `arrays` of `relaxed` with another goal: facts none of which is derived, at least one."""
+    """Return `arrays` of `relaxed` with another goal: at least one fact, none derived."""
     last, needed_by = len(relaxed.preconditions) - 1, [*relaxed.needed_by]
     for fact in relaxed.preconditions[last]:
         needed_by[fact] = needed_by[fact][:-1]
@@ -54,7 +54,7 @@ def replace_goal(arrays: Relaxed, relaxed: RelaxedTask, goal: Sequence[int]) -> 
 
 
 def count_missing(relaxed: RelaxedTask, packing: Packing) -> array[int]:
-    """Return for each operator how many of its preconditions do not hold in the state whose words are all 0."""
+    """Return the number of unmet preconditions of each operator in the state whose words are all 0."""
     missing = index(len(facts) for facts in relaxed.preconditions)
     for fact in (relaxed.start, *facts_of_zero(packing)):
         for operator in relaxed.needed_by[fact]:
@@ -80,9 +80,9 @@ def make_reachable(relaxed: Relaxed) -> Reachable:
 
 
 def make_exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
-    """Return room for explorations of `relaxed`, as after one of the state whose words are all 0.
+    """Allocate working memory for explorations of `relaxed`, as after one of the state whose words are all 0.
 
-    `missing` has the preconditions of each operator that do not hold in that state.
+    `missing` counts the unmet preconditions of each operator in that state.
     """
     return allocate_exploration(relaxed.size, len(relaxed.costs), missing, costs, packing)
 
@@ -90,7 +90,7 @@ def make_exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[
 def allocate_exploration(
     facts: int, operators: int, missing: array[int], costs: Sequence[int], packing: Packing
 ) -> Exploration:
-    """Return room for explorations of so many `facts` and `operators`; see `make_exploration`."""
+    """Allocate working memory for explorations of these `facts` and `operators`; see `make_exploration`."""
     heads = index(range(facts, facts + LEVELS))
     return Exploration(
         state=zeros(packing.words),
@@ -99,7 +99,7 @@ def allocate_exploration(
         price=zeros(operators),
         supporter=empty_index(operators),
         value=zeros(facts),
-        looked=zeros(facts),
+        expanded=zeros(facts),
         following=empty_index(facts) + heads,
         previous=empty_index(facts) + heads,
         level=words([LEVELS, max(max(costs, default=0).bit_length() - LEVEL_BITS, 0)]),

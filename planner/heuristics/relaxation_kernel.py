@@ -1,10 +1,11 @@
-"""Delete relaxation by kernels: h_max (Bonet and Geffner, 2001), and h_FF (Hoffmann and Nebel, 2001).
+"""The delete relaxation: h_max (Bonet and Geffner, 2001) and h_FF (Hoffmann and Nebel, 2001).
 
-h_FF extracts its relaxed plan from h_add's achievers (Keyder and Geffner, 2008). The readable twin is `relaxation`.
+h_FF extracts its relaxed plan from the achievers of h_add (Keyder and Geffner, 2008). The readable twin is
+`relaxation`.
 
-Facts wait in a level queue: levels, each a circular list, so that a fact changes its level in constant time. Item f is
-fact f, and item `facts + l` stands for level l. A level has as many values as `level[SHIFT]` bits can tell apart, and
-the last has all greater ones; a level with several values is searched for the least.
+The level queue of h_max has a circular list of facts for each level, so that a fact changes its level in constant time.
+Item f is fact f, and item `facts + l` is the head of level l. A level covers 2 ** `level[SHIFT]` values, and the last
+level all greater ones. `pop_level` searches a level for its least value.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER
 
 
 class Relaxed(NamedTuple):
-    """The delete relaxation: operators with preconditions and effects, and the operators that facts lead to.
+    """The delete relaxation: operators with preconditions and effects, and the operators that need or add each fact.
 
     The last two facts are `start`, which always holds, and the goal; see `planner.heuristics.relaxation`.
     """
@@ -37,13 +38,13 @@ class Relaxed(NamedTuple):
 
 
 class Exploration(NamedTuple):
-    """Room for explorations of the relaxation.
+    """Working memory for explorations of the relaxation.
 
-    What the last one started from: `state` is packed, `at_first` counts for each operator the preconditions that did
-    not hold in it. By operator: `missing` preconditions, `price` (what is left of its cost), `supporter`. By fact:
-    `value`, whether it was `looked` into, whether it is in the `zone`; `following` and `previous` are those that wait,
-    by `level` (`following` is `NOTHING` for a fact that does not wait). `queue` is
-    room for facts, `marked` for a mark on each action.
+    The start of the last exploration: `state` is the packed state; `at_first` counts the unmet preconditions of each
+    operator. By operator: `missing` (unexpanded preconditions), `price` (remaining cost), `supporter`. By fact:
+    `value`, `expanded`, `zone` (whether it is in the goal zone); `following` and `previous` are its neighbours in the
+    queue (`following` is `NOTHING` for a fact that is not queued); `level` holds the levels. `queue` has room for
+    facts, `marked` has a mark for each action.
     """
 
     state: Words
@@ -52,7 +53,7 @@ class Exploration(NamedTuple):
     price: Words
     supporter: Index
     value: Words
-    looked: Words
+    expanded: Words
     following: Index
     previous: Index
     level: Words
@@ -63,14 +64,14 @@ class Exploration(NamedTuple):
 
 LEVELS: Final = 1024
 LOWEST: Final = 0
-"""Where in `Exploration.level` it stands below which level no fact waits."""
+"""Index into `Exploration.level`: all levels below this one are empty."""
 SHIFT: Final = 1
-"""Where it stands how far values are shifted to be levels."""
+"""Index into `Exploration.level`: the right shift that turns a value into its level."""
 
 
 @kernel
 def push_level(room: Exploration, fact: int) -> None:
-    """Queue `fact` at the level of its (lowered) value, whether or not it waits already."""
+    """Queue `fact` at the level of its (lowered) value, whether or not it is queued already."""
     if room.following[fact] != NOTHING:
         _unlink(room, fact)
     level = min(room.value[fact] >> room.level[SHIFT], LEVELS - 1)
@@ -123,7 +124,7 @@ def clear_levels(room: Exploration) -> None:
 
 @kernel
 def begin_exploration(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
-    """Prepare `room` for the state at `state[base]`: its facts have the value 0, all others `INFINITE`."""
+    """Initialize `room` for the state at `state[base]`: its facts have value 0, all others `INFINITE`."""
     load_state(relaxed, room, coding, state, base)
     for operator in range(len(relaxed.cost)):
         room.missing[operator] = room.at_first[operator]
@@ -132,9 +133,9 @@ def begin_exploration(relaxed: Relaxed, room: Exploration, coding: Coding, state
 
 @kernel
 def load_state(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
-    """Take the facts of the state at `state[base]` instead of those of the last one.
+    """Replace the facts of the last state by those of the state at `state[base]`.
 
-    States that are estimated one after the other are mostly alike: only where they differ are preconditions counted.
+    Successive states differ little, so the kernel updates the counts of preconditions by the changed facts only.
     """
     for variable in range(len(coding.word)):
         word, shift, mask = coding.word[variable], coding.shift[variable], coding.mask[variable]
@@ -146,16 +147,16 @@ def load_state(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words
         room.state[word] = state[base + word]
     for fact in range(len(room.value)):
         room.value[fact] = INFINITE
-        room.looked[fact] = 0
+        room.expanded[fact] = 0
     for variable in range(len(coding.word)):
         value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
         fact = coding.fact[coding.first[variable] + value]
         if fact != NOTHING:
             room.value[fact] = 0
-            room.looked[fact] = 1
+            room.expanded[fact] = 1
     start = len(room.value) - 2
     room.value[start] = 0
-    room.looked[start] = 1
+    room.expanded[start] = 1
 
 
 @kernel
@@ -167,7 +168,7 @@ def _count_preconditions(relaxed: Relaxed, room: Exploration, fact: int, differe
 
 @kernel
 def fire(relaxed: Relaxed, room: Exploration, operator: int, value: int) -> None:
-    """Let the effects of `operator` be reached at `value`, where that is less, and queue them."""
+    """Lower the values of the effects of `operator` to `value`, and queue the effects whose values fall."""
     for index in range(relaxed.effect_start[operator], relaxed.effect_start[operator + 1]):
         effect = relaxed.effect[index]
         if value < room.value[effect]:
@@ -177,7 +178,7 @@ def fire(relaxed: Relaxed, room: Exploration, operator: int, value: int) -> None
 
 @kernel
 def fire_ready(relaxed: Relaxed, room: Exploration) -> None:
-    """Fire the operators all of whose preconditions hold at first."""
+    """Fire the operators without unmet preconditions."""
     for operator in range(len(relaxed.cost)):
         if not room.missing[operator]:
             room.supporter[operator] = relaxed.precondition[relaxed.precondition_start[operator]]
@@ -186,11 +187,11 @@ def fire_ready(relaxed: Relaxed, room: Exploration) -> None:
 
 @kernel
 def reach(relaxed: Relaxed, room: Exploration) -> None:
-    """Find the h_max value of the goal, and of all facts below it; others are left in the queue."""
+    """Compute h_max of the goal, and of all facts of lower value; leave the other facts in the queue."""
     value, goal = room.value, len(room.value) - 1
     fact = pop_level(room, value[goal])
     while fact != NOTHING:
-        room.looked[fact] = 1
+        room.expanded[fact] = 1
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
             operator = relaxed.needed[index]
             room.missing[operator] -= 1
@@ -211,20 +212,20 @@ def h_max(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, bas
 
 
 DEAR: Final = 1 << 58
-"""The greatest value of what can be reached: sums of sums may go beyond what a word can hold."""
+"""Cap of h_add values, so that sums of sums fit into a word."""
 
 
 GIVEN: Final = 1
-"""What `looked` says of facts that hold from the start."""
+"""The mark in `expanded` of facts that hold in the state."""
 
 
 REACHED: Final = 2
 
 
 class Achievers(NamedTuple):
-    """By fact: the operator that achieves it at least cost, and the number of the last plan that it was wanted for.
+    """By fact: the operator that achieves it at least cost, and the number of the last plan that needed it.
 
-    By action: the number of the last plan that it was in. `queue` is room for facts.
+    By action: the number of the last plan that contained it. `queue` has room for facts.
     """
 
     operator: Index
@@ -234,9 +235,9 @@ class Achievers(NamedTuple):
 
 
 class Reachable(NamedTuple):
-    """Facts that wait to be looked into, by value: entries are linked lists of facts, the latest first.
+    """The queue of h_add: buckets by value, each a linked list of facts, the latest first.
 
-    `first[v]` is the first entry of value v; the last bucket also has all greater values. There is room for an entry
+    `first[v]` is the first entry of value v; the last bucket also holds all greater values. There is room for an entry
     for each effect of each operator.
     """
 
@@ -259,8 +260,8 @@ def relaxed_plan(
 ) -> int:
     """Return the cost of a relaxed plan for the state at `state[base]`, `INFINITE` for a dead end.
 
-    Its actions are marked as those of plan number `plan`, which must be greater than all before. Among equally good
-    achievers, the number `seed` decides; for odd ones, the last operator of those that can be applied at once.
+    The plan marks its actions by its number `plan`, which must exceed the numbers of all plans before. `seed` breaks
+    ties among achievers: with an odd seed, operators applicable in the state come in descending order.
     """
     begin_exploration(relaxed, room, coding, state, base)
     goal = len(room.value) - 1
@@ -273,8 +274,8 @@ def relaxed_plan(
 
 @kernel
 def want_fact(room: Exploration, achievers: Achievers, fact: int, count: int, plan: int) -> int:
-    """Let plan number `plan` have to reach `fact`, after `count` others; return how many facts these are now."""
-    if achievers.wanted[fact] == plan or room.looked[fact] == GIVEN:
+    """Mark `fact` as needed by plan number `plan`, and queue it after `count` others; return the new length."""
+    if achievers.wanted[fact] == plan or room.expanded[fact] == GIVEN:
         return count
     achievers.wanted[fact] = plan
     achievers.queue[count] = fact
@@ -285,16 +286,16 @@ def want_fact(room: Exploration, achievers: Achievers, fact: int, count: int, pl
 def explore(
     relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, missing: int, plan: int, seed: int
 ) -> int:
-    """Find the h_add values of the `missing` facts marked with the number of the `plan`, and of all cheaper facts.
+    """Compute h_add of the `missing` facts marked by the number of the `plan`, and of all facts of lower value.
 
-    Returns how many of the marked facts have no value.
+    Returns the number of marked facts without a value.
     """
     value = room.value
     many = _achieve_ready(relaxed, room, achievers, reachable, seed)
     bucket, most = 0, len(reachable.first) - 1
     left = many
     while left and bucket <= most:
-        # take the next fact from the lowest bucket; an entry whose fact was taken before is stale
+        # take the next fact from the lowest bucket; an entry whose fact is expanded already is stale
         entry = reachable.first[bucket] + 0
         if entry == NOTHING:
             bucket += 1
@@ -302,9 +303,9 @@ def explore(
         reachable.first[bucket] = reachable.next[entry]
         left -= 1
         fact = reachable.fact[entry] + 0
-        if room.looked[fact] or not missing:
+        if room.expanded[fact] or not missing:
             continue
-        room.looked[fact] = REACHED
+        room.expanded[fact] = REACHED
         if achievers.wanted[fact] == plan:
             missing -= 1
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
@@ -322,7 +323,7 @@ def explore(
 
 @kernel
 def _achieve_ready(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, seed: int) -> int:
-    """Fire the operators that are ready at first, in an order by `seed`; return how many facts wait."""
+    """Fire the operators without unmet preconditions, in an order by `seed`; return the length of the queue."""
     many, operators = 0, len(relaxed.cost)
     shift = (seed * MULTIPLIER & LOW_BITS) % operators
     for index in range(operators):
@@ -344,7 +345,7 @@ def achieve(
     total: int,
     many: int,
 ) -> int:
-    """Let the effects of `operator` be achieved at cost `total`, where that is less; return the number of entries."""
+    """Lower the h_add values of the effects of `operator` to `total`; return the number of entries."""
     for index in range(relaxed.effect_start[operator], relaxed.effect_start[operator + 1]):
         effect = relaxed.effect[index]
         if total < room.value[effect]:
@@ -360,7 +361,7 @@ def achieve(
 
 @kernel
 def extract_plan(relaxed: Relaxed, room: Exploration, achievers: Achievers, count: int, plan: int) -> int:
-    """Mark what the `count` facts in the queue want, from achiever to achiever; return the cost, each paid once."""
+    """Mark the actions of the relaxed plan for the `count` queued facts; return its cost, each action paid once."""
     planned = achievers.planned
     done, total = 0, 0
     while done < count:

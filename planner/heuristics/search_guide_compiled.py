@@ -14,9 +14,9 @@ from planner.search.task_compiled import Board, packed_milestones
 
 
 class Guide:
-    """A `board` with estimates that count these `costs`; with `milestones`, landmarks are counted too.
+    """Estimates on `board` under these `costs`; with `milestones`, they include landmark counts.
 
-    Several searches may share one if they take turns, and begin with `fresh`.
+    Several searches may share a guide if they take turns and start with `copy_afresh`.
     """
 
     def __init__(self, board: Board, costs: Sequence[int], *, milestones: bool = True) -> None:
@@ -28,11 +28,11 @@ class Guide:
 
     @property
     def mark_words(self) -> int:
-        """How many words the landmarks that a state has accepted take."""
+        """The number of words for the accepted landmarks of a state."""
         return (len(self.milestones.goal) + BITS - 1) // BITS
 
     def copy_afresh(self, *, landmarks: bool = True) -> Guide:
-        """Return a copy for another search, which numbers its relaxed plans from 1 on, with or without landmarks."""
+        """Return a copy for another search, which numbers its relaxed plans from 1, with or without landmarks."""
         other = copy(self)
         other.achievers = self._achievers()
         if not landmarks:
@@ -55,5 +55,5 @@ class Guide:
         return relaxed_plan(self.relaxed, room, self.achievers, self.reachable, coding, words(state), 0, plan, 0)
 
     def last_plan_of(self, action: int) -> int:
-        """Return the number of the last relaxed plan that `action` was in."""
+        """Return the number of the last relaxed plan that contained `action`."""
         return self.achievers.planned[action]

@@ -1,4 +1,4 @@
-"""Disambiguation (Alcázar and Torralba, 2015): where all values of a variable but one are ruled out, that one holds."""
+"""Disambiguation (Alcázar and Torralba, 2015): if mutexes exclude all values of a variable but one, that one holds."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from planner.pruning.h2_kernel import (
 
 
 class Margin(NamedTuple):
-    """What is known at one end of an operator.
+    """Knowledge about one end of an operator.
 
-    `fitting` is what may hold with it; a variable has a value for sure if it is `known` as number of the operator.
+    `fitting` is the row of values compatible with the known ones. The value of a variable is known if `known` holds the
+    operator's number.
     """
 
     fitting: Words
@@ -31,7 +32,7 @@ class Margin(NamedTuple):
 
 
 class Margins(NamedTuple):
-    """What is known at either end; a variable may be changed by the operator whose number `touched` has."""
+    """Knowledge about both ends of an operator; it may change a variable if `touched` holds the operator's number."""
 
     here: Margin
     there: Margin
@@ -50,9 +51,9 @@ def sharpen_pairs(
     possible: Words,
     margins: Margins,
 ) -> int:
-    """Make `new` what must hold around each operator, of which `old` is known; `gains` are those forwards.
+    """Extend the values that must hold around each operator from `old` to `new`; `gains` are the forward ones.
 
-    Returns `DONE`, or `BUSY` after so much `work`, or `FULL` where `new` has to be lengthened.
+    Returns `DONE`, `BUSY` after `work` steps, or `FULL` if the arrays of `new` are too short.
     """
     variables = len(domains.first) - 1
     if number[POSITION] == 0:
@@ -76,7 +77,7 @@ def sharpen_pairs(
 def _sharpen_operator(
     operator: int, domains: Domains, old: Around, new: Around, gains: Gains, possible: Words, margins: Margins
 ) -> None:
-    """Make `new` what must hold around one operator."""
+    """Extend the values that must hold before and after one operator."""
     here, there = new.here.start[operator] + 0, new.there.start[operator] + 0
     new.here.start[operator + 1], new.there.start[operator + 1] = here, there
     if old.here.start[operator] == old.here.start[operator + 1]:
@@ -87,7 +88,7 @@ def _sharpen_operator(
     fill_row(margins.there.fitting)
     end_here = _take_list(operator, domains, old.here, possible, margins.here, new.here, here)
     end_there = _take_list(operator, domains, old.there, possible, margins.there, new.there, there)
-    # forced values at one end are kept at the other unless the operator changes them: repeat to the fixed point
+    # a forced value at one end also holds at the other unless the operator changes it: repeat to the fixed point
     seen_here, seen_there, before = here, there, -1
     while max(end_here, end_there) != NOTHING and before != end_here + end_there:
         before = end_here + end_there
@@ -127,7 +128,7 @@ def _sharpen_operator(
 def _take_list(
     operator: int, domains: Domains, old: Lists, possible: Words, margin: Margin, new: Lists, end: int
 ) -> int:
-    """Take all that is on the `old` list; return where `new` ends now, `NOTHING` if it does not fit together."""
+    """Add all values of the `old` list; return the new end of `new`, or `NOTHING` on a contradiction."""
     for at in range(old.start[operator], old.start[operator + 1]):
         end = _take_value(old.item[at] + 0, operator, domains, possible, margin, new, end)
     return end
@@ -146,7 +147,7 @@ def _take_kept(
     new: Lists,
     end: int,
 ) -> int:
-    """Take what holds at the other end, if it does not change; return as `_taken` does."""
+    """Add the values at the other end that the operator keeps; return as `_take_list` does."""
     if until == NOTHING:
         return NOTHING
     for at in range(seen, until):
@@ -160,7 +161,7 @@ def _take_kept(
 def _take_value(
     value: int, operator: int, domains: Domains, possible: Words, margin: Margin, new: Lists, end: int
 ) -> int:
-    """Take one more value that must hold; return as `_taken` does."""
+    """Add a value that must hold; return as `_take_list` does."""
     if end == NOTHING or not is_inside(value, domains, margin.fitting):
         return NOTHING
     variable = domains.variable[value]
@@ -174,7 +175,7 @@ def _take_value(
 
 @kernel
 def _take_forced(operator: int, domains: Domains, possible: Words, margin: Margin, new: Lists, end: int) -> int:
-    """Take the values that are the only ones of their variables that fit; return as `_taken` does."""
+    """Add the only compatible values of their variables; return as `_take_list` does."""
     for variable in range(len(domains.first) - 1):
         if end == NOTHING:
             return NOTHING

@@ -1,9 +1,9 @@
-"""h²: which pairs of values no plan passes through, forwards and backwards, and what that prunes of a task.
+"""h² mutexes, forwards and backwards, and the pruning of a task by them.
 
-Forwards (Haslum and Geffner, 2000): a pair is reached if an action makes both values true, or one of them while the
-other may hold and stay. Backwards (Alcázar and Torralba, 2015): the same for reversed actions, from the goal. Each
-direction leaves out what the other has ruled out. Where all values of a variable but one are ruled out by what must
-hold, that one must hold, too (disambiguation). Kernels do the work, in plain Python where there is no machine code.
+Forwards (Haslum and Geffner, 2000): a pair is reached if an action adds both values, or adds one while the other may
+hold and stay. Backwards (Alcázar and Torralba, 2015): the same with reversed actions, from the goal. Each direction
+ignores the pairs that the other has excluded. If the values that must hold exclude all values of a variable but one,
+that one must hold, too (disambiguation). Kernels do the work, in plain Python if there is no machine code.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from planner.task.finite_domain import BATCH, TRUE, Assignments, Operator, merge
 from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, State, Task, bits, facts_of
 
 Rows = Callable[[int], State]
-"""From a value to those that may hold together with it, as bits."""
+"""Maps a value to the values that may hold together with it, as bits."""
 Sharpened = Generator[None, None, bool]
-"""Work that may be given up wherever it pauses."""
+"""Work that may be abandoned at each pause."""
 Gain = tuple[int, Sequence[int], Sequence[int]]
-"""A value that an operator may gain, and the values that this needs before and after the operator."""
+"""A value that an operator may add, and the values that this requires before and after the operator."""
 
 WORD: Final = 63
-"""Bits of a word that are used."""
+"""Number of bits used in a word."""
 WORK: Final = 8_000_000
 """Steps of inner loops between two pauses: about 10 ms in machine code."""
 PLAIN_WORK: Final = 50_000
-"""The same where kernels run in plain Python."""
+"""The same for kernels in plain Python."""
 MOST_KNOWN: Final = 1 << 26
-"""Values that must hold around operators, from which on no more of them are found: they take 4 bytes each."""
+"""Maximum number of values that must hold around operators, of 4 bytes each."""
 ENDS: Final = 2
-"""The initial state and the goal, after the operators."""
+"""The initial state and the goal come after the operators."""
 MOST_CONFLICTS: Final = 4_000
-"""Conflicts that search looks for in each state, at most."""
+"""Maximum number of conflicts that search tests in each state."""
 
 
 class Pairs:
-    """The pairs of values of `task` that may hold together; `check` raises when a limit is reached meanwhile.
+    """The pairs of values of `task` that may hold together; `check` raises when a limit is reached.
 
-    The kernels are `entries`, or run as they stand.
+    `entries` are the compiled kernels; without them, the kernels run in plain Python.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Pairs:
         self._number[kernel.COUNT] = sum([word.bit_count() for word in self._table.possible])
 
     def sharpen(self) -> Sharpened:
-        """Extend what must hold before and after each operator (disambiguation); return whether there may be a plan."""
+        """Extend the values that must hold around each operator (disambiguation); return False if there is no plan."""
         old, number = self._around, self._number
         new = kernel.Around(*[Lists(index([0]) * len(lists.start), lists.item[:]) for lists in old])
         number[kernel.POSITION] = 0
@@ -117,16 +117,16 @@ class Pairs:
         return all(new.here.start[end] < new.here.start[end + 1] for end in (self._actions, self._actions + 1))
 
     def forwards(self) -> Pauses:
-        """Rule out the pairs that are not reached from the initial state."""
+        """Exclude the pairs that are unreachable from the initial state."""
         return self._travel(self._actions, self._around, self._gains)
 
     def backwards(self) -> Pauses:
-        """Rule out the pairs from which the goal is not reached."""
+        """Exclude the pairs from which the goal is unreachable."""
         around = kernel.Around(self._around.there, self._around.here)
         return self._travel(self._actions + 1, around, self._back)
 
     def _travel(self, start: int, around: kernel.Around, gains: kernel.Gains) -> Pauses:
-        """Rule out the pairs that are not reached from states in which list `start` of `around.here` holds."""
+        """Exclude the pairs unreachable from states in which list `start` of `around.here` holds."""
         number, domains, table, room = self._number, self._domains, self._table, self._room
         self._entries["begin_spread"](start, number, domains, around, table, room)
         yield
@@ -147,17 +147,17 @@ class Pairs:
         return row
 
     def actions(self) -> list[int]:
-        """Return the actions that a plan may need."""
+        """Return the actions that a plan may use."""
         start = self._around.here.start
         return [number for number in range(self._actions) if start[number] < start[number + 1]]
 
     def needed(self, action: int) -> tuple[int, ...]:
-        """Return the values that must hold before an action; none if no plan needs it."""
+        """Return the values that must hold before an action; none if no plan uses it."""
         start, item = self._around.here
         return tuple(item[start[action] : start[action + 1]])
 
     def count(self) -> int:
-        """Return a number that changes whenever another pair, operator or value is ruled out."""
+        """Return a number that changes whenever a pair, an operator or a value is excluded."""
         known = sum([lists.start[-1] for lists in self._around])
         return self._number[kernel.COUNT] + 4 * self._size * len(self.actions()) - known
 
@@ -177,7 +177,7 @@ def _gain_backwards(task: Assignments, operator: Operator) -> Iterator[Gain]:
 def _pack_gains(
     task: Assignments, of: Callable[[Assignments, Operator], Iterable[Gain]], check: Callable[[], None]
 ) -> kernel.Gains:
-    """Return the gains of operators as arrays; the initial state and the goal gain nothing."""
+    """Pack the gains of operators into arrays; the initial state and the goal have none."""
     start, gains = index([0]), list[Gain]()
     for batch in batches(task.operators, BATCH):
         check()
@@ -200,14 +200,14 @@ def _pack_lists(lists: Sequence[Sequence[int]]) -> Lists:
 
 
 def _count_most_gains(gains: kernel.Gains) -> int:
-    """Return the most gains of an operator."""
+    """Return the maximum number of gains of an operator."""
     return max([end - first for first, end in pairwise(gains.start)])
 
 
 def restrict_task(task: Task, actions: Sequence[int]) -> tuple[Task, list[int], list[int]]:
-    """Return `task` restricted to these actions, and the numbers of the actions and facts that are left.
+    """Restrict `task` to these actions; return it with the numbers of the remaining actions and facts.
 
-    Facts are renumbered in order. The smaller task reaches the same states with these actions.
+    Facts are renumbered in order. The restricted task reaches the same states with these actions.
     """
     holding = _reach_facts(task, [task.actions[number] for number in actions])
     left = [number for number in actions if holding.issuperset(task.actions[number].precondition)]
@@ -238,7 +238,7 @@ def _reach_facts(task: Task, actions: Sequence[GroundAction]) -> set[int]:
 
 
 class _Numbering:
-    """Renumbers the `facts` that are left."""
+    """Renumbers the remaining `facts`."""
 
     def __init__(self, facts: Sequence[int]) -> None:
         self._facts = facts
@@ -309,12 +309,12 @@ class Mutexes:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A `task` that is no larger than the one that was given, and has the same cheapest plans.
+    """A `task` that is no larger than the given one, and has the same cheapest plans.
 
-    Its actions and facts are numbers `actions` and `facts` of that one; its variables may be fewer and larger. No state
-    that can be reached there has a pair of `unreachable` facts, and no state on a plan one of `excluded` facts, most of
-    which are both; these are by number in `task`. Unless it is `solvable` there is no plan, which is proved, `by` what;
-    if it is, there may be one.
+    `actions` and `facts` are the numbers of its actions and facts in the given task; its variables may be fewer and
+    larger. No reachable state has a pair of `unreachable` facts, and no state on a plan has a pair of `excluded` facts;
+    most of these pairs are both. They are numbered as in `task`. Unless the task is `solvable`, it has no plan, as the
+    proof named `by` shows.
     """
 
     task: Task
@@ -327,10 +327,10 @@ class Pruned:
 
 
 class Pruning:
-    """Prunes a task by h², as long as its caller goes on with `steps`; `result` returns what is pruned by then.
+    """Prunes a task by h² for as long as its caller continues `steps`; `result` returns the task pruned so far.
 
-    `pairs` are those of `values`, which stand for the facts of the task. `entries` are the kernels as machine code;
-    `check` raises when a limit is reached meanwhile.
+    `pairs` are those of `values`, which stand for the facts of the task. `entries` are the compiled kernels; `check`
+    raises when a limit is reached.
     """
 
     def __init__(self, task: Task, check: Callable[[], None] = never, entries: Entries | None = None) -> None:
@@ -342,7 +342,7 @@ class Pruning:
         self._solvable = True
 
     def steps(self) -> Pauses:
-        """Rule out pairs and actions, forwards and backwards by turns, to the fixed point."""
+        """Exclude pairs and actions, forwards and backwards in turn, up to the fixed point."""
         pairs, left, forwards = self.pairs, {True: -1, False: -1}, True
         while True:
             self._solvable = yield from pairs.sharpen()
@@ -355,7 +355,7 @@ class Pruning:
                 self._unreachable, self._first = self._excluded, False
 
     def result(self) -> Pruned:
-        """Return the task as it is pruned by now."""
+        """Return the task as pruned so far."""
         task, actions, facts = restrict_task(self._task, self.pairs.actions() if self._solvable else [])
         values = [self.values.value_of[fact] for fact in facts]
         unreachable, excluded = (
@@ -369,7 +369,7 @@ class Pruning:
 
 
 def _find_conflicts(task: Task, unreachable: Mutexes, excluded: Mutexes) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of base facts that reached states may have, but no state on a plan."""
+    """Yield the pairs of base facts that reachable states may have, but no state on a plan."""
     base = ~bits(task.derived)
     for fact in range(len(task.facts)):
         if fact not in task.derived:
@@ -384,7 +384,7 @@ def prune(
     entries: Entries | None = None,
     seconds: float | None = None,
 ) -> Pruned:
-    """Prune `task` by h², for at most so many `seconds` of processor time; see `Pruning`."""
+    """Prune `task` by h² for at most `seconds` of processor time; see `Pruning`."""
     until = None if seconds is None else time.thread_time() + seconds
     pruning = Pruning(task, check, entries)
     for _ in pruning.steps():

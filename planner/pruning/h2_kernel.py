@@ -1,6 +1,6 @@
-"""h² (Haslum and Geffner, 2000): which pairs of values may hold together, as rows of bits.
+"""h² (Haslum and Geffner, 2000): the pairs of values that may hold together, as rows of bits.
 
-Row w of a table is `table[w * width:(w + 1) * width]`, and value v is bit `bit[v]` of its word number `word[v]`.
+Row w of a table is `table[w * width:(w + 1) * width]`. In a row, value v is bit `bit[v]` of word `word[v]`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ BUSY: Final = 1
 FULL: Final = 2
 
 POSITION: Final = 0
-"""The operator to go on with."""
+"""Index into `number`: the operator to continue with."""
 CLOCK: Final = 1
-"""How often rows have grown."""
+"""Index into `number`: how many times rows have grown."""
 BEGAN: Final = 2
-"""What the clock said when the operators were begun with the last time."""
+"""Index into `number`: the clock at the start of the present round."""
 COUNT: Final = 3
-"""How many pairs are possible."""
+"""Index into `number`: the number of possible pairs."""
 HOW_MANY: Final = 4
 
 LOW: Final = (1 << 63) - 1
@@ -29,7 +29,10 @@ BYTE: Final = 255
 
 
 class Domains(NamedTuple):
-    """Values: where they are in rows, and their variables; those of variable v are `first[v]` up to `first[v + 1]`."""
+    """The values: their places in rows, and their variables.
+
+    Variable v has the values `first[v]` to `first[v + 1] - 1`.
+    """
 
     word: Index
     bit: Words
@@ -38,17 +41,17 @@ class Domains(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What must hold where each operator starts (`here`) and where it ends (`there`); empty where it cannot be used."""
+    """The values that must hold before (`here`) and after (`there`) each operator; none for a useless operator."""
 
     here: Lists
     there: Lists
 
 
 class Gains(NamedTuple):
-    """What operators gain: those of operator o are `start[o]` up to `start[o + 1]`.
+    """The values that operators may add: the gains `start[o]` to `start[o + 1] - 1` belong to operator o.
 
-    Number g is `value[g]`, where list g of `here` can hold at the start and that of `there` at the end. What is on the
-    list of an operator in `gone` never stays.
+    Gain g adds `value[g]`. It requires list g of `here` before the operator and list g of `there` after it. List o of
+    `gone` holds the values that operator o always ends.
     """
 
     start: Index
@@ -59,9 +62,9 @@ class Gains(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows by value: what is `possible`, and what is `reached` so far; `grown` says when a row grew the last time.
+    """Rows by value: the `possible` and the `reached` partners; `grown` is the time at which a row last grew.
 
-    `seen` is when each operator was looked at the last time.
+    `seen` is the time at which each operator was last applied.
     """
 
     possible: Words
@@ -71,7 +74,7 @@ class Table(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room for three rows, and for a mark for each gain of an operator."""
+    """Working memory: three rows, and a mark for each gain of an operator."""
 
     here: Words
     there: Words
@@ -82,7 +85,7 @@ class Room(NamedTuple):
 @entry
 @kernel
 def init_pairs(domains: Domains, groups: Lists, table: Table) -> int:
-    """Make all pairs possible but those of one variable or of one of the groups; returns 0."""
+    """Make all pairs possible except those within a variable or a mutex group; return 0."""
     word, bit, possible = domains.word, domains.bit, table.possible
     width = len(possible) // len(word)
     for value in range(len(word)):
@@ -102,7 +105,7 @@ def init_pairs(domains: Domains, groups: Lists, table: Table) -> int:
 @entry
 @kernel
 def begin_spread(start: int, number: Words, domains: Domains, around: Around, table: Table, room: Room) -> int:
-    """Reach only the pairs of states in which list `start` of `around.here` holds; returns 0."""
+    """Reach only the pairs of the states in which list `start` of `around.here` holds; return 0."""
     fitting, width = room.here, len(room.here)
     fill_row(fitting)
     for at in range(around.here.start[start], around.here.start[start + 1]):
@@ -125,7 +128,7 @@ def begin_spread(start: int, number: Words, domains: Domains, around: Around, ta
 def spread_pairs(
     work: int, number: Words, domains: Domains, around: Around, gains: Gains, table: Table, room: Room
 ) -> int:
-    """Apply operators to reached pairs in rounds to a fixed point; return `DONE`, or `BUSY` after so much `work`."""
+    """Apply operators to reached pairs in rounds up to a fixed point; return `DONE`, or `BUSY` after `work` steps."""
     width = len(room.here)
     operators = len(gains.start) - 1
     while True:
@@ -148,7 +151,7 @@ def spread_pairs(
 
 @kernel
 def _is_due(operator: int, around: Around, gains: Gains, table: Table) -> bool:
-    """Return whether anything has changed that an operator may start from."""
+    """Return whether a row that `operator` depends on has grown since its last application."""
     seen = table.seen[operator]
     for at in range(around.here.start[operator], around.here.start[operator + 1]):
         if table.grown[around.here.item[at]] > seen:
@@ -166,7 +169,7 @@ def _is_due(operator: int, around: Around, gains: Gains, table: Table) -> bool:
 def _follow_operator(
     operator: int, number: Words, domains: Domains, around: Around, gains: Gains, table: Table, room: Room
 ) -> None:
-    """Reach the pairs that one operator leads to."""
+    """Reach the pairs that one operator adds."""
     if not _narrow_to_list(operator, around.here, domains, table.reached, room.here):
         return
     if not _narrow_to_list(operator, around.there, domains, table.possible, room.there):
@@ -186,7 +189,7 @@ def _follow_operator(
 
 @kernel
 def _gather_row(operator: int, gain: int, domains: Domains, gains: Gains, table: Table, room: Room) -> None:
-    """Make `room.together` all that may hold before an operator and after it, with what it gains, and the gain."""
+    """Set `room.together` to the gain and the values that may hold after the operator together with it."""
     together, width, value = room.together, len(room.here), gains.value[gain] + 0
     for place in range(width):
         together[place] = room.here[place] & room.there[place]
@@ -203,7 +206,7 @@ def _gather_row(operator: int, gain: int, domains: Domains, gains: Gains, table:
 
 @kernel
 def narrow_row(row: Words, value: int, rows: Words) -> None:
-    """Leave in `row` what goes together with `value`."""
+    """Restrict `row` to values compatible with `value`."""
     width = len(row)
     for place in range(width):
         row[place] &= rows[value * width + place]
@@ -211,7 +214,7 @@ def narrow_row(row: Words, value: int, rows: Words) -> None:
 
 @kernel
 def _narrow_to_list(operator: int, lists: Lists, domains: Domains, rows: Words, fitting: Words) -> bool:
-    """Make `fitting` what may hold with all on a list of `operator`; return whether there is any, and all may hold."""
+    """Set `fitting` to the values compatible with a list of `operator`; return False if it is empty or inconsistent."""
     fill_row(fitting)
     for at in range(lists.start[operator], lists.start[operator + 1]):
         narrow_row(fitting, lists.item[at] + 0, rows)
@@ -220,14 +223,14 @@ def _narrow_to_list(operator: int, lists: Lists, domains: Domains, rows: Words, 
 
 @kernel
 def fill_row(row: Words) -> None:
-    """Let all values be in `row`."""
+    """Set all bits of `row`."""
     for place in range(len(row)):
         row[place] = LOW
 
 
 @kernel
 def _is_valid(gain: int, domains: Domains, gains: Gains, table: Table, room: Room) -> bool:
-    """Return whether all that a gain asks for at either end may hold together, with what the operator asks for."""
+    """Return whether the requirements of a gain at both ends are compatible with each other and with the operator's."""
     value, width = gains.value[gain] + 0, len(room.here)
     return (
         is_inside(value, domains, room.there)
@@ -242,7 +245,7 @@ def _is_valid(gain: int, domains: Domains, gains: Gains, table: Table, room: Roo
 
 @kernel
 def _may_hold_together(gain: int, other: int, width: int, domains: Domains, gains: Gains, table: Table) -> bool:
-    """Return whether two gains, each of which may be had, may be had together."""
+    """Return whether two valid gains are compatible."""
     value, second = gains.value[gain] + 0, gains.value[other] + 0
     return (
         _together(value, second, width, domains, table.possible)
@@ -255,7 +258,7 @@ def _may_hold_together(gain: int, other: int, width: int, domains: Domains, gain
 
 @kernel
 def _all_together(lists: Lists, one: int, other: int, width: int, domains: Domains, rows: Words) -> bool:
-    """Return whether each value of a list goes together with each one of another."""
+    """Return whether each value of one list is compatible with each value of another."""
     for at in range(lists.start[one], lists.start[one + 1]):
         if not _together_with_all(lists.item[at] + 0, lists, other, width, domains, rows):
             return False
@@ -264,7 +267,7 @@ def _all_together(lists: Lists, one: int, other: int, width: int, domains: Domai
 
 @kernel
 def _together_with_all(value: int, lists: Lists, other: int, width: int, domains: Domains, rows: Words) -> bool:
-    """Return whether `value` goes together with each one of a list."""
+    """Return whether `value` is compatible with each value of a list."""
     for at in range(lists.start[other], lists.start[other + 1]):
         if not _together(value, lists.item[at] + 0, width, domains, rows):
             return False
@@ -273,13 +276,13 @@ def _together_with_all(value: int, lists: Lists, other: int, width: int, domains
 
 @kernel
 def _together(one: int, other: int, width: int, domains: Domains, rows: Words) -> bool:
-    """Return whether two values hold together in `rows`."""
+    """Return whether `rows` has this pair of values."""
     return rows[one * width + domains.word[other]] & domains.bit[other] != 0
 
 
 @kernel
 def _are_inside(lists: Lists, which: int, domains: Domains, row: Words) -> bool:
-    """Return whether a row has all values of a list."""
+    """Return whether a row contains all values of a list."""
     for at in range(lists.start[which], lists.start[which + 1]):
         if not is_inside(lists.item[at] + 0, domains, row):
             return False
@@ -288,13 +291,13 @@ def _are_inside(lists: Lists, which: int, domains: Domains, row: Words) -> bool:
 
 @kernel
 def is_inside(value: int, domains: Domains, row: Words) -> bool:
-    """Return whether a row has a value."""
+    """Return whether a row contains a value."""
     return row[domains.word[value]] & domains.bit[value] != 0
 
 
 @kernel
 def _reach_pairs(value: int, number: Words, domains: Domains, table: Table, together: Words) -> None:
-    """Note that `value` is reached with each of `together`."""
+    """Mark the pairs of `value` and each value of `together` as reached."""
     width, clock = len(together), number[CLOCK] + 1
     for place in range(width):
         new = together[place] & ~table.reached[value * width + place]
@@ -318,7 +321,7 @@ def _reach_pairs(value: int, number: Words, domains: Domains, table: Table, toge
 @entry
 @kernel
 def finish_spread(number: Words, table: Table) -> int:
-    """Make those pairs possible that were reached, and count them; returns 0."""
+    """Keep only the reached pairs as possible, and count them; return 0."""
     count = 0
     for place in range(len(table.possible)):
         left = table.reached[place]

@@ -1,8 +1,8 @@
-"""The simplex algorithm (Dantzig, 1951), its first phase: whether numbers that are not negative solve an equation.
+"""The first phase of the simplex algorithm (Dantzig, 1951): it searches a non-negative solution of an equation.
 
-At first, each row is satisfied by an artificial number of its own; what they come to in all is made less, column by
-column. If that ends above 0, the prices of the rows show why: no column is worth anything at them, but the right side
-is.
+At first, an artificial variable satisfies each row. Pivots reduce the sum of the artificial variables. If the minimum
+is above 0, the prices of the rows prove that there is no solution: no column has a positive value at these prices, but
+the right side has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from planner.jit.common_kernel import Index, Reals, entry, kernel
 OPTIMAL: Final = 0
 BUSY: Final = 1
 TINY: Final = 1e-9
-"""What is less than this is taken to be nothing."""
+"""Numbers below this count as 0."""
 
 
 class Columns(NamedTuple):
@@ -26,10 +26,10 @@ class Columns(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """A solution of the rows by as many columns.
+    """A basic solution: as many columns as rows.
 
-    `inverse` is the inverse of the matrix that these are, row by row; `value` has how often each is taken, `price`
-    what a row is worth. `left`, of one element, is what the artificial numbers come to.
+    `inverse` is the inverse of the basis matrix, row by row; `value` holds the basic variables, and `price` the price
+    of each row. `left[0]` is the sum of the artificial variables.
     """
 
     inverse: Reals
@@ -39,7 +39,7 @@ class Basis(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room for a column as the basis makes it, and for the places in a row that are not 0."""
+    """Working memory: a column in terms of the basis, and the places of the nonzero entries of a row."""
 
     made: Reals
     place: Index
@@ -48,9 +48,9 @@ class Room(NamedTuple):
 @entry
 @kernel
 def step_simplex(work: int, enough: int, columns: Columns, basis: Basis, room: Room) -> int:
-    """Exchange columns until what is left, in millionths, is not more than `enough`, or cannot be less.
+    """Pivot until the sum of the artificial variables, in millionths, is at most `enough`, or minimal.
 
-    Returns `OPTIMAL`, or `BUSY` after so much `work`.
+    Returns `OPTIMAL`, or `BUSY` after `work` steps.
     """
     while basis.left[0] * 1e6 > float(enough):
         if work < 0:
@@ -69,7 +69,7 @@ def step_simplex(work: int, enough: int, columns: Columns, basis: Basis, room: R
 
 @kernel
 def _price_column(column: int, columns: Columns, price: Reals) -> float:
-    """Return what a column is worth."""
+    """Return the value of a column at the present prices."""
     worth = 0.0
     for place in range(columns.start[column], columns.start[column + 1]):
         worth += price[columns.row[place]] * columns.amount[place]
@@ -78,7 +78,7 @@ def _price_column(column: int, columns: Columns, price: Reals) -> float:
 
 @kernel
 def _choose_column(columns: Columns, price: Reals) -> int:
-    """Return the column that is worth most; -1 where none is worth anything."""
+    """Return the column of highest value; -1 if no column has a positive value."""
     best, most = -1, TINY
     for column in range(len(columns.start) - 1):
         worth = _price_column(column, columns, price)
@@ -89,7 +89,7 @@ def _choose_column(columns: Columns, price: Reals) -> int:
 
 @kernel
 def _transform_column(column: int, columns: Columns, basis: Basis, made: Reals) -> int:
-    """Make `made` the column as the basis makes it; return how much work that was."""
+    """Write the column in terms of the basis to `made`; return the number of steps of this work."""
     rows = len(made)
     for row in range(rows):
         made[row] = 0.0
@@ -102,7 +102,7 @@ def _transform_column(column: int, columns: Columns, basis: Basis, made: Reals) 
 
 @kernel
 def _choose_row(value: Reals, made: Reals) -> int:
-    """Return the row whose column is at 0 first when `made` is taken; -1 where none is."""
+    """Return the row whose variable reaches 0 first as the column enters (ratio test); -1 if none does."""
     best, least = -1, 0.0
     for row in range(len(made)):
         if made[row] > TINY and (best < 0 or value[row] < least * made[row]):
@@ -112,7 +112,7 @@ def _choose_row(value: Reals, made: Reals) -> int:
 
 @kernel
 def _exchange_column(row: int, worth: float, basis: Basis, room: Room) -> int:
-    """Take the column `room.made`, which is `worth` so much, in place of that of `row`; return how much work it was."""
+    """Exchange the column of `row` for `room.made`, of value `worth`; return the number of steps of this work."""
     made, inverse, rows = room.made, basis.inverse, len(room.made)
     count, first = 0, row * rows
     for at in range(rows):

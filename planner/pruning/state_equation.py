@@ -1,13 +1,13 @@
-"""The state equation: where no numbers of actions add up to the goal, there is no plan.
+"""The state equation: if no combination of action counts adds up to the goal, there is no plan.
 
-A state is a column of numbers: 1 for each value that a variable has, else 0. What an action adds is a column, too, and
-the columns of a plan add up to what the goal has more than the initial state (van den Briel et al., 2007; Bonet, 2013).
-A value that is unknown or does not matter goes by way of one more value, "any". Where the effect of an action depends
-on the state, the action leaves a mark, and an optional column takes the mark away.
+A state is a column vector: 1 for each value of a variable that holds, else 0. The effect of an action is a column
+vector, too. The columns of a plan add up to the goal minus the initial state (van den Briel et al., 2007; Bonet, 2013).
+An additional value, "any", stands for an unknown or irrelevant value. If the effect of an action depends on the state,
+the action leaves a mark, and an optional column removes the mark.
 
-Two proofs that nothing solves the equation: parity, which looks at even and odd numbers only; and weights of the rows
-under which no column is positive though the right side is (Farkas, 1902). The weights come from a linear program, are
-rounded to whole numbers, and checked exactly.
+Two proofs show that the equation has no solution: parity, which considers the equation modulo 2; and weights of the
+rows under which no column is positive although the right side is (Farkas, 1902). The weights come from a linear
+program, are rounded to whole numbers, and are checked exactly.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from planner.pruning.h2 import PLAIN_WORK, Pairs
 from planner.task.finite_domain import BATCH, Assignments, Operator
 
 Column = tuple[tuple[int, int], ...]
-"""Rows and what is added there, never 0, by row."""
+"""The nonzero entries of a column, as (row, amount), by row."""
 MOST: Final = 5_000
-"""Values or columns up to which the equation is written, which then takes 0.1 s."""
+"""Maximum number of values or of columns: writing the equation then takes 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """The `columns` of a plan, each used any number of times, add up to `right`."""
+    """The equation: `columns`, each used a non-negative number of times, add up to `right`."""
 
     rows: int
     columns: tuple[Column, ...]
@@ -43,10 +43,10 @@ class Equation:
 def write_equation(
     task: Assignments, needed: Callable[[int], tuple[int, ...]], possible: Callable[[int], bool]
 ) -> Generator[None, None, Equation | None]:
-    """Write the state equation of a task, and return it; None where it would be too large.
+    """Write the state equation of a task; return None if it would be too large.
 
-    `needed` returns the values that must hold before an action, none where no plan needs it; `possible` returns whether
-    a value holds in any state of a plan.
+    `needed` returns the values that must hold before an action, or none if no plan uses it. `possible` tells whether a
+    value holds in any state on a plan.
     """
     if task.size > MOST:
         return None
@@ -62,7 +62,7 @@ def write_equation(
 
 
 class _Writer:
-    """Collects columns; "any" value of variable v has row `size` + v, and marks have the rows after these."""
+    """Collects columns; value "any" of variable v has row `size` + v, and marks have the rows after these."""
 
     def __init__(
         self, task: Assignments, needed: Callable[[int], tuple[int, ...]], possible: Callable[[int], bool]
@@ -93,7 +93,7 @@ class _Writer:
         self._add_column(added)
 
     def _find_ways(self, operator: Operator, variable: int, held: int | None) -> Iterator[tuple[int, ...]]:
-        """Yield each change of a variable as its values before and after, and `()` if it may stay as it is."""
+        """Yield each change of a variable as (value before, value after), and `()` if it may stay unchanged."""
         befores = self._values[variable] if held is None else [held]
         staying = {value for value in befores if value not in operator.gone}
         for change in operator.changes:
@@ -114,7 +114,7 @@ class _Writer:
             self.columns[column] = None
 
     def finish(self) -> Equation:
-        """Return what was collected."""
+        """Return the collected equation."""
         task = self._task
         goal = {task.variable_of[value]: value for value in task.goal}
         right: dict[int, int] = {}
@@ -143,15 +143,15 @@ def _renumber(columns: list[Column], right: Column) -> Equation:
 
 
 MOST_ROWS: Final = 1_000
-"""Rows up to which weights are searched for; the basis then takes 8 MB."""
+"""Maximum number of rows for the search for weights: the basis then takes 8 MB."""
 WORK: Final = 5_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
 SHIFT: Final = 1e-7
-"""Size of the random perturbation of each row, against degenerate pivots."""
+"""Random perturbation of each row, against degenerate pivots."""
 ENOUGH: Final = 1_000
-"""Residue of a solution in millionths, which is more than all perturbations."""
+"""Residue in millionths that counts as a solution; it exceeds the sum of all perturbations."""
 MOST_PARTS: Final = 1_000
-"""Greatest denominator of a weight."""
+"""Maximum denominator of a weight."""
 
 
 def find_weights(
@@ -233,15 +233,15 @@ def _reduce(bits: int, leading: dict[int, int]) -> int:
 
 
 SECONDS: Final = 0.3
-"""Processor time for weights, in seconds: existing ones are mostly found in a few milliseconds."""
+"""Limit of processor time for weights, in seconds: most existing weights are found in a few milliseconds."""
 
 
 def disprove(
     task: Assignments, pairs: Pairs, entries: Entries | None, seconds: float = SECONDS
 ) -> Generator[None, None, str]:
-    """Return the name of a proof that no plan solves the state equation, "parity" or "weights"; else "".
+    """Return the name of a proof that no plan solves the state equation: "parity", "weights", or "" for none.
 
-    `pairs` are those that h² has not ruled out. The kernels are `entries`, or run as plain Python.
+    `pairs` are those that h² has not excluded. The kernels are `entries`, or run as plain Python.
     """
     rows = pairs.copy()
     found = yield from write_equation(task, pairs.needed, lambda value: rows(value) >> value & 1 == 1)

@@ -1,4 +1,4 @@
-"""The tables of `stubborn_sets_kernel`: which actions interfere, and which actions add a fact."""
+"""The tables of `stubborn_sets_kernel`: interference between actions, and the actions that add each fact."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from planner.task.ground_task import GroundAction, Task
 from planner.task.packed_task_compiled import Packing
 
 MOST_ACTIONS: Final = 25_000
-"""Actions up to which interference is computed, which then takes a second."""
+"""Maximum number of actions for which interference is computed: this then takes a second."""
 MOST_INTERFERING: Final = 2_000_000
-"""Pairs of interfering actions up to which stubborn sets are used: with many, little is pruned."""
+"""Maximum number of interfering pairs: with more, stubborn sets prune little."""
 BATCH: Final = 256
-"""Actions between two looks at limits."""
+"""Number of actions between two checks of limits."""
 
 
 def make_tables(task: Task, packing: Packing, check: Callable[[], None] = never) -> Stubborn | None:
-    """Return the tables by which kernels find stubborn sets in packed states of `task`.
+    """Build the tables for stubborn sets in packed states of `task`.
 
-    None where facts are derived, or where there is too much; `check` raises when a limit is reached meanwhile.
+    Return None if facts are derived, or if there are too many actions or interferences. `check` raises when a limit is
+    reached.
     """
     if task.has_axioms or len(task.actions) > MOST_ACTIONS:
         return None
@@ -122,7 +123,7 @@ def _unite(table: Sequence[int], facts: Iterable[int]) -> int:
 
 
 def _conditions(action: GroundAction) -> Iterable[int]:
-    """Return what the effects of `action` depend on."""
+    """Return the facts in the conditions of the effects of `action`."""
     return [fact for effect in action.conditional for fact in effect.condition]
 
 

@@ -1,10 +1,10 @@
-"""Strong stubborn sets: of the actions that can be applied in a state, some are enough (Wehrle and Helmert, 2014).
+"""Strong stubborn sets: some applicable actions suffice (partial-order reduction; Wehrle and Helmert, 2014).
 
-A set of actions is stubborn in a state that is not a goal if it has all actions that add some fact of the goal that
-does not hold, all that add some missing precondition of each of its actions that cannot be applied, and all that
-interfere with those that can be. On a cheapest plan of the fewest actions, the first action of the set can be moved to
-the front; so the actions outside can be left out. Each missing fact of the goal is tried, and the set with the fewest
-actions that can be applied is taken, the first of several.
+A stubborn set contains the actions that add some false goal fact. For each of its inapplicable actions, it contains the
+actions that add some missing precondition; for each of its applicable actions, all actions that interfere with it. On a
+cheapest plan of the fewest actions, the first action of the set can move to the front. So search may prune the
+applicable actions outside the set. The kernel tries each false goal fact, and takes the first set with the fewest
+applicable actions.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import Index, Words, kernel
 
 FEW: Final = 1_000
-"""States after which it is seen whether pruning pays, ..."""
+"""Number of states after which the kernel decides whether pruning pays, ..."""
 MUCH: Final = 30_000_000
-"""... or steps that it took: there are tasks in which sets are large."""
+"""... or number of steps after which it decides: some tasks have large sets."""
 PART: Final = 5
-"""It pays if one in so many actions is left out."""
+"""Pruning pays if it prunes at least one action in this number."""
 NONE: Final = -1
 PROVIDED: Final = -2
 
 
 class Stubborn(NamedTuple):
-    """What stubborn sets are found by, and room for one.
+    """The tables for stubborn sets, and working memory for one set.
 
-    By action: those that interfere with it, and its preconditions. By fact: the actions that add it, and where it is
-    in a packed state. `round` counts sets, in one element; what is in the last one is marked with that in `inside` by
-    action, and in `provided` by fact where all that add it are. `waiting` and `best` are room for all actions.
+    By action: the actions that interfere with it, and its preconditions. By fact: the actions that add it, and its
+    place in packed states. `round[0]` numbers the sets: `inside` holds this number for the actions of the present set,
+    and `provided` for the facts whose achievers are all in the set. `waiting` and `best` have room for all actions.
     """
 
     interfering_start: Index
@@ -51,10 +51,10 @@ class Stubborn(NamedTuple):
 
 @kernel
 def prune_applicable(stubborn: Stubborn, number: Words, state: Words, base: int, found: Index, count: int) -> int:
-    """Leave those of the first `count` actions of `found` that are stubborn; return how many there are.
+    """Keep the stubborn actions among the first `count` of `found`; return their number.
 
-    `found` has all actions that can be applied in the state at `state[base]`. It stops for good (`number[PRUNES]` is 0)
-    when too few were left out.
+    `found` holds all actions applicable in the state at `state[base]`. Pruning stops for good (`number[PRUNES]` becomes
+    0) if it prunes too few actions.
     """
     if number[slot.PRUNES] == 0:
         return count
@@ -87,9 +87,9 @@ def prune_applicable(stubborn: Stubborn, number: Words, state: Words, base: int,
 
 @kernel
 def _close_set(stubborn: Stubborn, number: Words, goal: int, state: Words, base: int, most: int) -> int:
-    """Make the stubborn set that begins with what adds the fact `goal`; return how many of it can be applied.
+    """Compute the stubborn set that starts with the achievers of the fact `goal`; count its applicable actions.
 
-    It is given up when there are `most`.
+    The kernel abandons a set with `most` applicable actions.
     """
     stubborn.round[0] += 1
     first, applicable = 0, 0
@@ -112,7 +112,7 @@ def _close_set(stubborn: Stubborn, number: Words, goal: int, state: Words, base:
 
 @kernel
 def _add_actions(stubborn: Stubborn, number: Words, start: Index, item: Index, which: int, last: int) -> int:
-    """Let the actions of list `which` that are not in the set yet wait behind the first `last`; return how many do."""
+    """Append the actions of list `which` outside the set to the queue of length `last`; return the new length."""
     number[slot.SETS] += _list_length(start, which) + 4
     for index in range(start[which], start[which + 1]):
         action = item[index]
@@ -125,9 +125,9 @@ def _add_actions(stubborn: Stubborn, number: Words, start: Index, item: Index, w
 
 @kernel
 def _find_missing(stubborn: Stubborn, action: int, state: Words, base: int) -> int:
-    """Return the missing precondition of `action` that the fewest actions add.
+    """Return the missing precondition of `action` with the fewest achievers.
 
-    It is `NONE` where none is missing, and `PROVIDED` where the set has all that add one of them already.
+    Returns `NONE` if no precondition is missing, and `PROVIDED` if the set already has all achievers of one.
     """
     found, fewest = NONE, 0
     for index in range(stubborn.precondition_start[action], stubborn.precondition_start[action + 1]):
@@ -143,7 +143,7 @@ def _find_missing(stubborn: Stubborn, action: int, state: Words, base: int) -> i
 
 @kernel
 def _list_length(start: Index, which: int) -> int:
-    """Return how long list `which` is."""
+    """Return the length of list `which`."""
     return (start[which + 1] + 0) - (start[which] + 0)
 
 

@@ -1,7 +1,7 @@
-"""Symmetries: permutations of a task's facts that make the same task of it, the initial state aside.
+"""Symmetries: permutations of facts that map a task to itself, except for the initial state.
 
-Objects that can take each other's place are guessed by swapping their names. Each guess is checked exactly: actions
-with their costs, the goal, and known mutexes must have images. Proofs rest on what was checked only.
+The search guesses symmetries by swapping the names of two objects. It checks each guess exactly: actions with their
+costs, the goal, and known mutexes must have images. Proofs rest only on checked symmetries.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from planner.model import Atom, Not
 from planner.task.ground_task import GroundAction, Task
 
 Moved = Mapping[int, int]
-"""A permutation of facts: where each fact goes that does not stay."""
+"""A permutation of facts: maps each fact that moves to its image."""
 Parts = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 Nature = tuple[Parts, frozenset[Parts], int]
-"""What an action is, apart from its name: conditions and effects, conditional effects, cost."""
+"""An action without its name: conditions and effects, conditional effects, cost."""
 NOTHING_MOVED: Moved = {}
 
 
 class Structure:
-    """Checks permutations of the facts of `task`, which has no derived facts.
+    """Checks permutations of the facts of `task`, which must have no derived facts.
 
-    The initial state is not part of it, so a symmetry may make an unreachable state of a reachable one. What holds of
-    reachable states only (groups of facts that exclude each other, conflicts) is kept by symmetries, and so holds of
-    their images, too (Pochter, Zohar and Rosenschein, 2011; Shleyfman et al., 2015).
+    Symmetries ignore the initial state, so a symmetry may map a reachable state to an unreachable one. Symmetries
+    preserve properties of reachable states (mutex groups, conflicts), which therefore also hold of the images (Pochter,
+    Zohar and Rosenschein, 2011; Shleyfman et al., 2015).
     """
 
     def __init__(self, task: Task) -> None:
@@ -39,7 +39,7 @@ class Structure:
         self._touching = _index_actions(task)
 
     def degree(self, fact: int) -> int:
-        """Return the number of actions that mention a fact, which symmetries keep."""
+        """Return the number of actions that mention a fact; symmetries preserve it."""
         return len(self._touching[fact])
 
     def has(self, moved: Moved) -> bool:
@@ -107,16 +107,16 @@ def _parts_of(condition: Iterable[int], adds: Iterable[int], deletes: Iterable[i
 
 
 Literal = tuple[bool, str, tuple[str, ...]]
-"""Whether a fact is an atom or says that it does not hold; its predicate and its arguments."""
+"""Whether a fact is an atom or a negation; its predicate and its arguments."""
 SECONDS: Final = 0.1
-"""Processor time in seconds after the last symmetry found, until the search for others ends."""
+"""Processor time in seconds since the last symmetry after which the search for others ends."""
 
 
 def find_interchanges(structure: Structure, check: Callable[[], None] = never, seconds: float = SECONDS) -> list[Moved]:
-    """Return symmetries that swap two objects each, all checked exactly, until none is found for so many `seconds`.
+    """Return exactly checked symmetries that swap two objects each; stop after `seconds` without a new one.
 
-    Of n objects each of which can take any other's place, n - 1 pairs are swapped, next to next in the order of the
-    variables that are about them. `check` raises when a limit is reached.
+    For n interchangeable objects, the function returns n - 1 swaps of neighbours, in the order of the variables about
+    them. `check` raises when a limit is reached.
     """
     objects = Objects(structure)
     found: list[Moved] = []
@@ -140,7 +140,7 @@ def find_interchanges(structure: Structure, check: Callable[[], None] = never, s
 
 
 class Objects:
-    """The objects in the names of the facts."""
+    """The objects named in the facts."""
 
     def __init__(self, structure: Structure) -> None:
         self._structure, task = structure, structure.task

@@ -1,4 +1,4 @@
-"""Symmetries as arrays for packed states, and plans mapped back from the images of states."""
+"""Symmetries as arrays for packed states; maps plans back from canonical states."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from planner.task.packed_states_kernel import Space, apply
 from planner.task.packed_task_compiled import Packing
 
 MOST_ACTIONS: Final = 25_000
-"""Actions up to which symmetries are searched for, which then takes tenths of a second."""
+"""Maximum number of actions for which symmetries are computed: the search then takes tenths of a second."""
 NONE: Final[Symmetries] = make_hollow(Symmetries)
 """No symmetries."""
 Move = tuple[int, int, list[int]]
-"""What a symmetry does: the variable that is written, the one that is read, and the new value by the old one."""
+"""The effect of a symmetry on a variable: the written variable, the read variable, and the new value by old value."""
 
 
 def find_orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None] = never) -> Orbits | None:
-    """Return the symmetries by which one packed state of `task` stands for others.
+    """Find the symmetries of packed states of `task`.
 
-    None where there are none, and where facts are derived or actions too many. `check` raises when a limit is reached.
+    Return None if there are none, if facts are derived, or if there are too many actions. `check` raises when a limit
+    is reached.
     """
     if task.has_axioms or len(task.actions) > MOST_ACTIONS:
         return None
@@ -36,7 +37,7 @@ def find_orbits(task: Task, packing: Packing, space: Space, check: Callable[[], 
 
 
 class Orbits:
-    """The symmetries `found` that packed states have; `symmetries` are what the kernel knows of them."""
+    """The symmetries `found` for packed states; `symmetries` are their arrays for the kernel."""
 
     def __init__(self, structure: Structure, packing: Packing, space: Space, found: Sequence[Moved]) -> None:
         self._structure, self._space, self._words = structure, space, packing.words
@@ -49,10 +50,10 @@ class Orbits:
         return len(self._moved)
 
     def plan(self, initial: Sequence[int], actions: Sequence[int]) -> list[int]:
-        """Map `actions`, found from canonical states, back to a plan from the packed state `initial`.
+        """Map `actions`, found on canonical states, back to a plan from the packed state `initial`.
 
-        Each of these is applied in the state that stands for the one before it. With the symmetry that leads from there
-        to the plan's own state, its image is the plan's action.
+        Search applied each action in the canonical representative of a state. The symmetry that leads from the
+        representative to the state of the plan maps the action to the action of the plan.
         """
         here = [*range(len(self._structure.task.facts))]
         state, plan = words([*initial, *initial]), []
@@ -77,7 +78,7 @@ class Orbits:
 
 
 def _compose(here: list[int], moved: Moved) -> list[int]:
-    """Return the permutation that undoes `moved` and then does `here`."""
+    """Return the permutation that undoes `moved` and then applies `here`."""
     after = [*here]
     for fact, image in moved.items():
         after[image] = here[fact]
@@ -85,7 +86,7 @@ def _compose(here: list[int], moved: Moved) -> list[int]:
 
 
 class Values:
-    """The values of packed variables: the facts that they are, or `NOTHING`."""
+    """The values of packed variables: the facts that they stand for, or `NOTHING`."""
 
     def __init__(self, packing: Packing) -> None:
         coding = packing.coding
@@ -94,7 +95,7 @@ class Values:
         self._variable_of = packing.variable_of
 
     def moves(self, moved: Moved) -> list[Move]:
-        """Return what `moved` does to variables, ascending by what is written; nothing, if values have no images."""
+        """Return the effects of `moved` on variables, ascending by the written one; none if values have no images."""
         found = []
         for read in {self._variable_of[fact] for fact in moved}:
             facts = self._facts[read]
@@ -107,7 +108,7 @@ class Values:
 
 
 def _pack_symmetries(symmetries: list[list[Move]], packing: Packing) -> Symmetries:
-    """Return what the kernel knows of `symmetries`."""
+    """Pack `symmetries` into the arrays of the kernel."""
     coding = packing.coding
     written = [move[0] for moves in symmetries for move in moves]
     read = [move[1] for moves in symmetries for move in moves]

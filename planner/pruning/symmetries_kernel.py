@@ -1,6 +1,6 @@
-"""States that symmetries of the task make of each other: each is replaced by one that stands for many.
+"""Orbit space search: one canonical state represents many symmetric states.
 
-Orbit space search (Pochter, Zohar and Rosenschein, 2011; Domshlak, Katz and Shleyfman, 2012).
+(Pochter, Zohar and Rosenschein, 2011; Domshlak, Katz and Shleyfman, 2012.)
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from planner.jit.common_kernel import Index, Words, kernel
 
 
 class Symmetries(NamedTuple):
-    """Permutations of states: number g writes the fields of its list, ascending by variable, and leaves all others.
+    """Permutations of states: symmetry g writes the fields of its list, ascending by variable, and keeps all others.
 
-    Field i is `state[word[i]] >> shift[i] & mask[i]`. What it gets is `image[first[i] + k]`, where k is what
-    `state[source[i]] >> across[i] & mask[i]` was. `room` is for as many values as the longest list has.
+    Field i is `state[word[i]] >> shift[i] & mask[i]`. Its new value is `image[first[i] + k]`, where k is the old value
+    of `state[source[i]] >> across[i] & mask[i]`. `room` has room for the values of the longest list.
     """
 
     start: Index
@@ -30,9 +30,9 @@ class Symmetries(NamedTuple):
 
 @kernel
 def canonicalize(symmetries: Symmetries, state: Words, base: int) -> int:
-    """Make the state at `state[base]` the least that steps downhill lead to, in place; return 1 if it has changed.
+    """Replace the state at `state[base]` by the least state that greedy descent finds; return 1 if it changed.
 
-    A step is a symmetry that makes it less; of two states, the first variable in which they differ tells which is less.
+    Each step applies a symmetry that makes the state less. The first variable in which two states differ orders them.
     """
     moved = 0
     many = len(symmetries.start) - 1
@@ -61,7 +61,7 @@ def lessens(symmetries: Symmetries, number: int, state: Words, base: int) -> boo
 
 @kernel
 def permute(symmetries: Symmetries, number: int, state: Words, base: int) -> None:
-    """Carry out symmetry `number` on the state at `state[base]`."""
+    """Apply symmetry `number` to the state at `state[base]`."""
     first, last = symmetries.start[number], symmetries.start[number + 1]
     room = symmetries.room
     for index in range(first, last):

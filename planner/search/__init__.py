@@ -1,4 +1,4 @@
-"""The registry of search algorithms; none of them imports a heuristic."""
+"""The registry of search algorithms. No search imports a heuristic."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from planner.task.successor_generator import Space
 
 
 class Counts(Enum):
-    """The action costs that the heuristic of a search adds up (Richter and Westphal, 2010)."""
+    """The action costs that a search's heuristic sums up (Richter and Westphal, 2010)."""
 
     COSTS = "the costs of the actions"
     STEPS = "1 for each action: plans with few steps are found first"
     BOTH = "the cost of each action plus 1: free actions do not keep the search busy"
 
     def of(self, costs: list[int]) -> list[int]:
-        """Return the costs that the heuristic adds up; 1 for each action where all actions cost the same."""
+        """Return the costs that the heuristic sums up; 1 for each action if all actions cost the same."""
         if self is Counts.COSTS:
             return costs
         if self is Counts.STEPS or len(set(costs)) <= 1:
@@ -38,7 +38,7 @@ class Algorithm:
     what: str
     """A description in a few words, for the help of the command."""
     heuristic: str | None = None
-    """The default heuristic; None where the search uses none."""
+    """The default heuristic; None for a search without one."""
     needs_admissible: bool = False
     """Whether its bounds hold only with an admissible heuristic."""
     counts: Counts = Counts.COSTS

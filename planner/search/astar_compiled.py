@@ -1,4 +1,4 @@
-"""A* by kernels, with the estimates of relaxations, landmarks or abstractions; the kernel is `astar_kernel`."""
+"""A* by kernels, with estimates of relaxations, landmarks or abstractions; the kernel is `astar_kernel`."""
 
 from __future__ import annotations
 
@@ -33,16 +33,18 @@ KINDS: Final = {
 FIRST_RENEWAL: Final = 300_000_000
 """Steps of inner loops before the search computes better abstractions; each later renewal waits twice as long."""
 RENEWAL_RATIO: Final = 3
-"""A renewal may take one in so many of the steps since the last one."""
+"""A renewal may take one in this number of the steps since the last one."""
 MOST_DRAWN: Final = 2_000
-"""States drawn at random for a renewal."""
+"""Number of states drawn at random for a renewal."""
 MOST_SAMPLES: Final = 300
-"""Unexpanded states among them that the renewal improves the estimates of."""
+"""Maximum number of unexpanded states among them; the renewal improves their estimates."""
 FEW_SYMMETRIES: Final = 3
-"""LM-cut uses symmetries only from this number on: a state that stands for another inherits no landmarks, so that
-evaluations take twice as long."""
+"""Minimum number of symmetries with LM-cut.
+
+A canonical state inherits no landmarks, so that its evaluation takes twice as long.
+"""
 BOTH: Final = ("astar", "scp+lmcut")
-"""The reported names of an LM-cut search that also uses abstractions, which another search has prepared."""
+"""The reported names of an LM-cut search that also uses abstractions prepared by another search."""
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
 
@@ -58,7 +60,7 @@ class Memory:
 
 
 class CompiledAstar:
-    """A* on `board` with the heuristic of this name; it gives up when it would need more than so many `states`."""
+    """A* on `board` with the named heuristic; it gives up before it stores more than this number of `states`."""
 
     def __init__(
         self, board: Board, heuristic: str, *, states: int | None = None, work: int = WORK, room: int = 1024
@@ -98,7 +100,7 @@ class CompiledAstar:
         return Memory(registry, nodes, waiting, landmarks)
 
     def steps(self, run: Run) -> Steps:
-        """Search for the cheapest plan; when the search ends, it has excluded all plans cheaper than `run.limit`."""
+        """Search for the cheapest plan; a search that ends has excluded all plans cheaper than `run.limit`."""
         number, counter = self._number, task_compiled.WorkCounter(run, self._number)
         partitions = yield from self._prepare_abstractions()
         self._prepare_pruning()
@@ -141,7 +143,7 @@ class CompiledAstar:
             self._board.entries["reconsider"](self._memory.nodes, self._number[slot.STATES], 0)
 
     def _prepare_pruning(self) -> None:
-        """Switch symmetry reduction and stubborn sets on where they are sound."""
+        """Enable symmetry reduction and stubborn sets where they are sound."""
         orbits = self._board.orbits
         if orbits is not None and (self._kind < kernel.LM_CUT or len(orbits) >= FEW_SYMMETRIES):
             self._orbits = orbits
@@ -150,7 +152,7 @@ class CompiledAstar:
             self._number[slot.PRUNES] = 1
 
     def _drop_stubborn_sets(self) -> None:
-        """Switch stubborn sets off in blind search, where states are cheap, if they prune less than half."""
+        """Disable stubborn sets in blind search, where states are cheap, if they prune less than half."""
         number = self._number
         if (
             self._kind == kernel.BLIND
@@ -160,7 +162,7 @@ class CompiledAstar:
             number[slot.PRUNES] = 0
 
     def _renew(self, partitions: Partitions) -> Pauses:
-        """From time to time, compute better abstractions for unexpanded states, and evaluate these again."""
+        """From time to time, compute better abstractions for unexpanded states, and reevaluate these states."""
         self._spent += self._number[slot.WORK]
         if self._spent < self._next:
             return
@@ -171,7 +173,7 @@ class CompiledAstar:
             self._board.entries["reconsider"](stages, self._number[slot.STATES], int(self._kind == kernel.SCP))
 
     def _sample_states(self) -> list[Sequence[int]]:
-        """Return random states that were not expanded."""
+        """Return random unexpanded states."""
         words, memory = self._board.packed.words, self._memory
         draw = random.Random(self._next)
         drawn = draw.sample(range(self._number[slot.STATES]), min(MOST_DRAWN, self._number[slot.STATES]))
@@ -195,7 +197,7 @@ class CompiledAstar:
         return actions if self._orbits is None else self._orbits.plan(self._board.initial, actions)
 
     def _grow(self) -> bool:
-        """Lengthen the arrays that are full; return whether that was possible."""
+        """Lengthen the full arrays; return whether that was possible."""
         states = self._number[slot.STATES] + self._board.actions + 1
         if states > self._most_states or not self._grow_open():
             return False
@@ -205,7 +207,7 @@ class CompiledAstar:
         return True
 
     def _grow_states(self, states: int) -> None:
-        """Make room for so many states."""
+        """Make room for this number of states."""
         memory, words = self._memory, self._board.packed.words
         ensure_length(states, *memory.nodes)
         length = len(memory.nodes.parent)
@@ -216,7 +218,7 @@ class CompiledAstar:
         memory.registry = task_compiled.enlarge_table(memory.registry, count, states, words, self._board.entries)
 
     def _grow_open(self) -> bool:
-        """Make room in the open list; return False where it would need too many buckets."""
+        """Make room in the open list; return False if it would need too many buckets."""
         number, memory = self._number, self._memory
         waiting = memory.waiting
         ensure_length(number[slot.COUNTERS] + self._board.actions + 1, waiting.state, waiting.next)

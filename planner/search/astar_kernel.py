@@ -20,9 +20,9 @@ H_MAX: Final = 1
 SCP: Final = 2
 LM_CUT: Final = 3
 BOTH: Final = 4
-"""Abstractions first, and LM-cut for states that these do not defer."""
+"""Abstractions first, then LM-cut for states whose bound by abstractions does not defer them."""
 SPARE: Final = 64
-"""Landmarks for which there must be room before a state is evaluated."""
+"""Number of landmarks for which there must be room before the evaluation of a state."""
 
 
 @entry
@@ -44,18 +44,18 @@ def astar(
     found: Index,
     stack: Index,
 ) -> int:
-    """Search with the estimate `kind` for about `work` steps; return how that ended.
+    """Search with the estimate `kind` for about `work` steps; return how the search ended.
 
     The search may continue after each ending: `PAUSED`, `EXHAUSTED`, `FOUND`, `FULL` or `PASSED` (f is above
-    `number[UNTIL]`). After `FOUND`, `number[GOAL_STATE]` is reached by the cheapest plan. `found` has room for all
-    actions, `stack` for all nodes of the tree.
+    `number[UNTIL]`). After `FOUND`, the cheapest plan leads to `number[GOAL_STATE]`. `found` has room for all actions,
+    `stack` for all nodes of the tree.
     """
     words = len(room.state)
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if not _has_room(kind, number, registry, nodes, waiting, landmarks, len(found)):
             return FULL
-        # The last round has evaluated a state: now that there is room for its f, insert it again.
+        # The last round has evaluated a state. There is room for its f now: insert the state again.
         if number[slot.PENDING] >= 0:
             state = number[slot.PENDING] + 0
             number[slot.PENDING] = -1
@@ -68,8 +68,8 @@ def astar(
             return PASSED
         if nodes.stage[state] == CLOSED:
             continue
-        # A state waits under an inherited bound, then perhaps under a lookup in abstractions, and then under its
-        # evaluation; it is expanded when it is the best one at this last stage.
+        # A queued state has an inherited bound, then perhaps a bound by abstractions, and then its evaluation. The
+        # search expands a state that is the best one after its evaluation.
         if nodes.stage[state] in (WAITING, LOOKED_UP) and kind != BLIND:
             _evaluate(kind, number, space, registry, nodes, relaxed, room, landmarks, tables, state)
         elif holds(space.goal, 0, registry.state, state * words):
@@ -149,7 +149,7 @@ def _expand(
         apply(space, action, registry.state, state * words, number[slot.STATES] * words, words)
         moved = canonicalize(symmetries, registry.state, number[slot.STATES] * words)
         child = number_of(registry, number[slot.STATES], words)
-        # The child inherits a bound: pathmax, and with LM-cut the landmarks of the parent that the action is not in.
+        # The child inherits a bound: pathmax, and with LM-cut the parent's landmarks without the action.
         bound = nodes.bound[state] - space.actions.cost[action]
         if kind >= LM_CUT:
             bound = max(bound, landmarks.kept[state] - landmarks.lost[action])
@@ -219,7 +219,7 @@ def _reach(
 
 @kernel
 def _add_lost_landmarks(landmarks: Landmarks, state: int, sign: int) -> None:
-    """Add the values of the landmarks of `state` to `lost[a]` of their actions a, or with `sign` -1 subtract them."""
+    """Add `sign` times the costs of the landmarks of `state` to `lost[a]` for each of their actions a."""
     first = landmarks.of[state]
     for index in range(first, first + landmarks.many[state]):
         landmark = landmarks.reference[index]

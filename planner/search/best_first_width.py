@@ -1,9 +1,9 @@
 """Best-first width search: novel states come first (BFWS(f5): Lipovetzky and Geffner, 2017).
 
 States are of one kind if they have the same number of open goals, and have made the same number of facts of the last
-relaxed plan true. A relaxed plan is computed where fewer goals are open than in the parent. A state is novel if no
-other state of its kind had one of its facts, or one of its pairs of facts (Lipovetzky and Geffner, 2012). More novel
-states come first, then states with fewer open goals, then older ones.
+relaxed plan true. The search computes a new relaxed plan for a state with fewer open goals than its parent. A state is
+novel if no other state of its kind had one of its facts, or one of its pairs of facts (Lipovetzky and Geffner, 2012).
+More novel states come first, then states with fewer open goals, then older ones.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from planner.task.ground_task import State, bits, facts_of
 from planner.task.successor_generator import Space
 
 Kind = tuple[int, int]
-"""Open goals, and facts of the relaxed plan made true."""
+"""The number of open goals, and the number of facts of the relaxed plan made true."""
 
 
 def bfws(space: Space, estimate: Estimate, run: Run) -> Steps:
-    """Search for any plan, and stop at the first; without preferred actions only open goals are counted."""
+    """Search for any plan, and stop at the first; without preferred actions, count open goals only."""
     parents: dict[State, tuple[State, int] | None] = {space.initial: None}
     frontier = _Frontier(space, as_advice(estimate), run)
     frontier.open(space.initial, None)
@@ -62,7 +62,7 @@ class _Frontier:
         self._heap: list[tuple[int, int, int]] = []
 
     def open(self, state: State, parent: _Node | None) -> None:
-        """Insert a state that was reached from `parent`, unless it is a dead end."""
+        """Insert a successor of `parent`, unless it is a dead end."""
         space = self._space
         node = _Node(state, (space.goal & ~space.closed(state)).bit_count())
         if parent is not None and node.open_goals >= parent.open_goals:
@@ -79,7 +79,7 @@ class _Frontier:
         self._nodes.append(node)
 
     def pop(self) -> _Node | None:
-        """Remove and return the best node, or None where none waits."""
+        """Remove and return the best node, or None if the list is empty."""
         return self._nodes[heappop(self._heap)[-1]] if self._heap else None
 
 
@@ -100,7 +100,7 @@ class Novelty:
         self._pairs: dict[tuple[Kind, int], State] = {}
 
     def measure(self, state: State, new_facts: State, kind: Kind) -> int:
-        """Return 1 if `state` has a new fact, 2 if it has a new pair, else 3; then note its facts and pairs.
+        """Return 1 if `state` has a new fact, 2 if it has a new pair, else 3; then store its facts and pairs.
 
         Only pairs with one of `new_facts`, which the parent of the state lacks, can be new.
         """

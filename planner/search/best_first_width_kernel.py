@@ -1,7 +1,7 @@
 """Best-first width search over packed states; the twin is `planner.search.best_first_width`.
 
-It differs from the twin in two ways: it counts open landmarks instead of open goals, and it notes seen facts and pairs
-in a hash table of bits (approximate novelty: Singh et al., 2021), so that now and then something new counts as known.
+It differs from the twin in two ways. It counts open landmarks instead of open goals. It stores seen facts and pairs in
+a hash table of bits (approximate novelty: Singh et al., 2021), so that it sometimes takes a new one for a known one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry, n
 
 @kernel
 def measure_novelty(seen: Index, coding: Coding, kind: int, state: Words, parent: int, child: int) -> int:
-    """Return 1 if the state at `child` has a new fact, 2 if it has a new pair, else 3; then note its facts and pairs.
+    """Return 1 if the state at `child` has a new fact, 2 if it has a new pair, else 3; then store its facts and pairs.
 
-    Only states of one `kind` are compared. Only pairs with a fact that the state at `parent` lacks are looked at.
+    Only states of one `kind` are compared. Only pairs with a fact that the state at `parent` lacks can be new.
     """
     found = 3
     for variable in range(len(coding.word)):
@@ -47,7 +47,7 @@ def _value(coding: Coding, variable: int, state: Words, base: int) -> int:
 
 @kernel
 def _note_pair(seen: Index, kind: int, first: int, second: int) -> bool:
-    """Note a pair of numbers; return whether it is new."""
+    """Store a pair of numbers; return whether it is new."""
     value = (kind * MULTIPLIER + first) & LOW_BITS
     value = ((value ^ (value >> 29)) * MULTIPLIER + second) & LOW_BITS
     value ^= value >> 31
@@ -171,7 +171,7 @@ def _has_room(number: Words, registry: Registry, reached: Reached, frontier: Fro
 
 @kernel
 def _take(frontier: Frontier, number: Words) -> int:
-    """Remove and return the first state of the best bucket; -1 where all are empty."""
+    """Remove and return the first state of the best bucket; -1 if all are empty."""
     bucket = number[slot.LOWEST] + 0
     while bucket < len(frontier.first) and frontier.first[bucket] == NOTHING:
         bucket += 1
@@ -238,10 +238,10 @@ def _count_progress(
 def _store_relaxed_plan(
     number: Words, frontier: Frontier, achievers: Achievers, room: Exploration, plan: int, child: int
 ) -> None:
-    """Store the facts that the relaxed plan of `child` makes true, on which its progress counts from now on."""
+    """Store the facts that the relaxed plan of `child` makes true; progress counts on them from now on."""
     end = number[slot.EDGES] + 0
     for fact in range(len(achievers.wanted) - 2):
-        if achievers.wanted[fact] == plan and room.looked[fact] != GIVEN:
+        if achievers.wanted[fact] == plan and room.expanded[fact] != GIVEN:
             frontier.fact[end] = fact
             end += 1
     number[slot.EDGES] = end

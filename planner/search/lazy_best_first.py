@@ -1,12 +1,12 @@
-"""Lazy best-first search: greedy search for a plan soon, and restarting weighted A* for better and better plans.
+"""Lazy best-first search: greedy search for a first plan, and restarting weighted A* for cheaper plans.
 
-A state is evaluated when it is expanded; until then its edge waits under the estimate of its parent (deferred
-evaluation). Edges by preferred actions wait a second time in an open list of their own (dual queues and boosting:
-Helmert, 2006; Richter and Helmert, 2009).
+Search evaluates a state when it expands it. Until then, the edge to the state is queued with the estimate of its parent
+(deferred evaluation). Preferred edges are also in a second open list (dual queues and boosting: Helmert, 2006; Richter
+and Helmert, 2009).
 
-Weighted A* orders states by g + w · h, for each of a row of falling weights w. It restarts from the initial state for
-each weight, because cheap plans rarely begin like the first plan that was found (Richter, Thayer and Ruml, 2010). It
-prunes by g alone, which needs no admissible estimate: a search that ends without a plan proves the best one optimal.
+Weighted A* orders states by g + w · h, for a sequence of falling weights w. It restarts from the initial state for each
+weight, because cheap plans rarely begin like the first plan found (Richter, Thayer and Ruml, 2010). It prunes by g
+alone, which needs no admissible estimate: a search that ends without a plan proves the best plan optimal.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PREFERRED_TURNS: Final = 2
 
 
 class Batches:
-    """An open list of edges (state, action): the smallest key first, and the earliest edge first among equals.
+    """An open list of edges (state, action): it pops the smallest key first, and the earliest edge first among equals.
 
-    All edges that leave a state are inserted at once, as one list: no successor is generated before its turn.
+    `push` inserts all edges out of a state at once, as one list, so that no successor is generated before its turn.
     """
 
     __slots__ = ("_buckets", "_keys")
@@ -45,7 +45,7 @@ class Batches:
         return bool(self._keys)
 
     def push(self, key: int, state: State, actions: list[int]) -> None:
-        """Insert the edges from `state` by `actions`; the list `actions` belongs to the open list from now on."""
+        """Insert the edges from `state` by `actions`; the open list owns the list `actions` from now on."""
         if not actions:
             return
         actions.reverse()
@@ -70,7 +70,7 @@ class Batches:
 
 
 class DualQueues:
-    """Two open lists that take turns: all edges, and again the edges by preferred actions."""
+    """Two open lists that take turns: one of all edges, one of the preferred edges."""
 
     def __init__(self) -> None:
         self._all, self._preferred = Batches(), Batches()
@@ -82,7 +82,7 @@ class DualQueues:
         return bool(self._all) or bool(self._preferred)
 
     def open(self, state: State, space: Space, advise: Advice, run: Run) -> None:
-        """Evaluate `state` and insert the edges that leave it, unless it is a dead end."""
+        """Evaluate `state` and insert its edges, unless it is a dead end."""
         run.evaluated += 1
         value, preferred = advise(state)
         if value >= DEAD_END:
@@ -118,7 +118,7 @@ def greedy(space: Space, estimate: Estimate, run: Run) -> Steps:
             return Ending.FIRST_PLAN
         queues.open(state, space, advise, run)
         yield
-        # Generate successors in the order of the queues until one is new: that is the next state to evaluate.
+        # Generate successors in the order of the queues until one is new: evaluate that state next.
         while queues:
             parent, action = queues.pop()
             state = space.apply(action, parent)
@@ -146,7 +146,7 @@ def lower_weights(search: Callable[[int], Steps]) -> Steps:
 
 
 def search_with_weight(space: Space, advise: Advice, run: Run, weight: int) -> Steps:
-    """Search by g + `weight` · h until a plan is found that is cheaper than the best one."""
+    """Search by g + `weight` · h for a plan that is cheaper than the best one."""
     costs = space.costs
     reached: dict[State, int] = {space.initial: 0}
     parents: dict[State, tuple[State, int] | None] = {space.initial: None}
@@ -166,7 +166,7 @@ def search_with_weight(space: Space, advise: Advice, run: Run, weight: int) -> S
             preferred.push(g + weight * value, state, [action for action in actions if action in helpful])
             everything.push(g + weight * value, state, actions)
         yield
-        # Follow edges until one leads to a state that is new, or is reopened because it is reached more cheaply.
+        # Follow edges until one leads to a new state, or reopens a state on a cheaper path.
         while everything or preferred:
             turn += 1
             favoured = preferred and (turn % (PREFERRED_TURNS + 1) or not everything)

@@ -1,9 +1,10 @@
 """Lazy best-first search over packed states; the twin is `planner.search.lazy_best_first`.
 
-As in LAMA (Richter and Westphal, 2010), a state is evaluated when it is expanded, by the cost of a relaxed plan and the
-number of open landmarks. Each estimate has two queues: all edges, and edges by actions of the relaxed plan, which get
-many more turns when an estimate falls below all before. A last open list draws states by type. The key of an edge is
-`weight` · estimate, plus g with `reopen`: then cheaper paths reopen states, and states that reach the limit are pruned.
+As in LAMA (Richter and Westphal, 2010), search evaluates a state when it expands it, by the cost of a relaxed plan and
+the number of open landmarks. Each estimate has two queues: all edges, and preferred edges, by actions of the relaxed
+plan. Preferred queues get many more turns when an estimate reaches a new minimum. Another open list draws states by
+type. The key of an edge is `weight` · estimate, plus g with `reopen`. With `reopen`, search reopens states on cheaper
+paths, and prunes states that reach the limit.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def lazy(
             return FULL
         state = number[slot.PENDING] + 0
         number[slot.PENDING] = -1
-        # Without a pending state, generate the successor of the best edge, which is pending next if it is new.
+        # Without a pending state, generate the successor of the best edge. A new successor becomes pending.
         if state < 0:
             batch = _next_batch(batches, types, number)
             if batch < 0:
@@ -91,7 +92,7 @@ def lazy(
         elif holds(space.goal, 0, registry.state, state * words):
             number[slot.GOAL_STATE] = state
             return FOUND
-        # Deferred evaluation: the pending state is evaluated now, and its edges wait under its estimates.
+        # Deferred evaluation: evaluate the pending state now, and queue its edges with its estimates.
         else:
             steps = _evaluate(number, space, registry, reached, relaxed, room, achievers, reachable, milestones, state)
             number[slot.WORK] += 2 * len(relaxed.cost) + 20
@@ -114,7 +115,7 @@ def _has_room(number: Words, registry: Registry, reached: Reached, batches: Batc
 
 @kernel
 def _next_batch(batches: Batches, types: Types, number: Words) -> int:
-    """Return the batch of the next edge, of the open list whose turn it is; -1 where all are empty."""
+    """Return the batch of the next edge, from the open list whose turn it is; -1 if all are empty."""
     queue = next_queue(batches, number)
     if number[slot.ACTIVE] and (queue < 0 or number[slot.TURNS + QUEUES] < number[slot.TURNS + queue]):
         number[slot.TURNS + QUEUES] += 1

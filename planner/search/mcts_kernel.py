@@ -115,8 +115,8 @@ def mcts(
     """Simulate for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND`, `FULL` or `DONE`.
 
     After `FOUND`, the tree leads to `number[GOAL_STATE]`; after `DONE`, all simulations were made. `number[PENDING]` is
-    the node that a simulation has reached, or `NO_NODE` between two simulations. State 0 must be in the registry and
-    must not be a goal.
+    the node that the present simulation has reached, or `NO_NODE` between two simulations. State 0 must be in the
+    registry and must not be a goal.
     """
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
@@ -181,7 +181,7 @@ def _count_untried(known: Evaluated, tree: SearchTree, node: int) -> int:
 
 @kernel
 def _descend(weight: int, number: Words, space: Space, known: Evaluated, tree: SearchTree, bandit: Bandit) -> int:
-    """Descend from the pending node to one whose selected arm is untried, or that has no arm left."""
+    """Descend from the pending node to a node whose selected arm is untried, or that has no arm left."""
     node = number[slot.PENDING]
     while True:
         arm = _select(weight, number, space, known, tree, bandit, node)
@@ -194,7 +194,7 @@ def _descend(weight: int, number: Words, space: Space, known: Evaluated, tree: S
 def _select(
     weight: int, number: Words, space: Space, known: Evaluated, tree: SearchTree, bandit: Bandit, node: int
 ) -> int:
-    """Return the child to descend to, or `UNTRIED`; `NO_NODE` where no arm is left."""
+    """Return the child to descend to, or `UNTRIED`; `NO_NODE` if no arm is left."""
     least, most, child = MOST, -1, tree.child[node] + 0
     inherited, many = weight * known.estimate[node], _count_untried(known, tree, node)
     if many:
@@ -246,7 +246,7 @@ def _try(
     found: Index,
     stack: Index,
 ) -> int:
-    """Apply the next untried action of the pending node; return the child, or `NO_NODE` if that is no gain."""
+    """Apply the next untried action of the pending node; return the child, `NO_NODE` if that is no gain."""
     node, words = number[slot.PENDING] + 0, len(room.state)
     action = known.action[known.first[node] + tree.tried[node]] + 0
     tree.tried[node] += 1
@@ -311,7 +311,7 @@ def _add_state(
 
 @kernel
 def _link(tree: SearchTree, child: int, parent: int) -> None:
-    """Make `child` the latest child of `parent`, and remove it from the parent that it had before."""
+    """Make `child` the latest child of `parent`, and remove it from its old parent."""
     before = tree.parent[child] + 0
     if before != NOTHING:
         if tree.child[before] == child:

@@ -1,12 +1,12 @@
 """Open lists in arrays: buckets for A*, queues of edges for lazy search, and a type-based open list.
 
-A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first. An entry is *stale* if its
-state was since reached more cheaply or got a higher estimate; stale entries are dropped when they are taken.
+A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first. An entry is *stale* if search
+found a cheaper path to its state or raised its estimate; `take` drops stale entries.
 
-Lazy search: the edges that leave one state wait together as a *batch*. Several queues take turns; each has buckets of
-batches by key, and the earliest batch of a bucket comes first.
+Lazy search: the edges out of one state form a *batch*. Several queues take turns; each has buckets of batches by key,
+and the earliest batch of a bucket comes first.
 
-Types: states with the same estimate and depth are of one type (Xie et al., 2014). A random type gets the turn, and its
+Types: states with the same estimate and depth are of one type (Xie et al., 2014). A random type takes its turn, and its
 oldest batch comes first, so that search can leave plateaus and local minima.
 """
 
@@ -23,7 +23,8 @@ from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Nodes
 class Open(NamedTuple):
     """An open list by f and then h; entries are linked lists of states.
 
-    `by_f[f - lowest]` and `by_h[h]` are the first entries; entries of the smallest f wait by h, all others by f alone.
+    `by_f[f - lowest]` and `by_h[h]` are the first entries. Entries of the smallest f are in `by_h`, all others in
+    `by_f`.
     """
 
     by_f: Index
@@ -147,7 +148,7 @@ def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int,
 
 @kernel
 def next_queue(batches: Batches, number: Words) -> int:
-    """Return the queue that has had the fewest turns of those that are not empty, or -1."""
+    """Return the non-empty queue with the fewest turns so far, or -1."""
     best = -1
     for queue in range(QUEUES):
         bucket = number[slot.LOWEST + queue]
@@ -161,7 +162,7 @@ def next_queue(batches: Batches, number: Words) -> int:
 
 @kernel
 def next_batch(batches: Batches, number: Words, queue: int) -> int:
-    """Take an edge from the first batch of a queue that is not empty; return the batch."""
+    """Take an edge from the first batch of a non-empty queue; return the batch."""
     bucket = number[slot.LOWEST + queue]
     batch = batches.first[bucket] + 0
     batches.at[batch] += 1
@@ -171,10 +172,10 @@ def next_batch(batches: Batches, number: Words, queue: int) -> int:
 
 
 class Types(NamedTuple):
-    """Types by number: a list of batches each, from `first` to `last`.
+    """Types by number, each with a list of batches from `first` to `last`.
 
-    `table` finds a type by its `key` (open addressing; the length is a power of 2). `active` are the types that have
-    batches.
+    `table` is a hash table from the `key` of a type to its number (open addressing; the length is a power of 2).
+    `active` lists the types that have batches.
     """
 
     table: Index
@@ -198,14 +199,14 @@ def put_typed(types: Types, batches: Batches, number: Words, key: int, state: in
 
 @kernel
 def first_slot(key: int, mask: int) -> int:
-    """Return the hash of a key: the place in the table to look at first."""
+    """Return the hash of a key: the first place in the table to look at."""
     value = ((key ^ key >> 29) * MULTIPLIER) & LOW_BITS
     return (value ^ value >> 31) & mask
 
 
 @kernel
 def _type(types: Types, number: Words, key: int) -> int:
-    """Return the number of the type with this key; a new key gets the next one."""
+    """Return the number of the type with this key; a new key gets the next number."""
     mask = len(types.table) - 1
     bucket = first_slot(key, mask)
     while types.table[bucket] != NOTHING:

@@ -1,8 +1,8 @@
-"""Optimal plans for tasks whose deletes do not bind: cheapest relaxed plans in an order in which they are executable.
+"""Optimal plans for tasks whose deletes do not bind: cheapest relaxed plans in an executable order.
 
 No plan costs less than a cheapest relaxed plan. So a cheapest relaxed plan that is executable is a cheapest plan, found
-without searching the state space. Large libraries of tools are often like this: some tools delete a fact or two, but
-some order, or another cheapest relaxed plan, does not need these facts afterwards.
+without searching the state space. This suits many large libraries of tools: some tools delete a fact or two, but in
+some order, or in another cheapest relaxed plan, no later step needs these facts.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from planner.task.ground_task import INFINITY, State, bits
 from planner.task.successor_generator import Space
 
 FEW_FAILED: Final = 5
-"""The search gives up when so many relaxed plans have failed and none was executable."""
+"""Number of inexecutable relaxed plans after which the search gives up if none was executable."""
 FEW_PAUSES: Final = 500
-"""The search gives up after so many pauses if no relaxed plan was executable."""
+"""Number of pauses after which the search gives up if no relaxed plan was executable."""
 MOST_FAILED: Final = 20
-"""Relaxed plans that may fail once another one was executable."""
+"""Number of inexecutable relaxed plans after which the search gives up if another was executable."""
 MOST_ORDERS: Final = 500
-"""Sets of actions that the search for one order looks at."""
+"""Maximum number of sets of actions in the search for one order."""
 
 
 def try_relaxed_plans(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | None]], run: Run) -> Steps:
-    """Try to execute relaxed plans; each comes with a lower bound of the cost of all relaxed plans."""
+    """Try to execute relaxed plans; each comes with a lower bound on the cost of all relaxed plans."""
     failed: set[frozenset[int]] = set()
     most_failed, most_pauses = FEW_FAILED, FEW_PAUSES
     for pauses, (bound, actions) in enumerate(relaxed_plans):
@@ -46,10 +46,11 @@ def try_relaxed_plans(space: Space, relaxed_plans: Iterator[tuple[int, frozenset
 
 
 def order_relaxed_plan(space: Space, actions: Iterable[int]) -> list[int] | None:
-    """Return an order of some of `actions` that leads to the goal, each taken once; None where none is found soon.
+    """Find an order of some of `actions`, each taken once, that reaches the goal; return None if the search fails.
 
-    This is depth-first search over the sets of actions done. An applicable action that deletes nothing that the goal or
-    the other actions need is taken at once, without alternatives; else the one that deletes the least comes first.
+    This is depth-first search over the sets of executed actions. If an applicable action deletes nothing that the goal
+    or the other actions need, the search takes it without alternatives; else it tries the action with the fewest
+    deletes first.
     """
     needs = {action: bits(space.task.actions[action].precondition) for action in actions}
     waiting: list[tuple[State, tuple[int, ...]]] = [(space.initial, ())]

@@ -1,7 +1,7 @@
 """The interface of searches: the run that a search reports to, how it pauses, and how it ends.
 
-Every search is a generator: it yields wherever it may be paused or given up, and returns how it ended. One loop outside
-checks the limits of all searches, and several searches can take turns on one task and share the incumbent.
+Every search is a generator: it yields at each point where it may be paused or abandoned, and returns how it ended. One
+loop outside checks the limits of all searches. So several searches can take turns on one task and share the incumbent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEAD_END: Final = INFINITY
 
 
 class Ending(Enum):
-    """Why a search stopped of its own accord."""
+    """Why a search ended of its own accord."""
 
     EXHAUSTED = "no plan costs less than the best one found; without one, there is none"
     FIRST_PLAN = "a plan was found, and no more was asked for"
@@ -27,7 +27,7 @@ class Ending(Enum):
 
 
 Pauses = Generator[None, None, None]
-"""Work that can be paused wherever it yields."""
+"""Work that can be paused at each yield."""
 Steps = Generator[None, None, Ending]
 Estimate = Callable[[State], int]
 """A heuristic as searches see it: from a state to the estimated cost of reaching the goal, or `DEAD_END`."""
@@ -38,10 +38,10 @@ class IncrementalHeuristic(Protocol):
     """An admissible heuristic whose successors inherit knowledge of their parent, such as landmarks."""
 
     def evaluate(self, state: State, inherited: Any, limit: int) -> tuple[int, Any]:
-        """Return an estimate and the knowledge of `state`; the estimate may stop rising once it reaches `limit`."""
+        """Return an estimate and the knowledge of `state`; the evaluation may stop once it reaches `limit`."""
 
     def inherit(self, known: Any, action: int) -> tuple[int, Any]:
-        """Return a lower bound for the successor by `action`, without evaluating it, and what it inherits."""
+        """Return a lower bound for the successor by `action`, without evaluation, and the inherited data."""
 
 
 @runtime_checkable
@@ -56,7 +56,7 @@ Advice = Callable[[State], tuple[int, Collection[int]]]
 
 
 def as_advice(estimate: Any) -> Advice:
-    """Return `estimate` as a function that also gives preferred actions; none where the heuristic has none."""
+    """Return `estimate` as a function that also returns preferred actions, none if the heuristic has none."""
     if isinstance(estimate, AdvisingHeuristic):
         return estimate.advise
     return lambda state: (estimate(state), ())
@@ -75,7 +75,7 @@ class Run:
     evaluated: int = 0
     generated: int = 0
     stored: int = 0
-    """Packed states in memory, at the most."""
+    """Maximum number of packed states in memory so far."""
     stored_bytes: int = 0
     """Bytes of these states and of what the search keeps for each of them."""
     on_change: Callable[[], None] | None = None
@@ -88,7 +88,7 @@ class Run:
     simulations: int = 0
     most_simulations: int | None = None
     excluded: str = ""
-    """Why there is no plan, where the search knows more than that it found none."""
+    """Why there is no plan, if the search knows more than that it found none."""
     failed: str = ""
     """The error that ended a search early."""
 
@@ -139,7 +139,7 @@ def extract_plan(parents: dict[State, tuple[State, int] | None], state: State) -
 def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequence[int]) -> Steps:
     """Run `search` on a reduced task, and report its plans and bounds to `run`; its action a is `number[a]` here.
 
-    Every plan of the reduced task must be a plan here for the same cost, and some cheapest plan must remain.
+    Every plan of the reduced task must be a plan here of the same cost, and some cheapest plan must remain.
     """
     own, before = Run(limit=run.limit, trusted=run.trusted), Run()
     steps, plan = search(own), own.plan

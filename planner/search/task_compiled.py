@@ -1,4 +1,4 @@
-"""What all compiled searches share: the arrays of a task, registries of states that grow, and counts of work."""
+"""The parts that all compiled searches share: arrays of a task, growing registries of states, and counts of work."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ WORK: Final = 4_000_000
 MOST_COST: Final = 1 << 56
 """Kernels prune states from this cost on; a search that has pruned any of them proves nothing."""
 SPARE: Final = 1 << 52
-"""More than any action costs, and than all actions cost together."""
+"""Upper bound of the cost of an action, and of the sum of all action costs."""
 
 
 class Board:
-    """The arrays of `task` and the kernels `entries`; arrays that a search may not need are made at first use.
+    """The arrays of `task` and the kernels `entries`; it builds optional arrays at first use.
 
     Searches may share a board if they take turns: `found` and `stack` are buffers for the applicable actions of a
     state, and `tables` are the abstractions that one of the searches has prepared. `check` raises at a limit.
@@ -71,12 +71,12 @@ class Board:
 
     @cached_property
     def exploration(self) -> Exploration:
-        """The buffers for explorations of the relaxation."""
+        """Working memory for explorations of the relaxation."""
         return relaxation_compiled.make_exploration(self.relaxation, self._missing[:], self.costs, self.packed)
 
     @cached_property
     def _missing(self) -> array[int]:
-        """The number of false preconditions of each operator in the state whose words are all 0."""
+        """The number of unmet preconditions of each operator in the state whose words are all 0."""
         return relaxation_compiled.count_missing(self.relaxation, self.packed)
 
     @cached_property
@@ -86,7 +86,7 @@ class Board:
 
     @cached_property
     def stubborn(self) -> Stubborn | None:
-        """The tables for stubborn sets; None where these are not sound, or would take too long."""
+        """The tables for stubborn sets; None if they are unsound for the task, or would take too long."""
         return make_tables(self.task, self.packed, self.check)
 
     @cached_property
@@ -124,7 +124,7 @@ def packed_milestones(marks: Landmarks, packed: Packing) -> Milestones:
 
 
 def new_registry(initial: list[int], states: int, entries: dict[str, Call]) -> Registry:
-    """Return a registry with room for so many `states`, and the packed initial state as number 0."""
+    """Allocate a registry with room for this number of `states`, and the packed initial state as number 0."""
     registry = Registry(zeros(states * len(initial)), empty_index(1 << (2 * states).bit_length()))
     for word, value in enumerate(initial):
         registry.state[word] = value
@@ -133,7 +133,7 @@ def new_registry(initial: list[int], states: int, entries: dict[str, Call]) -> R
 
 
 def enlarge_table(registry: Registry, count: int, states: int, words: int, entries: dict[str, Call]) -> Registry:
-    """Return `registry`, which has `count` states, with a hash table that is large enough for so many `states`."""
+    """Return `registry`, which has `count` states, with a hash table large enough for this number of `states`."""
     if 2 * states > len(registry.table):
         registry = registry._replace(table=empty_index(1 << (4 * states).bit_length()))
         entries["rehash_states"](registry, count, words)
@@ -157,13 +157,13 @@ def trace_actions(parent: array[int], action: array[int], node: int) -> list[int
 
 
 def were_cut_off(run: Run, costs: array[int]) -> bool:
-    """Return whether kernels may have pruned states for their cost alone; `costs` are those of all other states."""
+    """Return whether kernels may have pruned states by `MOST_COST`; `costs` are those of all other states."""
     return run.limit > MOST_COST and max(costs) >= MOST_COST - 2 * SPARE
 
 
 @dataclass(slots=True)
 class WorkCounter:
-    """Adds to the statistics of `run` what the counters in `number` have gained since the last update."""
+    """Adds the increase of the counters in `number` since the last update to the statistics of `run`."""
 
     run: Run
     number: array[int]

@@ -1,9 +1,9 @@
-"""The state space of a task: the initial state, the goal, and the successors of a state.
+"""Successor generation: the initial state, the goal, and the successors of a state.
 
-A search sees nothing but this. States hold base facts only, so that equal states are equal numbers; derived facts are
-computed where a condition may read them. A decision tree over variables generates the applicable actions without a test
-of each (Helmert, 2006): a node holds the actions whose preconditions were all tested on the way to it, and its switches
-lead by the value of a variable to the actions that need that value.
+A search uses only this interface of the state space. States hold base facts only, so that equal states are equal
+numbers; derived facts are computed for conditions that may read them. A decision tree over variables generates the
+applicable actions without a test of each (Helmert, 2006). A node holds the actions whose preconditions were all tested
+on the way to it. Its switches lead by the value of a variable to the actions that need this value.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from planner.limits import check_regularly, never
 from planner.task.ground_task import Closure, State, Task, bits, facts_of
 
 SMALL: Final = 24
-"""Up to so many actions, trying all is faster than making and walking a tree."""
+"""Up to this number of actions, trying all is faster than building and walking a tree."""
 
 Applicable = Callable[[State], list[int]]
 Node = tuple[list[int], list[tuple[State, dict[State, "Node"]]]]
-"""The actions that are applicable once here, and the switches: (mask of the variable, node by the fact that holds)."""
+"""The actions applicable at the node, and its switches: (mask of the variable, child by the fact that holds)."""
 NumberedNode = tuple[list[int], list[tuple[int, dict[int, int]]]]
-"""The same by numbers: the actions, and the switches: (variable, number of the node by the fact that holds)."""
+"""A node by numbers: the actions, and the switches: (variable, number of the child by the fact that holds)."""
 
 
 def make_finder(task: Task) -> Applicable:
-    """Return the function that finds the applicable actions, by whichever way suits the size of `task`."""
+    """Return a function that finds the applicable actions: a tester for small tasks, else a decision tree."""
     return make_tester(task) if len(task.actions) <= SMALL else make_decision_tree(task)
 
 
 def make_tester(task: Task) -> Applicable:
-    """Return a function that tests every action: the obvious twin of `decision_tree`."""
+    """Return a function that tests every action: the obvious twin of the decision tree."""
     preconditions = [(number, bits(action.precondition)) for number, action in enumerate(task.actions)]
 
     def applicable(state: State) -> list[int]:
@@ -67,10 +67,10 @@ def make_decision_tree(task: Task) -> Applicable:
 
 
 def build_decision_nodes(task: Task, check: Callable[[], None] = never) -> list[NumberedNode]:
-    """Return the nodes of the tree, the root first: each is the actions, and switches (variable, node by fact).
+    """Build the nodes of the tree, the root first: each is the actions, and switches (variable, child by fact).
 
-    Variables that many preconditions mention come first: they share most tests (measured on competition tasks).
-    Derived facts are variables of their own, after the task's. `check` raises when a limit is reached meanwhile.
+    Variables that many preconditions mention come first, since they share most tests (measured on competition tasks).
+    Derived facts are variables of their own, after the task's. `check` raises when a limit is reached.
     """
     fields, facts = task.fields, len(task.facts)
     uses = Counter([fact for action in task.actions for fact in action.precondition])
@@ -98,7 +98,7 @@ def build_decision_nodes(task: Task, check: Callable[[], None] = never) -> list[
 
 
 def _group_switches(children: dict[int, int], ranked: list[int], facts: int) -> list[tuple[int, dict[int, int]]]:
-    """Return the children of a node, by test, as switches."""
+    """Group the children of a node, by test, into switches."""
     by_rank: dict[int, dict[int, int]] = {}
     for test, child in children.items():
         by_rank.setdefault(test // facts, {})[test % facts] = child
@@ -108,11 +108,11 @@ def _group_switches(children: dict[int, int], ranked: list[int], facts: int) -> 
 Conditional = tuple[State, State, State]
 """An effect as bits: its condition, what it adds, what it keeps (all but what it deletes)."""
 Effects = tuple[State, State, State]
-"""What is kept, what is added, and the conditions of that."""
+"""The kept facts, the added facts, and the conditions of the triggered effects."""
 
 
 class Space:
-    """The state space of `task`; `costs` are those of its actions, by number."""
+    """The state space of `task`; `costs` are the costs of its actions, by number."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -148,7 +148,7 @@ class Space:
         return state if self.close is None else self.close(state)
 
     def cost_of(self, plan: Iterable[int]) -> int:
-        """Return what the steps of `plan` cost together."""
+        """Return the cost of `plan`."""
         return sum([self.costs[action] for action in plan])
 
     def is_goal(self, state: State) -> bool:
@@ -156,11 +156,11 @@ class Space:
         return not self.goal & ~self.closed(state)
 
     def actions_in(self, state: State) -> list[int]:
-        """Return the numbers of the actions that can be applied in `state`."""
+        """Return the numbers of the actions applicable in `state`."""
         return self.applicable(self.closed(state))
 
     def successors(self, state: State) -> list[tuple[int, State]]:
-        """Return `(action, next state)` for every action that can be applied in `state`, but for conflicts."""
+        """Return `(action, next state)` for every applicable action, except into states with conflicting facts."""
         full = self.closed(state)
         if self._conditional:
             found = [(action, self._apply(action, state, full)) for action in self.applicable(full)]
@@ -170,11 +170,11 @@ class Space:
         return [each for each in found if not self._is_useless(each[1])] if self._conflicts else found
 
     def _is_useless(self, state: State) -> bool:
-        """Return whether no plan goes through `state`, as two of its facts say."""
+        """Return whether two conflicting facts show that no plan passes through `state`."""
         return any(state & self._conflicts[fact] for fact in facts_of(state & self._conflicting))
 
     def apply(self, action: int, state: State) -> State:
-        """Return the state after `action`, whether or not it can be applied in `state`."""
+        """Return the state after `action`, applicable or not."""
         if action not in self._conditional:
             return state & self._kept[action] | self._added[action]
         return self._apply(action, state, self.closed(state))
@@ -184,7 +184,7 @@ class Space:
         return state & kept | added
 
     def effects(self, action: int, full: State) -> Effects:
-        """Return what `action` keeps and adds in the closed state `full`, and the conditions of that beside its own.
+        """Return what `action` keeps and adds in the closed state `full`, and the conditions of its triggered effects.
 
         All triggered deletes come first, then all triggered adds: adding wins.
         """
@@ -198,7 +198,7 @@ class Space:
 
 
 def _rows_of(pairs: Iterable[tuple[int, int]]) -> dict[int, State]:
-    """Return the second facts of `pairs` by the first."""
+    """Group the second facts of `pairs` by the first."""
     rows: dict[int, State] = {}
     for one, other in pairs:
         rows[one] = rows.get(one, 0) | 1 << other

@@ -1,12 +1,12 @@
-"""Enumerates the paths from a state to the goal by cost, each when it is asked for.
+"""Enumerates the paths from a state to the goal by cost, on demand.
 
-This is the recursive enumeration algorithm (Jiménez and Marzal, 1999). A node is a state with what matters of the path
-to it. Each node keeps the list of its completions found so far, and a heap of candidates for the next one: an edge, and
-a place in the list of the node that the edge leads to. Nodes share these lists.
+This is the recursive enumeration algorithm (Jiménez and Marzal, 1999). A node is a state with the relevant data about
+the path to it. Each node keeps the list of its completions found so far, and a heap of candidates for the next one: an
+edge, and a place in the list of the node behind the edge. Nodes share these lists.
 
 Sleep sets (Godefroid, 1990) leave one order of independent steps: an action that could have come before an independent
 one with a higher number sleeps until a dependent action wakes it. Each plan comes in its lexicographically first order,
-so that no plans have to be compared.
+so that the enumeration need not compare plans.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from planner.topk.exploration import Part
 from planner.topk.partial_order_reduction import Sleep
 
 HERE = -1
-"""Stands in place of an edge where the plan ends."""
+"""Replaces the place of an edge where the plan ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Completions:
         return min([self._part.beyond, self._over, *[weight for weight, _, _ in self._root.waiting[:1]]])
 
     def _node(self, state: int, asleep: int, spare: frozenset[int], left: int) -> Node:
-        """Return the node with these properties, made when it is first asked for."""
+        """Return the node with these properties; build it at first use."""
         key = (state, asleep, spare, left) if self._frugal else (state, asleep)
         node = self._nodes.get(key)
         if node is None:
@@ -150,7 +150,7 @@ class Completions:
         return node.nodes[place]
 
     def _look_ahead(self, start: Node) -> None:
-        """Decide whether any completion of `start` is awake; otherwise the search for one could go in circles."""
+        """Decide whether any completion of `start` is awake; otherwise the search for one could cycle."""
         seen, path = {start}, [(start, iter(range(len(start.edges))))]
         while path:
             node, places = path[-1]
@@ -185,10 +185,10 @@ class Completions:
         return self._node(state, asleep, spare, left)
 
     def _subsequence_states(self, node: Node, action: int, left: int) -> frozenset[int]:
-        """Return the states that proper subsequences of the path up to `action` lead to.
+        """Return the states that proper subsequences of the path up to `action` reach.
 
-        Only states count from which the goal can be reached for the cost `left`: from no other does any subsequence of
-        the rest of a plan lead to the goal.
+        Only states count from which the goal is within cost `left`: only from these can a subsequence of the rest of a
+        plan reach the goal.
         """
         distance = self._part.distance
         if not node.spare and distance(node.state) > left:
@@ -210,7 +210,7 @@ class Completions:
                 stack.append(deeper)
 
     def _try(self, node: Node, limit: int) -> tuple[Node, int] | None:
-        """Find the next completion of `node`; return a node, with its limit, that has to be advanced first, or None."""
+        """Find the next completion of `node`; or return a node and its limit that must be advanced first."""
         waiting = node.waiting
         while waiting and waiting[0][0] <= limit:
             weight, place, rank = waiting[0]

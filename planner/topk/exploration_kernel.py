@@ -1,4 +1,4 @@
-"""Kernels for the part of a state space that plans of bounded cost go through: its edges, and distances to the goal.
+"""The part of a state space on plans of bounded cost: its edges, and its distances to the goal.
 
 The twin in plain Python is `planner.topk.exploration`.
 """

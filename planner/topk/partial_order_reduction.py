@@ -1,4 +1,4 @@
-"""Partial-order reduction: which steps may change places, so that plans are listed in one order of them.
+"""Partial-order reduction: which steps commute, so that each plan is listed in one order of its steps.
 
 Two actions are independent if neither changes what the other reads, neither makes true what the other makes false (as
 far as anything reads it), and neither writes an item of `modifies` that the other reads or writes. Plans that differ
@@ -23,7 +23,7 @@ from planner.topk.exploration import Part, PartWrapper
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """What an action or a step writes by `modifies`, and all that it reads or writes."""
+    """The patterns that an action or a step writes by `modifies`, and all that it reads or writes."""
 
     written: tuple[Atom, ...]
     touched: tuple[Atom, ...]
@@ -32,7 +32,7 @@ class Patterns:
 class Items:
     """Tells which steps of `problem` write an item that another step reads or writes.
 
-    An item of `modifies` is changed in place, such as a document; the facts about it may stay as they are.
+    A step may change an item of `modifies` in place, such as a document; the facts about it may stay.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -107,10 +107,10 @@ def _any_overlap(some: Iterable[Atom], others: tuple[Atom, ...]) -> bool:
 
 
 class Variants:
-    """The ground actions of each step: a disjunctive condition makes several of one step, which do the same.
+    """The ground actions of each step: a disjunctive condition splits a step into actions with the same effects.
 
-    `first[a]` is the representative of action a, and `of` has the actions that a representative stands for. `check`
-    raises when a limit is reached.
+    `first[a]` is the representative of action a, and `of` lists the actions of a representative. `check` raises when a
+    limit is reached.
     """
 
     def __init__(self, task: Task, check: Callable[[], None]) -> None:
@@ -244,7 +244,7 @@ class Commuting:
 
 
 class Sleep:
-    """Sleep sets (Godefroid, 1990) as bits: actions that need not be tried, as an earlier order of steps has them."""
+    """Sleep sets (Godefroid, 1990) as bits: actions to skip, since an earlier order of steps has them."""
 
     def __init__(self, commuting: Commuting) -> None:
         self._commuting = commuting
@@ -272,7 +272,7 @@ class Sleep:
         return found
 
     def after(self, _state: int, asleep: int, action: int) -> int:
-        """Return which of the actions `asleep` stay asleep after `action`: those that are independent of it."""
+        """Return the actions of `asleep` that stay asleep after `action`: those independent of it."""
         others, known = self._others.get(action, (0, 0))
         for place in range(known, len(self._actions)):
             if self._commuting.independent(action, self._actions[place]):

@@ -1,7 +1,7 @@
-"""Lists plans in the order of their costs: whenever all plans up to a bound are listed, the bound rises.
+"""Plan enumeration by cost: the bound rises whenever all plans within the bound are listed.
 
-Wasteful plans, whose number of steps the cost does not bound, are listed by cost and then by length. Plans can also be
-drawn at random from the explored part of the state space.
+Cost does not bound the number of steps of wasteful plans: these are listed by cost and then by length. `draw_plans`
+draws plans at random from the explored part of the state space.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.topk.exploration import Exploration, Part, PartWrapper
 from planner.topk.partial_order_reduction import Commuting, OfSteps, Sleep, Variants
 
 UNIT: Final = 1 << 64
-"""Weight of a cost of 1, where a step weighs 1: more than the number of steps of any plan."""
+"""Weight of cost 1, relative to weight 1 of a step: more than the number of steps of any plan."""
 
 
 def weights_of(costs: list[int]) -> list[int]:
@@ -66,14 +66,14 @@ class WithLengths(PartWrapper):
 
 
 MAX_STATES: Final = 10_000
-"""Number of states of subsequences after each step, above which waste is not decided."""
+"""Maximum number of states of subsequences after each step: beyond it, waste stays undecided."""
 
 
 def is_wasteful(space: Space, variants: Variants, plan: Sequence[int], spare: int) -> bool | None:
     """Return whether `plan` remains a plan without some steps that cost at most `spare` together.
 
-    The plan is followed together with the states of all its subsequences. Each action stands for all of its `variants`.
-    Return None if there are too many such states.
+    The function follows the plan together with the states of all its subsequences. Each action stands for all of its
+    `variants`. It returns None if there are too many such states.
     """
     settled = _unattainable_goals(space, variants, plan)
     # `others` has the states that subsequences lead to, each with the least cost of the steps left out.
@@ -98,7 +98,7 @@ def is_wasteful(space: Space, variants: Variants, plan: Sequence[int], spare: in
 
 
 def _apply_first(space: Space, actions: Sequence[int], state: State) -> State | None:
-    """Return the state after the first of `actions` that can be applied in `state`."""
+    """Return the state after the first applicable one of `actions`."""
     full = space.closed(state)
     return next((space.apply(each, state) for each in actions if not space.preconditions[each] & ~full), None)
 
@@ -124,16 +124,16 @@ def _unattainable_goals(space: Space, variants: Variants, plan: Iterable[int]) -
 
 
 GROWTH: Final = 1.5
-"""Factor by which the number of expanded states grows before plans are looked for among them."""
+"""Growth factor of the number of expanded states between two listings of plans."""
 
 
 class Listing:
-    """Lists the plans for the task of `space` by cost, from what `explored` expands.
+    """Lists the plans for the task of `space` by cost, from the states that `explored` expands.
 
-    Plans that cost more than `limit(optimum)` are left out. With `commuting`, each comes in one order of its
-    independent steps. With `frugal`, plans are left out that remain plans without some of their steps. Plans that are
-    not listed yet cost at least `lower_bound`; `INFINITY` if there are none. `optimum` is the cost of the cheapest.
-    `check` raises when a limit is reached.
+    The listing omits plans that cost more than `limit(optimum)`. With `commuting`, each plan comes in one order of its
+    independent steps. With `frugal`, it omits plans that remain plans without some of their steps. Plans not yet listed
+    cost at least `lower_bound`; `INFINITY` if there are none. `optimum` is the cost of the cheapest plan. `check`
+    raises when a limit is reached.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Listing:
         self.lower_bound = 0
 
     def plans(self) -> Generator[list[int] | None]:
-        """Yield plans by cost, and None where the work may be paused."""
+        """Yield plans by cost, and None at each pause."""
         explored = self.explored
         for _ in explored.first():
             self.lower_bound = max(self.lower_bound, explored.lowest)
@@ -180,7 +180,7 @@ class Listing:
     def _list_early(self) -> Generator[list[int] | None]:
         """Yield cheapest plans before all states on plans of this cost are expanded.
 
-        Yield none if steps cost nothing: there may be no end of such plans, or they may turn out to be wasteful.
+        Yield none if steps cost nothing: there may be infinitely many such plans, or they may prove wasteful.
         """
         enough, bound = 0.0, self.lower_bound
         for _ in self.explored.through(bound) if not self._free_steps else ():
@@ -190,7 +190,7 @@ class Listing:
             yield None
 
     def first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
-        """Yield the plans that are not wasteful, in the order of their steps in which they are listed."""
+        """Yield the plans that are not wasteful, each in its listed order of steps."""
         for plan in completions:
             cost = self.space.cost_of(plan)
             if cost < self.lower_bound:
@@ -199,19 +199,19 @@ class Listing:
                 yield self.ordered(plan)
 
     def ordered(self, plan: Sequence[int]) -> tuple[int, ...]:
-        """Return `plan` in the order of its independent steps in which it is listed."""
+        """Return `plan` in its listed order of independent steps."""
         return tuple(plan) if self.commuting is None else self.commuting.first(plan)
 
     def take_new(self, plan: Sequence[int]) -> list[int] | None:
-        """Return `plan` as it is listed, None if it was listed before."""
+        """Return `plan` in its listed order; None if it was listed before."""
         return next(self._take_all_new(iter([self.ordered(plan)])), None)
 
     def key(self, plan: tuple[int, ...]) -> tuple[int, ...]:
-        """Return what identifies a plan: plans with the same key are listed once."""
+        """Return the identity of a plan: plans with the same key are listed once."""
         return plan
 
     def _take_all_new(self, plans: Iterator[tuple[int, ...]]) -> Iterator[list[int]]:
-        """Yield the plans that were not listed before, and note them."""
+        """Yield the plans that were not listed before, and record them."""
         for plan in plans:
             key = self.key(plan)
             if key not in self._given:
@@ -219,7 +219,7 @@ class Listing:
                 yield [*plan]
 
     def _expand(self, bound: int) -> Generator[None, None, int]:
-        """Expand for the next plan, and up to `bound` if that is little more; return the bound that was reached."""
+        """Expand for the next plan, and up to `bound` if that costs little more; return the reached bound."""
         explored = self.explored
         yield from explored.through(self.lower_bound)
         enough = explored.expanded * GROWTH
@@ -262,7 +262,7 @@ class Listing:
 
 
 PREFERRED_WEIGHT: Final = 8
-"""Weight in a random draw of a step that is not avoided; an avoided step weighs 1."""
+"""Weight in a random draw of a step that is not `avoided`; an avoided step has weight 1."""
 
 
 class RandomWalks:
@@ -272,10 +272,10 @@ class RandomWalks:
         self._part, self._costs, self._random = part, costs, random
 
     def walk(self, avoided: Container[int]) -> list[int] | None:
-        """Return a plan that needs all of its steps, None if the walk ends before the goal.
+        """Return a plan that needs all of its steps; None if the walk ends before the goal.
 
-        The bound on its cost is drawn, too: the lower of two draws, as expensive plans are often wasteful. Actions that
-        are `avoided` are taken less often.
+        The bound on its cost is the lower of two random draws, since expensive plans are often wasteful. The walk takes
+        `avoided` actions less often.
         """
         part = self._part
         state, spare, actions = part.start, frozenset[int](), list[int]()
@@ -293,9 +293,9 @@ class RandomWalks:
     def _draw_step(
         self, state: int, spare: frozenset[int], left: int, avoided: Container[int]
     ) -> tuple[int, frozenset[int]] | None:
-        """Return an action after which no step is wasted so far, and the states that subsequences of the walk lead to.
+        """Return an action after which no step is wasted so far, and the states that subsequences of the walk reach.
 
-        As in `Completions`, only those states count from which the goal can be reached for what is `left`.
+        As in `Completions`, only states count from which the goal is within cost `left`.
         """
         part, costs = self._part, self._costs
         edges = part.edges(state)
@@ -320,9 +320,10 @@ def draw_plans(
     limits: Limits,
     seed: int,
 ) -> Iterator[Plan | None]:
-    """Yield plans of cost at most `most` that were not listed yet, drawn at random; None for a draw that gives none.
+    """Yield unlisted plans of cost at most `most`, drawn at random; None for a draw without a new plan.
 
-    Steps that are `avoided` at that time are taken less often. Yield nothing if too little could be explored.
+    The draws take steps that are `avoided` at that time less often. Yield nothing if exploration does not get far
+    enough.
     """
     reached = _explore_for_draws(listing, most, limits)
     part = listing.part(reached)
@@ -340,7 +341,7 @@ def draw_plans(
 
 
 def _explore_for_draws(listing: Listing, most: int, limits: Limits) -> int:
-    """Explore up to plans of cost `most` for half of the remaining time; return the bound that was reached."""
+    """Explore up to plans of cost `most` for half of the remaining time; return the reached bound."""
     left = limits.remaining
     until = None if left is None else time.monotonic() + left / 2
     for _ in listing.explored.through(most):

@@ -1,8 +1,8 @@
-"""Validate plans for problems with unknown facts: find the suppositions that they need, and the steps that need them.
+"""Validates plans for problems with unknown facts: finds suppositions, and the steps that depend on them.
 
-A plan is valid on suppositions about unknown facts if it works in three-valued logic, whatever the other unknown facts
-are (assumption-based planning: Davis-Mendelow, Baier and McIlraith, 2013). The search makes a supposition where a step,
-or the goal, requires it.
+A plan is valid on suppositions about unknown facts if it works in three-valued logic for all values of the other
+unknown facts (assumption-based planning: Davis-Mendelow, Baier and McIlraith, 2013). The search adds a supposition when
+a step, or the goal, requires it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from planner.semantics.simulation import bind_parameters
 from planner.validation.verdict import Verdict
 
 MOST_TRIES: Final = 10_000
-"""Most suppositions that a search tries."""
+"""Maximum number of suppositions that a search tries."""
 CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
 """Tags of actions that may not depend on a supposition which a step could have sensed before and none has."""
 
@@ -27,7 +27,7 @@ Supposed = dict[Atom, bool]
 
 
 class _Doubt(Exception):
-    """Earlier effects depend on `fact`, which must be supposed from the beginning."""
+    """Earlier effects depend on `fact`, so the search must suppose it from the beginning."""
 
     def __init__(self, fact: Atom) -> None:
         super().__init__(fact)
@@ -64,7 +64,7 @@ class SuppositionSearch:
         self._visible = {pattern.predicate for pattern in senses}
 
     def search(self, supposed: Supposed) -> Supposed | None:
-        """Return sufficient suppositions that include `supposed`; None where there are none."""
+        """Return sufficient suppositions that include `supposed`; None if there are none."""
         try:
             return self._search_forward(supposed)
         except _Doubt as doubt:
@@ -75,7 +75,7 @@ class SuppositionSearch:
             return None
 
     def _search_forward(self, supposed: Supposed) -> Supposed | None:
-        """Search through the steps in order, and backtrack where one fails; raises `_Doubt`."""
+        """Search through the steps in order, and backtrack from a failing step. Raises `_Doubt`."""
         start = KnowledgeState(self.prospect)
         for fact, holds in supposed.items():
             if fact not in start.open:
@@ -148,10 +148,10 @@ class SuppositionSearch:
             self.failure = _Failure(place + 1, reason, condition)
 
     def guesses(self, facts: Mapping[Atom, Atom | None], place: int) -> list[Atom]:
-        """Return those of `facts` that the step at `place` may not depend on: none unless it has a tag of `CAREFUL`.
+        """Return the `facts` that the step at `place` must not depend on; none unless it has a tag of `CAREFUL`.
 
-        These are facts that some action senses, where no earlier step has sensed the fact or the supposition that
-        decides it.
+        These are facts that some action senses, but no earlier step has sensed the fact or the supposition that decides
+        it.
         """
         if place == len(self.steps) or not self._careful or self.action(place).tags.isdisjoint(CAREFUL):
             return []
@@ -192,13 +192,14 @@ def validate_with_suppositions(
     """Validate `steps` on some suppositions, if possible as `expected`.
 
     `known` gives the verdict for a problem with nothing unknown. A step with a tag of `CAREFUL` depends on no guess.
-    Soft goals are forgone unless they surely hold on the suppositions of the rest of the plan, or on expected ones.
+    The plan forgoes a soft goal unless it surely holds on the suppositions of the rest of the plan, or on expected
+    ones.
     """
     search = SuppositionSearch(problem, steps, expected)
     supposed = search.search({})
     if supposed is None:
         careless = _find_careless_step(search, known)
-        return _reject(search, known(fix_unknown_facts(problem, ()))) if careless is None else careless
+        return _make_rejection(search, known(fix_unknown_facts(problem, ()))) if careless is None else careless
     forgone: list[SoftGoal] = []
     for wish in problem.goal.soft:
         granted = _include_wish(search, wish, supposed)
@@ -216,7 +217,7 @@ def validate_with_suppositions(
 def _include_wish(
     search: SuppositionSearch, wish: SoftGoal, supposed: Supposed
 ) -> tuple[SuppositionSearch, Supposed] | None:
-    """Search again with `wish` as a part of the goal; None where that needs new suppositions."""
+    """Search again with `wish` as a part of the goal; return None if that needs new suppositions."""
     goal = conjunction([*conjuncts(search.problem.goal.hard), wish.condition])
     with_wish = SuppositionSearch(
         replace(search.problem, goal=Goal(goal)), search.steps, {**search.expected, **supposed}
@@ -226,8 +227,8 @@ def _include_wish(
     return None if found is None or not found.items() <= allowed.items() else (with_wish, found)
 
 
-def _reject(search: SuppositionSearch, without: Verdict) -> Verdict:
-    """Return the verdict where no suppositions suffice; `without` is the verdict if no unknown fact holds."""
+def _make_rejection(search: SuppositionSearch, without: Verdict) -> Verdict:
+    """Return the negative verdict if no suppositions suffice; `without` is the verdict if no unknown fact holds."""
     if search.tries > MOST_TRIES:
         reason = f"none of {MOST_TRIES} suppositions about unknown facts makes the plan work"
         return replace(without, valid=False, reason=reason, stopped_by=StoppedBy.INCOMPLETE, unmet=())
@@ -241,7 +242,7 @@ def _reject(search: SuppositionSearch, without: Verdict) -> Verdict:
 
 
 def _find_careless_step(careful: SuppositionSearch, known: Callable[[Problem], Verdict]) -> Verdict | None:
-    """Return the verdict on a plan that works only if careful steps depend on guesses; None for other plans."""
+    """Return the negative verdict on a plan that works only if careful steps depend on guesses; None for others."""
     search = SuppositionSearch(careful.problem, careful.steps, careful.expected, careful=False)
     supposed = search.search({})
     if supposed is None or careful.tries > MOST_TRIES:

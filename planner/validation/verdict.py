@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 class Verdict:
     """Whether a plan is valid and, if not, where and why it fails.
 
-    `cost` is the exact cost of the steps that could be applied. `failing_step` is the number, from 1, of the first step
-    that cannot be applied, and `condition` the smallest part of its precondition that does not hold; or the number of
-    the first step that breaks a hard `constraint` (None: the initial state breaks it, or it is unmet at the end).
-    `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words. `forgone` are the
-    soft goals and constraints that a valid plan does not keep. `stopped_by` is the limit that ended validation before
-    it was decided. Where facts are unknown, a valid plan works if they are as in `suppositions`.
+    `cost` is the exact cost of the applied steps. `failing_step` is the number, from 1, of the first inapplicable step,
+    and `condition` the smallest unmet part of its precondition; or it is the number of the first step that violates a
+    hard `constraint` (None: the initial state violates it, or it is unmet at the end). `unmet` are the unmet parts of
+    the goal. `reason` states all this in words. `forgone` are the soft goals and constraints that a valid plan does not
+    meet. `stopped_by` is the limit that ended validation without a decision. With unknown facts, a valid plan works if
+    they are as in `suppositions`.
     """
 
     valid: bool
@@ -42,7 +42,7 @@ class Verdict:
         return f"invalid: {self.reason}" if self.stopped_by is None else f"not decided: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON-ready data, formulas as text; `suppositions` where there are any."""
+        """Return the verdict as JSON-ready data, formulas as text; with `suppositions` if there are any."""
         data: dict[str, Any] = {
             "valid": self.valid,
             "cost": json_number(self.cost),

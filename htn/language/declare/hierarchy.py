@@ -1,4 +1,4 @@
-"""The tasks and methods declared for one domain, each with its place, and checks that they fit each other."""
+"""The tasks and methods declared for one domain, each with its place; checks that they agree."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from planner.model import DomainModel, Predicate, Variable
 
 
 class Vocabulary:
-    """What can be named: the actions and predicates of `classical`, and `tasks`.
+    """The names that declarations may use: the actions and predicates of `classical`, and `tasks`.
 
-    Predicates that only conditions of methods use are new, and take what their uses agree on.
+    Predicates that occur only in conditions of methods are new; their uses determine arity and types.
     """
 
     def __init__(self, classical: DomainModel, types: Types, tasks: Mapping[str, Task]) -> None:
@@ -31,7 +31,7 @@ class Vocabulary:
         """Where each new predicate is named first."""
 
     def check_head(self, use: Use) -> None:
-        """Raise an error unless `use` is a declared task with arguments that it takes."""
+        """Raise an error unless `use` is a declared task with fitting arguments."""
         name = use.atom.predicate
         if name in self._tasks:
             self._check(use, self._tasks[name].parameters, "task")
@@ -43,7 +43,7 @@ class Vocabulary:
         raise use.place.error(f"there is no task {name!r}", self._suggest_name(name, list(self._tasks), "task"))
 
     def check_subtask(self, use: Use) -> None:
-        """Raise an error unless `use` is a declared task or action with arguments that it takes."""
+        """Raise an error unless `use` is a declared task or action with fitting arguments."""
         name = use.atom.predicate
         if name in self._tasks:
             self._check(use, self._tasks[name].parameters, "task")
@@ -63,7 +63,7 @@ class Vocabulary:
         return where if what == "task" or not known else f"declare the {what} first"
 
     def check_condition(self, use: Use) -> None:
-        """Raise an error where `use` does not fit what is known of its predicate."""
+        """Raise an error if `use` does not fit its predicate."""
         name = use.atom.predicate
         if name in self._classical.predicates:
             self._check(use, self._classical.predicates[name].parameters, "predicate")
@@ -106,7 +106,7 @@ class Vocabulary:
 
 
 FIELDS: Final = ("task", "requires", *PARTS, "description")
-"""What can be said about a method besides its name and parameters."""
+"""The fields of a method besides its name and parameters."""
 _RENAME: Final = "rename one of them"
 
 
@@ -120,7 +120,7 @@ class _Declared:
 
 
 class Hierarchy:
-    """Collects tasks and methods; `model()` checks what needs all of them, and gives the immutable domain."""
+    """Collects tasks and methods; `model()` checks them against each other, and returns the immutable domain."""
 
     def __init__(self) -> None:
         self.types = Types()
@@ -128,7 +128,7 @@ class Hierarchy:
         self._methods: dict[str, _Declared] = {}
 
     def know(self, classical: DomainModel, place: Place) -> None:
-        """Take in the types that the classical domain has by now."""
+        """Add the types that the classical domain has by now."""
         new = {name: parents for name, parents in classical.types.items() if name not in self.types}
         if new:
             self.types.declare(new, place)
@@ -151,7 +151,7 @@ class Hierarchy:
         classical: DomainModel,
         place: Place,
     ) -> Method:
-        """Add a method; nothing is kept of one that has a mistake. `fields` are those of `FIELDS`."""
+        """Add a method, unless it has a mistake. `fields` are those of `FIELDS`."""
         self._check_method(name, fields, place)
         scope = Scope(
             f"method {name!r}",
@@ -179,9 +179,9 @@ class Hierarchy:
             raise place.error(f"method {name!r} does not say which task it is for", "say task='name(arg, …)'")
 
     def model(self, classical: DomainModel, others: Mapping[str, Task] | None = None) -> HtnDomain:
-        """Return the domain; raises the error of the first declaration that does not agree with another.
+        """Return the domain. Raises the error of the first declaration that contradicts another.
 
-        `others` are tasks that methods may name besides.
+        `others` are further tasks that methods may name.
         """
         tasks = {name: task for name, (task, _) in self._tasks.items()}
         words = Vocabulary(classical, self.types, {**(others or {}), **tasks})

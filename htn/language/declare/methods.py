@@ -29,13 +29,13 @@ _OURS: Final = ("htn.language.declare", "planner.language.declare")
 
 
 def find_caller() -> CodePlace:
-    """Return the line outside these packages from which the declaration was called."""
+    """Return the line outside these packages that called the declaration."""
     frame = _caller_frame()
     return CodePlace(frame.f_code.co_filename, frame.f_lineno)
 
 
 def find_caller_names() -> Mapping[str, Any]:
-    """Return the local names where the declaration was called: annotations may name classes made in a function."""
+    """Return the local names of the caller: annotations may name classes defined in a function."""
     return _caller_frame().f_locals
 
 
@@ -48,14 +48,14 @@ def _caller_frame() -> FrameType:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MOST_SUBTASKS: Final = 100_000
-"""A function that gives more subtasks is taken never to end."""
+"""Maximum number of subtasks of a function: beyond it, the function counts as endless."""
 
 
 class Methods(Declarer):
-    """Collects the tasks and methods of `domain`, checks each, and gives the immutable `model`.
+    """Collects the tasks and methods of `domain`, checks each, and returns the immutable `model`.
 
-    With `derived`, the tasks and methods that follow from the actions come after those declared here, which may use
-    them: `achieve-at(robot, room)`. All methods raise `DeclarationError` with the place of the mistake.
+    With `derived`, the tasks and methods derived from the actions come after those declared here, which may use them:
+    `achieve-at(robot, room)`. All methods raise `DeclarationError` with the place of the mistake.
     """
 
     def __init__(self, domain: Domain | DomainModel, *, derived: bool = False) -> None:
@@ -70,12 +70,12 @@ class Methods(Declarer):
 
     @property
     def model(self) -> HtnDomain:
-        """The immutable domain; raises `DeclarationError` where declarations contradict each other."""
+        """The immutable domain. Raises `DeclarationError` if declarations contradict each other."""
         return self._build_model(find_caller())
 
     @property
     def classes(self) -> Mapping[str, type[Entity]]:
-        """The classes derived from `Entity` that stand for types, by the names of these."""
+        """The subclasses of `Entity` that stand for types, by the names of the types."""
         of_domain = self._domain.classes if isinstance(self._domain, Domain) else {}
         return {**of_domain, **self._hierarchy.types.classes}
 
@@ -225,7 +225,7 @@ class Methods(Declarer):
 
 
 def _locate_function(function: Any, what: str) -> tuple[Place, str]:
-    """Return where a decorated function is defined, and its name."""
+    """Return the place and the name of a decorated function."""
     if isinstance(function, type) or not callable(function):
         given = f"the class {function.__name__}" if isinstance(function, type) else abbreviate(function)
         raise find_caller().error(f"{given} is no function", f"decorate a function, or give a name: {what}('name', …)")
@@ -237,7 +237,7 @@ def _locate_function(function: Any, what: str) -> tuple[Place, str]:
 
 
 def _ask_for_subtasks(function: Callable[..., Any], variables: tuple[Variable, ...], name: str, place: Place) -> Any:
-    """Return what `function` returns or yields, called with the names of its parameters; None for nothing at all."""
+    """Call `function` with the names of its parameters; return what it returns or yields, None for nothing at all."""
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise place.error(f"the function of method {name!r} is async", "it is called once, to be asked for subtasks")
     arguments = {each.name.removeprefix("?"): each.name.removeprefix("?") for each in variables}

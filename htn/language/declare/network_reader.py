@@ -21,20 +21,20 @@ from planner.model import OPEN, TRUE, Atom, Equals, Formula, Not, Variable
 from planner.model.formulas import conjunction, conjuncts
 
 PARTS: Final = ("subtasks", "ordered", "ordering", "constraints")
-"""What can be said about a network."""
+"""The fields of a network."""
 _LABELLED: Final = re.compile(r"\s*(\S+?)\s*:\s+(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A network whose names are resolved; `uses` are its tasks with the types of their arguments and their places."""
+    """A network with resolved names; `uses` are its tasks with the types of their arguments and their places."""
 
     network: Network
     uses: tuple[Use, ...]
 
 
 class NetworkReader:
-    """Reads the tasks of one method or problem, whose names `scope` gives."""
+    """Reads the tasks of one method or problem, with the names of `scope`."""
 
     def __init__(self, scope: Scope, known_types: Iterable[str], *, exact: bool = False) -> None:
         self._scope = scope
@@ -43,9 +43,9 @@ class NetworkReader:
         self._conditions = Conditions(replace(scope, uses=[]), known_types, exact=exact)
 
     def read(self, fields: Mapping[str, Any], places: Mapping[str, Place]) -> Draft:
-        """Return the network that the fields of `PARTS` describe, each with its own place.
+        """Read the network of the fields of `PARTS`, each with its own place.
 
-        Where the author says nothing about the order, the tasks are a sequence.
+        Without a declared order, the tasks are a sequence.
         """
         found = self._read_subtasks(fields.get("subtasks"), places["subtasks"])
         ordered, ordering = fields.get("ordered"), fields.get("ordering")
@@ -90,7 +90,7 @@ class NetworkReader:
         return Subtask(self.task(task, place), label)
 
     def task(self, value: Any, place: Place) -> Atom:
-        """Return the task that `value` writes with its arguments resolved, and remember its use."""
+        """Read the task `value`, resolve its arguments, and record its use."""
         if isinstance(value, PredicateRef):
             raise place.error(f"'{value}' is a name, not a task with its arguments", f"call it: {value}(…)")
         if isinstance(value, Atom):
@@ -130,7 +130,7 @@ class NetworkReader:
 
 
 def _split_label(text: str, place: Place) -> tuple[str, str]:
-    """Return the label of a subtask, "" where it has none, and the rest of `text`."""
+    """Return the label of a subtask, or "", and the rest of `text`."""
     labelled = _LABELLED.match(text)
     if labelled is None:
         return "", text
@@ -140,7 +140,7 @@ def _split_label(text: str, place: Place) -> tuple[str, str]:
 
 
 def _parse_pddl(text: str, place: Place) -> Atom:
-    """Return the task that `text` writes as PDDL does, which tells parameters from objects of the same name."""
+    """Parse a task in PDDL syntax, which distinguishes parameters from objects of the same name."""
     from planner.language.pddl import parse_condition
 
     try:
@@ -163,12 +163,12 @@ def _parse_task(text: str, place: Place) -> Atom:
 
 
 def _reword_for_tasks(said: str) -> str:
-    """Return what is said of atoms as said of tasks, which are written in the same way."""
+    """Replace atoms by tasks in a message; both have the same syntax."""
     return re.sub(r"\b(no|one|of) atom(s?)\Z", r"\1 task\2", said).replace("an atom", "a task")
 
 
 def _read_ordering(value: Any, subtasks: tuple[Subtask, ...], place: Place) -> list[tuple[int, int]]:
-    """Return an ordering, written as pairs of labels or as texts `a < b`, as pairs of places."""
+    """Read an ordering, pairs of labels or texts `a < b`, as pairs of places."""
     if not isinstance(value, list | tuple):
         raise place.error(f"ordering is a list of pairs of labels, not {abbreviate(value)}", "write [('a', 'b'), …]")
     labels = {each.label: number for number, each in enumerate(subtasks) if each.label}
@@ -193,7 +193,7 @@ def _read_ordering(value: Any, subtasks: tuple[Subtask, ...], place: Place) -> l
 
 
 def _split_ordering(item: Any) -> Any:
-    """Return the labels in `a < b`, also where that is the only item of a list; anything else as it is."""
+    """Return the labels in `a < b`, also if that is the only item of a list; return other values unchanged."""
     text = item[0] if isinstance(item, list | tuple) and len(item) == 1 else item
     return [name.strip() for name in text.split("<")] if isinstance(text, str) else item
 
@@ -206,7 +206,7 @@ def _unknown_label(name: str, labels: Mapping[str, int], place: Place) -> Except
 
 
 def check_planning(read: Parameters, owner: str, place: Place) -> tuple[Variable, ...]:
-    """Return the parameters that search binds; an error where there are others."""
+    """Return the parameters that search binds. Raises an error for other parameters."""
     if read.data:
         name = read.data[0].name
         raise place.error(

@@ -1,4 +1,4 @@
-"""Looks up the names of hierarchical problems that no reader made: `HtnProblem(…)` did, or fields were replaced."""
+"""Resolves the names of hierarchical problems that no reader made: of `HtnProblem(…)`, or after replacing fields."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from planner.problem_kinds import resolve_problem
 
 
 def resolve_htn(problem: HtnProblem) -> HtnProblem:
-    """Return `problem` with texts read and all names looked up; raises `InputError` for the first mistake."""
+    """Parse the texts in `problem` and resolve all names. Raises `InputError` for the first mistake."""
     classical = resolve_problem(problem.classical)
     place = ProblemPlace(f"problem {abbreviate(classical.name)}")
     domain = _resolve_domain(problem, classical, place)
@@ -33,7 +33,7 @@ def resolve_htn(problem: HtnProblem) -> HtnProblem:
 
 
 def _resolve_domain(problem: HtnProblem, classical: Problem, place: Place) -> HtnDomain:
-    """Return the domain of `problem` over that of `classical`; its tasks and methods are checked unless they were."""
+    """Resolve the domain of `problem` over that of `classical`; check its tasks and methods unless that was done."""
     given: Any = problem.domain
     if not isinstance(given, HtnDomain):
         raise place.error(f"the domain is {kind_of(given)}", "give an HtnDomain, such as how.model of Methods(domain)")
@@ -48,14 +48,14 @@ def _resolve_domain(problem: HtnProblem, classical: Problem, place: Place) -> Ht
 
 
 def _names_of(problem: Problem) -> tuple[Any, ...]:
-    """Return what methods may name: types, objects, predicates, and actions with their parameters."""
+    """Return the names that methods may use: types, objects, predicates, and actions with their parameters."""
     domain = problem.domain
     actions = {name: action.step_parameters for name, action in domain.actions.items()}
     return domain.types, domain.constants, problem.objects, domain.predicates, actions
 
 
 class _Reader:
-    """Reads what is written over the objects of `classical` and the tasks of `domain`."""
+    """Resolves names over the objects of `classical` and the tasks of `domain`."""
 
     def __init__(self, domain: HtnDomain, classical: Problem) -> None:
         self._domain = domain
@@ -79,7 +79,7 @@ class _Reader:
         return given
 
     def domain(self) -> HtnDomain:
-        """Return the domain with all names in its tasks and methods looked up."""
+        """Return the domain with all names in its tasks and methods resolved."""
         tasks, methods = self._check_mapping("tasks", Task), self._check_mapping("methods", Method)
         for name, task in tasks.items():
             place = self._place.within("tasks", name)
@@ -92,11 +92,11 @@ class _Reader:
         return self._domain if found == methods else replace(self._domain, methods=found)
 
     def scope(self, owner: str, parameters: Iterable[Variable]) -> Scope:
-        """Return the scope of what `owner` writes."""
+        """Return the scope of the names that `owner` uses."""
         return Scope(owner, {each.name: each.types for each in parameters}, self._objects)
 
     def parameters(self, given: Any, place: Place) -> tuple[Variable, ...]:
-        """Return the parameters that are `given`; raises `InputError` for a type that nothing declares."""
+        """Return the `given` parameters. Raises `InputError` for an undeclared type."""
         place = place.within("parameters")
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise place.error(f"{abbreviate(given)} are no parameters", "give a tuple of Variable('?r', ('robot',))")
@@ -115,7 +115,7 @@ class _Reader:
         return found
 
     def network(self, given: Any, scope: Scope, place: Place) -> Network:
-        """Return the network that is `given` with its texts read and its names looked up."""
+        """Parse the texts in the `given` network and resolve its names."""
         if not isinstance(given, Network):
             raise place.error(
                 f"{abbreviate(given)} is no network", "write sequence(Atom(…), …) or Network((Subtask(…), …))"
@@ -151,7 +151,7 @@ class _Reader:
 
 
 def _read_subtasks(network: Network, place: Place) -> tuple[Subtask, ...]:
-    """Return the subtasks of `network`; those that are tasks alone have no label."""
+    """Return the subtasks of `network`; a bare task has no label."""
     given: Any = network.subtasks
     if isinstance(given, str | Atom | Subtask) or not isinstance(given, Iterable):
         raise place.error(f"{abbreviate(given)} are no subtasks", "give a tuple of Subtask(Atom(…))")
@@ -159,7 +159,7 @@ def _read_subtasks(network: Network, place: Place) -> tuple[Subtask, ...]:
 
 
 def _read_ordering(network: Network, place: Place) -> tuple[Order, ...]:
-    """Return the ordering of `network`: pairs of places that run in no circle."""
+    """Return the ordering of `network`: acyclic pairs of places."""
     given: Any = network.ordering
     size = len(network.subtasks)
     if isinstance(given, str) or not isinstance(given, Iterable):

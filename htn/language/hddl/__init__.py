@@ -1,7 +1,6 @@
-"""HDDL (Höller et al. 2020), PDDL with tasks and methods: domains and problems are read here.
+"""HDDL (Höller et al., 2020), PDDL with tasks and methods: reads domains and problems.
 
-What is PDDL is read by `planner.language.pddl`; here is what HDDL adds. Writing is in a module of its own,
-`htn.language.hddl.hddl_writer`, so that reading does not wait for it.
+`planner.language.pddl` reads the PDDL part. `htn.language.hddl.hddl_writer` is loaded only for writing.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ __all__ = ["parse_domain", "parse_problem", "read", "read_domain", "read_problem
 
 
 def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
-    """Return a domain, or a problem with its domain, as HDDL: texts by the names of files (see `hddl_writer`)."""
+    """Return a domain, or a problem with its domain, as HDDL: texts by file name (see `hddl_writer`)."""
     from htn.language.hddl import hddl_writer
 
     return hddl_writer.write(source)

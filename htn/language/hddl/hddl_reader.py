@@ -24,9 +24,9 @@ _KEYS: Final = {":parameters": "variables", ":task": "a task with its arguments"
 
 
 def read_method(tree: Tree, words: Vocabulary, tasks: Heads, heads: Heads) -> Method:
-    """Return the method that the section `tree` declares, for one of `tasks`; its subtasks are among `heads`.
+    """Read the method in the section `tree`, for one of `tasks`; its subtasks are among `heads`.
 
-    Without `:subtasks` and the like there is nothing to be done.
+    Without `:subtasks` or a variant of it, the method has no subtasks.
     """
     source = words.source
     name = read_name(source, tree, "a method")
@@ -52,13 +52,13 @@ _KINDS: Final = {
     ":constants": "objects",
     ":objects": "objects",
 }
-"""What each section declares."""
+"""The kind of name that each section declares."""
 
 
 def read_spelling(source: Source, methods: Sequence[str] = ()) -> Spelling:
-    """Return the names that `source`, a definition without mistakes, spells otherwise than the model.
+    """Return the names that `source`, a correct definition, spells differently from the model.
 
-    `methods` has for each method of `source` its name in the model, or "" where plans do not use the name in `source`.
+    `methods` maps each method of `source` to its name in the model, or "" if plans do not use the name in `source`.
     """
     is_lower = source.text == source.text.lower()
     if is_lower and not methods:
@@ -75,7 +75,7 @@ def read_spelling(source: Source, methods: Sequence[str] = ()) -> Spelling:
 
 
 def _declared_names(source: Source, section: Tree, kind: str) -> Iterator[str]:
-    """Yield the names of this kind that `section` declares; none where `kind` is empty."""
+    """Yield the names of this kind that `section` declares; none for an empty `kind`."""
     if kind == "objects":
         yield from (name for name, _, _ in read_typed_list(source, section, 1, "an object"))
     elif kind:
@@ -83,7 +83,7 @@ def _declared_names(source: Source, section: Tree, kind: str) -> Iterator[str]:
 
 
 def _respelled(spelled: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of the model that the file spells otherwise."""
+    """Return the names of the model that the file spells differently."""
     return {known: name for known, name in spelled.items() if known not in ("", name)}
 
 
@@ -91,18 +91,18 @@ _SECTIONS: Final = (*SECTIONS, ":task", ":method")
 
 
 def read_domain(path: str | os.PathLike[str]) -> HtnDomain:
-    """Return the domain in the file at `path`; raises what `parse_domain` raises."""
+    """Read the domain in the file at `path`. Raises as `parse_domain` does."""
     return parse_domain(read_text(path), os.fspath(path))
 
 
 @pause_collector()
 def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
-    """Return the domain that `text` defines; `source` names it in messages.
+    """Parse the domain that `text` defines; `source` names it in messages.
 
-    All names become lower-case; plans are written with the names as the file spells them. Tasks may be used before they
-    are declared. What PDDL has is read as `planner.language.pddl.parse_domain` reads it.
+    All names become lower-case; plans are written with the spelling of the file. Tasks may be used before they are
+    declared. The PDDL part is read as `planner.language.pddl.parse_domain` reads it.
 
-    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
+    Raises `PddlError` for mistakes, `UnsupportedError` for constructs beyond the ADL level.
     """
     definition = read_definition(Source(text, source), "domain", _SECTIONS, WITHOUT_MEANING)
     classical, words = build_domain(definition, last_counts=True)
@@ -134,7 +134,7 @@ def _name_clash(definition: Definition, tree: Tree) -> Exception:
 def _read_methods(
     definition: Definition, words: Vocabulary, tasks: Mapping[str, Task], actions: Mapping[str, Action]
 ) -> tuple[dict[str, Method], list[str]]:
-    """Return the methods by name, and as `read_spelling` takes it, what plans call each by its name in the file."""
+    """Return the methods by name and, for `read_spelling`, the names that plans use for the methods of the file."""
     compound = {name: task.parameters for name, task in tasks.items()}
     heads = Heads(words, {**compound, **{name: action.parameters for name, action in actions.items()}})
     goals = Heads(words, compound, "task", "declare it with '(:task …)'", actions)
@@ -169,24 +169,24 @@ _PROBLEM_KEYS: Final = {":parameters": "variables"}
 
 
 def read(domain: str | os.PathLike[str], problem: str | os.PathLike[str]) -> HtnProblem:
-    """Return the problem in two HDDL files; raises what `parse_domain` and `parse_problem` raise."""
+    """Read the problem in two HDDL files. Raises as `parse_domain` and `parse_problem` do."""
     return read_problem(problem, read_domain(domain))
 
 
 def read_problem(path: str | os.PathLike[str], domain: HtnDomain) -> HtnProblem:
-    """Return the problem for `domain` in the file at `path`; raises what `parse_problem` raises."""
+    """Read the problem for `domain` in the file at `path`. Raises as `parse_problem` does."""
     return parse_problem(read_text(path), domain, os.fspath(path))
 
 
 @pause_collector()
 def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> HtnProblem:
-    """Return the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
+    """Parse the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
 
-    Without a goal, it is enough that the tasks are done. With `(:metric minimize (total-cost))` plans cost what their
-    actions do, without a metric their length. Which domain the problem names does not matter: in many files that belong
-    together the names differ.
+    Without a goal, a plan only has to do the tasks. With `(:metric minimize (total-cost))`, the cost of a plan is that
+    of its actions; without a metric, its length. The domain name in the problem does not matter: many matching files
+    differ in it.
 
-    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
+    Raises `PddlError` for mistakes, `UnsupportedError` for constructs beyond the ADL level.
     """
     definition = read_definition(Source(text, source), "problem", _PROBLEM_SECTIONS, WITHOUT_MEANING_PROBLEMS)
     classical, words = build_problem(definition, domain.classical, same_name=False)

@@ -1,4 +1,4 @@
-"""Writes hierarchical domains and problems as HDDL, with names that every HDDL reader takes."""
+"""Writes hierarchical domains and problems as HDDL, with names that every HDDL reader accepts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.problem_kinds import AnyDomain, AnyProblem
 
 @dataclass(frozen=True, slots=True)
 class HtnNames:
-    """What is called what in the files: `heads` are actions and tasks, the others are in `classical`."""
+    """The names in the files: `heads` are actions and tasks, `classical` has the others."""
 
     classical: Names
     heads: Mapping[str, str]
@@ -27,10 +27,10 @@ class HtnNames:
 
     @classmethod
     def of(cls, domain: HtnDomain, problem: HtnProblem | None = None) -> HtnNames:
-        """Return the names for `domain`, and for the objects and variables of `problem`.
+        """Choose the names for `domain`, and for the objects and variables of `problem`.
 
-        Legal names stay, others are changed, and those of one kind are different. What a part of the domain is called
-        does not depend on the problem.
+        Legal names stay, others change, and the names of one kind are distinct. The names of a domain do not depend on
+        the problem.
         """
         source = domain.classical
         constants = _legal_names([*(each.name for each in source.constants), *source.unfinished.undeclared])
@@ -45,7 +45,7 @@ class HtnNames:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether all names of the problem and the classical domain stay as they are."""
+        """Whether all names of the problem and the classical domain stay unchanged."""
         names = self.classical
         tables = (names.types, names.predicates, names.functions, names.objects, names.variables, self.heads)
         return all(name == word for table in tables for name, word in table.items())
@@ -56,7 +56,7 @@ def _legal_names(names: Collection[str]) -> dict[str, str]:
 
 
 def _declared_variables(domain: HtnDomain, problem: HtnProblem | None) -> Iterator[Variable]:
-    """Yield the variables that are declared anywhere, with repetitions."""
+    """Yield all declared variables, with repetitions."""
     goal = [problem.classical.goal.hard] if problem else []
     yield from variables_of(domain.classical, [*goal, *(each.precondition for each in domain.methods.values())])
     yield from problem.parameters if problem else ()
@@ -67,12 +67,12 @@ def _declared_variables(domain: HtnDomain, problem: HtnProblem | None) -> Iterat
 
 
 def rename_domain(domain: HtnDomain) -> HtnDomain:
-    """Return `domain`, whose classical part is plain ADL, with legal names."""
+    """Rename `domain`, whose classical part is plain ADL, to legal names."""
     return _Renaming(HtnNames.of(domain)).domain(domain)
 
 
 def rename_problem(problem: HtnProblem) -> HtnProblem:
-    """Return `problem`, whose classical part is plain ADL, with legal names, those of its domain included."""
+    """Rename `problem`, whose classical part is plain ADL, and its domain to legal names."""
     names = HtnNames.of(problem.domain, problem)
     rename = _Renaming(names)
     classical = problem.classical if names.changes_nothing else rename.classical.problem(problem.classical)
@@ -120,7 +120,7 @@ class _Renaming:
 
 
 def _legal_labels(network: Network) -> list[str]:
-    """Return legal labels for the subtasks, all different; none where none has one."""
+    """Return distinct legal labels for the subtasks; none if no subtask has a label."""
     given = [subtask.label for subtask in network.subtasks]
     if not any(given):
         return given
@@ -133,10 +133,10 @@ def _legal_labels(network: Network) -> list[str]:
 
 
 def write_domain(domain: HtnDomain) -> str:
-    """Return `domain` as HDDL: what is declared in other ways becomes plain ADL, names that nobody takes are changed.
+    """Write `domain` as HDDL: other constructs become plain ADL, and illegal names change.
 
-    Requirements are the fewest that say what is used. Raises `UnsupportedError` for what cannot be said: objects that
-    actions create, costs that Python computes.
+    Requirements are the fewest that the domain needs. Raises `UnsupportedError` for constructs that HDDL cannot
+    express: objects that actions create, costs that Python computes.
     """
     refuse_unfinished(domain.classical, "in HDDL")
     written = rename_domain(_to_plain_domain(domain))
@@ -160,7 +160,7 @@ def write_domain(domain: HtnDomain) -> str:
 
 
 def write_problem(problem: HtnProblem) -> str:
-    """Return `problem` as HDDL that goes with what `write_domain` gives for its domain.
+    """Write `problem` as HDDL that fits the result of `write_domain` for its domain.
 
     Raises `UnsupportedError` for soft goals and facts declared unknown.
     """
@@ -216,7 +216,7 @@ def _write_method(method: Method) -> str:
 
 
 def _write_network(network: Network) -> list[str]:
-    """Return the lines for `network`: a sequence where its ordering is just that."""
+    """Return the lines for `network`: `:ordered-subtasks` if its ordering is the written sequence."""
     size, ordering = len(network.subtasks), network.ordering
     chain = ordering == tuple([(place - 1, place) for place in range(1, size)])
     labels = [subtask.label for subtask in network.subtasks]
@@ -235,10 +235,10 @@ def _write_network(network: Network) -> list[str]:
 
 
 def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
-    """Return a domain, or a problem with its domain, as HDDL: texts by the names of files.
+    """Write a domain, or a problem with its domain, as HDDL: texts by file name.
 
-    What is classical gets the tasks and methods that follow from its actions. Raises as `write_domain` and
-    `write_problem` do.
+    A classical domain gets the tasks and methods derived from its actions. Raises as `write_domain` and `write_problem`
+    do.
     """
     match source:
         case DomainModel():

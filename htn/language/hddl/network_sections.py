@@ -1,4 +1,4 @@
-"""Reads the sections of HDDL about task networks: tasks, subtasks, orderings, and constraints on variables."""
+"""Reads the HDDL sections of task networks: tasks, subtasks, orderings, and constraints on variables."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Bound = Mapping[str, Variable]
 
 
 def read_task(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> Task:
-    """Return the compound task that the section `tree` declares.
+    """Read the compound task in the section `tree`.
 
-    The precondition and the effect that some files give for a task are looked at for mistakes and left out: they sum up
-    what its methods do, for planners that choose between methods by them (Bercher et al. 2016).
+    Some files give a precondition and an effect for a task, which summarize its methods for planners that use them
+    (Bercher et al., 2016). The reader checks these for mistakes and ignores them.
     """
     name = read_name(words.source, tree, "a task")
     parts = read_parts(words.source, tree, 2, _KEYS, f"the task {quote(name)}")
@@ -39,9 +39,9 @@ def read_task(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> Task:
 
 @dataclass(slots=True)
 class Heads:
-    """The tasks, and perhaps actions, that may stand in one place: their parameters by name.
+    """The tasks, and possibly actions, that a place allows: their parameters by name.
 
-    `what` says for messages what may stand there, and `hint` how there may be more; `actions` may not stand there.
+    In messages, `what` describes the allowed names, and `hint` how to declare more; `actions` are not allowed there.
     """
 
     words: Vocabulary
@@ -51,10 +51,10 @@ class Heads:
     actions: Collection[str] = ()
 
     def atom(self, tree: Tree, bound: Bound) -> Atom:
-        """Return the task or action with its arguments that `tree` is.
+        """Read the task or action in `tree` with its arguments.
 
-        Raises `PddlError` where it is not declared, for another number of arguments, and for arguments that are not
-        known or never of the type that they have to be. One that only may be of another type is no mistake.
+        Raises `PddlError` if it is not declared, for a wrong number of arguments, and for arguments that are unknown or
+        never of the required type. An argument that may have another type is allowed.
         """
         source, name = self.words.source, tree[0]
         parameters = self.parameters.get(name)
@@ -70,7 +70,7 @@ class Heads:
         return Atom(name, terms)
 
     def _unknown_error(self, tree: Tree) -> PddlError:
-        """Return the error for the name at the head of `tree`, which may not stand there."""
+        """Return the error for the name at the head of `tree`, which is not allowed there."""
         source, name = self.words.source, tree[0]
         if name in self.actions:
             return source.error(f"{quote(name)} is an action, expected a task", tree, 0, "only tasks have methods")
@@ -90,7 +90,7 @@ class Heads:
 
 
 def read_terms(tree: Tree, words: Vocabulary, bound: Bound) -> tuple[str, ...]:
-    """Return the arguments of `tree`; raise for variables that are not `bound` and objects that are not known."""
+    """Read the arguments of `tree`. Raises for variables that are not `bound` and for unknown objects."""
     for index, term in enumerate(tree):
         if index and isinstance(term, str) and term[0] == "?" and term not in bound:
             raise unbound_error(words, tree, index, bound)
@@ -106,9 +106,9 @@ def unbound_error(words: Vocabulary, tree: Tree, index: int, bound: Bound) -> Pd
 def read_ordering(
     source: Source, tree: Tree, size: int, labels: Mapping[str, int], known: Iterable[Order]
 ) -> list[Order]:
-    """Return the pairs in `known` and those that `tree` states, each once; `labels` are places of the `size` subtasks.
+    """Return the pairs in `known` and in `tree`, each once; `labels` maps labels to places of the `size` subtasks.
 
-    `(t1 < t2)` is read as `(< t1 t2)`. Raises `PddlError` for labels that no task has, and for cycles.
+    The reader takes `(t1 < t2)` for `(< t1 t2)`. Raises `PddlError` for labels that no task has, and for cycles.
     """
     found: dict[Order, Tree] = dict.fromkeys(known, tree)
     for pair in tree[1:] if tree[:1] == ["and"] else [tree] if tree else []:
@@ -159,7 +159,7 @@ _LISTS: Final = tuple(key for key, held in NETWORK_KEYS.items() if held == "task
 
 
 def read_network_parts(source: Source, tree: Tree, start: int, keys: Mapping[str, str], what: str) -> dict[str, Tree]:
-    """Return the lists after the keywords `keys` and those of a network in the section `tree`, from item `start` on.
+    """Return the lists after `keys` and the keywords of a network in the section `tree`, from item `start` on.
 
     Raises `PddlError` for a second list of tasks under another keyword.
     """
@@ -179,9 +179,9 @@ def read_network_parts(source: Source, tree: Tree, start: int, keys: Mapping[str
 
 
 def read_network(parts: Mapping[str, Tree], heads: Heads, bound: Bound, constraints: Formula) -> Network:
-    """Return the network that `parts` state, with `constraints`; its tasks are among `heads`, their variables `bound`.
+    """Read the network in `parts`, with `constraints`; its tasks are among `heads`, their variables `bound`.
 
-    A sequence may have an ordering as well: both count.
+    A sequence may have an additional ordering: both count.
     """
     key = next((key for key in _LISTS if key in parts), ":subtasks")
     subtasks, trees = _read_subtasks(heads, parts.get(key, []), bound)
@@ -193,7 +193,7 @@ def read_network(parts: Mapping[str, Tree], heads: Heads, bound: Bound, constrai
 
 
 def _read_subtasks(heads: Heads, tree: Tree, bound: Bound) -> tuple[tuple[Subtask, ...], list[Tree]]:
-    """Return the subtasks that `tree` lists, and where each is written."""
+    """Return the subtasks in the list `tree`, and the place of each."""
     if not tree:
         return (), []
     trees = tree[1:] if tree[0] == "and" else [tree]
@@ -201,7 +201,7 @@ def _read_subtasks(heads: Heads, tree: Tree, bound: Bound) -> tuple[tuple[Subtas
 
 
 def _read_subtask(heads: Heads, around: Tree, tree: Tree | str, bound: Bound) -> Subtask:
-    """Return the subtask that `tree`, an item of `around` or the whole of it, is."""
+    """Read the subtask `tree`, which is an item of `around` or all of it."""
     source = heads.words.source
     match tree:
         case [str(label), [str(), *_] as task] if label[0] not in "?:":
@@ -216,7 +216,7 @@ def _read_subtask(heads: Heads, around: Tree, tree: Tree | str, bound: Bound) ->
 
 
 def _read_labels(source: Source, subtasks: tuple[Subtask, ...], trees: list[Tree]) -> dict[str, int]:
-    """Return the place of each labelled subtask; raise where two have the same label."""
+    """Return the place of each labelled subtask. Raises for a repeated label."""
     found: dict[str, int] = {}
     for place, (subtask, tree) in enumerate(zip(subtasks, trees, strict=True)):
         if subtask.label and found.setdefault(subtask.label, place) != place:
@@ -227,7 +227,7 @@ def _read_labels(source: Source, subtasks: tuple[Subtask, ...], trees: list[Tree
 
 
 _TYPE_WORDS: Final = frozenset({"sort", "sortof", "type", "typeof"})
-"""How files spell `(sortof ?x - type)`."""
+"""The spellings of `sortof` in `(sortof ?x - type)`."""
 
 
 def read_constraints(
@@ -235,7 +235,7 @@ def read_constraints(
 ) -> tuple[Formula, tuple[Variable, ...]]:
     """Return the equalities and inequalities of `tree`, and `variables` with the types that it demands.
 
-    Raises `PddlError` for other conditions, and where no object may be of a variable's type and the one demanded.
+    Raises `PddlError` for other conditions, and if no object has both a variable's type and the demanded type.
     """
     bound = {variable.name: variable for variable in variables}
     found: list[Formula] = []
@@ -262,7 +262,7 @@ def _read_relation(tree: Tree, words: Vocabulary, bound: Bound) -> Formula:
 
 
 def _narrow(tree: Tree, words: Vocabulary, bound: dict[str, Variable]) -> None:
-    """Give the variable of `(sortof ?x - type)` that type where its own is wider."""
+    """Narrow the type of the variable of `(sortof ?x - type)`."""
     for wanted in words.types.variables(tree, 1):
         before = bound.get(wanted.name)
         if before is None:
@@ -277,7 +277,7 @@ def _narrow(tree: Tree, words: Vocabulary, bound: dict[str, Variable]) -> None:
 
 
 def _common_types(types: Types, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the widest types that are below, or among, both; `one` as it is where it says enough."""
+    """Return the widest common subtypes; `one` unchanged if it is narrow enough."""
     others = types.below(other)
     if others.issuperset(one):
         return one

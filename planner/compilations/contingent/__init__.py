@@ -1,1 +1,1 @@
-"""Contingent."""
+"""Contingent planning: translations of problems with unknown facts."""

@@ -1,6 +1,6 @@
-"""Abstract state spaces as arrays: distances to the goal, and the costs that they need (saturated cost partitioning).
+"""Abstract state spaces as arrays: goal distances and saturated cost functions.
 
-The readable twin, with the ideas, is `planner.heuristics.abstractions.projections`.
+The readable twin, which explains the ideas, is `planner.heuristics.abstractions.projections`.
 """
 
 from __future__ import annotations
@@ -11,35 +11,36 @@ from planner.jit.common_kernel import DONE, FULL, INFINITE, Index, Words, entry,
 from planner.jit.containers_kernel import pop, push
 
 MOST_DISTANCE: Final = (1 << 31) - 1
-"""Distances are cut off here: so they take 32 bits, and neither admissibility nor consistency suffers."""
+"""Cap of distances, so that they take 32 bits. A capped distance stays admissible and consistent."""
 NO_NEED: Final = -INFINITE
-"""What is needed of the cost of an action that was not looked at yet."""
+"""Initial value of the cost that an action needs."""
 
 INDEPENDENT: Final = 0
-"""Each abstraction has all costs to itself; what they need together is added up."""
+"""Each abstraction uses the full costs; `total` sums the costs that they need."""
 IN_ORDER: Final = 1
-"""Each abstraction takes what it needs, and leaves the rest to those after it."""
+"""Each abstraction takes the costs that it needs, and leaves the remaining costs to later ones."""
 STOLEN: Final = 2
-"""As they have their distances, what each takes of what others need is added up."""
+"""Given their distances, sum what each abstraction takes of the costs that others need."""
 
 ABSTRACTIONS: Final = 0
-"""Places in `counts`, the numbers of abstractions, states, transitions, groups, labels and ranks that there are."""
+"""Indices into `counts`: the numbers of abstractions, states, transitions, groups, labels and ranks."""
 STATES: Final = 1
 EDGES: Final = 2
 GROUPS: Final = 3
 LABELS: Final = 4
 RANKS: Final = 5
 WORK: Final = 6
-"""Steps of inner loops since the call began."""
+"""Number of steps of inner loops since the call began."""
 COUNTS: Final = 7
 
 
 class Abstractions(NamedTuple):
-    """Abstract state spaces; their states are numbered together, and so are their groups of labels.
+    """Abstract state spaces, with one numbering of all their states, and one of all their groups of labels.
 
-    Abstraction i has the states `state_start[i]` up to `state_start[i + 1]`, and likewise groups. State s is reached by
-    the transitions of its list: from `source`, by any action of `group`. Group g has the actions of its list, and
-    `loops[g]` says whether one of them may leave a state as it is. `goal[s]` says whether s is a goal state.
+    Abstraction i has the states `state_start[i]` to `state_start[i + 1] - 1`, and its groups likewise. The list of
+    state s holds the transitions into s, each with its `source` and its `group`: any action of the group. Group g has
+    the actions of its list, and `loops[g]` tells whether one of them has a self-loop. `goal[s]` tells whether s is a
+    goal state.
     """
 
     state_start: Index
@@ -54,11 +55,11 @@ class Abstractions(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Costs and what comes of them, and room for it.
+    """Cost functions during cost partitioning, with working memory.
 
-    By action: `cost` is what is left of it, `total` what all abstractions need of it, `need` what the present one does
-    (`NO_NEED` at first). By group of the present
-    abstraction: `price`, and what it `takes`. `key` and `heap` are a queue of its states, and `value` their distances.
+    By action: `cost` is its remaining cost, `total` the sum of what all abstractions need of it, and `need` what the
+    present abstraction needs (`NO_NEED` at first). By group of the present abstraction: `price`, and the cost that it
+    `takes`. `key` and `heap` are a priority queue of its states; `value` holds their distances.
     """
 
     cost: Words
@@ -84,11 +85,11 @@ def share_costs(
     table: Index,
     stolen: Words,
 ) -> int:
-    """Go on at place `at` of `order` for about `work` steps; return the place where to go on.
+    """Continue at place `at` of `order` for about `work` steps; return the place to continue at.
 
-    Distances of the abstraction at place p are written to `table[base[p]:]`, except if the `mode` is `STOLEN`: then
-    they are read there. `INDEPENDENT`: what is needed is added to `shares.total`. `IN_ORDER`: it is taken from
-    `shares.cost`. `STOLEN`: what the abstraction at place p takes of what others need is written to `stolen[p]`.
+    The distances of the abstraction at place p go to `table[base[p]:]`. The `mode` `STOLEN` reads them from there
+    instead, and writes what the abstraction at place p takes of the needs of others to `stolen[p]`. `INDEPENDENT` adds
+    the needs to `shares.total`. `IN_ORDER` subtracts them from `shares.cost`.
     """
     done = 0
     while at < len(order) and done < work:
@@ -119,7 +120,7 @@ def share_costs(
 
 @kernel
 def _price_groups(spaces: Abstractions, shares: Shares, number: int) -> int:
-    """Let each group cost what the cheapest of its actions does; return the highest of these prices."""
+    """Set the price of each group to the cost of its cheapest action; return the highest price."""
     highest = 0
     first = spaces.group_start[number] + 0
     for group in range(first, spaces.group_start[number + 1]):
@@ -133,7 +134,7 @@ def _price_groups(spaces: Abstractions, shares: Shares, number: int) -> int:
 
 @kernel
 def _compute_distances(spaces: Abstractions, shares: Shares, number: int) -> None:
-    """Find what the way from each state to the nearest goal costs (Dijkstra, 1959)."""
+    """Compute the goal distance of each state (Dijkstra, 1959)."""
     first, last = spaces.state_start[number] + 0, spaces.state_start[number + 1] + 0
     groups = spaces.group_start[number] + 0
     value, waiting = shares.value, 0
@@ -156,7 +157,7 @@ def _compute_distances(spaces: Abstractions, shares: Shares, number: int) -> Non
 
 @kernel
 def _compute_needs(spaces: Abstractions, shares: Shares, number: int) -> None:
-    """Find what the distances need of the cost of each group: as much as a transition brings the goal nearer."""
+    """Compute the saturated cost of each group: the greatest decrease of the distance by one of its transitions."""
     first, last = spaces.state_start[number] + 0, spaces.state_start[number + 1] + 0
     groups = spaces.group_start[number] + 0
     takes = shares.takes
@@ -170,7 +171,7 @@ def _compute_needs(spaces: Abstractions, shares: Shares, number: int) -> None:
 
 @kernel
 def _settle_costs(mode: int, spaces: Abstractions, shares: Shares, number: int, at: int, stolen: Words) -> int:
-    """Take what the distances need from the costs, or add it up; return how many steps that took."""
+    """Subtract the needed costs from the remaining costs, or sum them; return the number of steps of this work."""
     groups, end = spaces.group_start[number] + 0, spaces.group_start[number + 1] + 0
     first, last = spaces.label_start[groups] + 0, spaces.label_start[end] + 0
     need = shares.need
@@ -194,7 +195,7 @@ def _settle_costs(mode: int, spaces: Abstractions, shares: Shares, number: int, 
 @entry
 @kernel
 def copy_abstraction(number: int, old: Abstractions, spaces: Abstractions, counts: Words) -> int:
-    """Add abstraction `number` of `old` to `spaces`, or return `FULL` where these are too short."""
+    """Append abstraction `number` of `old` to `spaces`; return `FULL` if the arrays are too short."""
     first, last = old.state_start[number] + 0, old.state_start[number + 1] + 0
     group, groups = old.group_start[number] + 0, old.group_start[number + 1] + 0
     edge, edges = old.edge_start[first] + 0, old.edge_start[last] + 0
@@ -220,7 +221,7 @@ def copy_abstraction(number: int, old: Abstractions, spaces: Abstractions, count
 
 @kernel
 def has_room(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> bool:
-    """Return whether there is room in `spaces` for one more abstraction with so many of everything."""
+    """Return whether `spaces` has room for another abstraction with these numbers of states, transitions and groups."""
     return (
         counts[ABSTRACTIONS] + 2 <= len(spaces.state_start)
         and counts[STATES] + states + 1 <= len(spaces.edge_start)
@@ -232,7 +233,7 @@ def has_room(spaces: Abstractions, counts: Words, states: int, edges: int, group
 
 @kernel
 def close_abstraction(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> None:
-    """End the last abstraction, with which there are so many of everything in `spaces`."""
+    """Close the last abstraction, at these numbers of states, transitions, groups and labels in `spaces`."""
     counts[STATES], counts[EDGES], counts[GROUPS], counts[LABELS] = states, edges, groups, labels
     counts[ABSTRACTIONS] += 1
     spaces.edge_start[states] = edges

@@ -1,12 +1,13 @@
-"""Cartesian abstractions: abstract states are boxes, refined where an abstract plan fails (Seipp and Helmert, 2018).
+"""Cartesian abstractions: abstract states are boxes, refined at flaws of abstract plans (Seipp and Helmert, 2018).
 
-Refinement (CEGAR) follows a cheapest abstract plan from the initial state. Where the plan leaves the box that it should
-be in, that box is split into the values that can go on and the others. Refinement ends when the plan is one of the task
-or there are enough boxes. Conditions of effects count as met where that makes the abstraction cheaper.
+Refinement (CEGAR) follows a cheapest abstract plan from the initial state. If the concrete state leaves the box of the
+plan, refinement splits that box into the values that continue the plan and the others. It ends when the abstract plan
+is a plan of the task, or there are enough boxes. Conditions of effects count as met if that makes the abstraction
+cheaper.
 
-An abstraction aims at one goal, at all goals, or at a landmark. Before a plan reaches a landmark, it visits only what
-is reachable without it in the delete relaxation: a box of values. Where some goal fact lies outside that box, every
-plan leaves the box; the least cost of doing so is what the landmark is worth.
+An abstraction aims at one goal, at all goals, or at a landmark. Before a plan reaches a landmark, it visits only states
+that the delete relaxation reaches without the landmark: a box of values. If some goal fact lies outside that box, every
+plan leaves the box; the cost of the landmark is the least cost of doing so.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ from planner.search.search_run import Pauses
 from planner.search.task_compiled import Board
 
 Box = tuple[frozenset[int], ...]
-"""A set of states: by variable, the values that it may have."""
+"""A set of states: the possible values of each variable."""
 Before = Callable[[Condition], tuple[Box, list[Condition]]]
-"""What is reached before a value is; and what every action needs that may lead to it first, of what does not hold."""
+"""The values reached before a given value; and the unmet conditions common to all actions that may reach it first."""
 MOST_LANDMARKS: Final = 200
 WORK: Final = 300_000
-"""Steps of inner loops at a time."""
+"""Steps of inner loops between two pauses."""
 MOST_EDGES: Final = 1_000_000
-"""Transitions of all abstractions together, about."""
+"""Approximate maximum number of transitions of all abstractions."""
 LARGEST: Final = 300_000
-"""Transitions of one of them, about."""
+"""Approximate maximum number of transitions of one abstraction."""
 ROOM: Final = 1 << 21
-"""Transitions of one that there is room for."""
+"""Maximum capacity for the transitions of one abstraction."""
 STEP: Final = 20
-"""Of what costs the same, fewer actions are nearer: actions have prices of `cost << STEP | 1`."""
+"""Actions have prices of `cost << STEP | 1`, so that fewer actions break ties among equal costs."""
 HIGHEST: Final = 1 << 31
-"""Costs above this are one to refinement."""
+"""Refinement treats all costs above this one as equal."""
 BITS: Final = 32
 GROWING: Final = {
     **dict.fromkeys(("distance", "way", "goal", "leaf", "first_out", "first_in", "stale", "list"), refinement.STATES),
@@ -52,19 +53,19 @@ GROWING: Final = {
     **dict.fromkeys(("variable", "low", "high", "bit"), refinement.NODES),
     "piece": refinement.PIECES,
 }
-"""Which of the counts says how much of an array is used."""
+"""The count that says how much of each array is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """A set of states that contains all goal states: those of the `box`, or if not `inside`, all others."""
+    """A set of states that contains all goal states: the `box`, or if not `inside`, its complement."""
 
     box: Box
     inside: bool
 
 
 def generate_aims(moves: Moves, before: Before) -> Iterator[Aim]:
-    """Yield landmarks, goals, and all goals together."""
+    """Yield landmarks, single goals, and all goals together."""
     full = full_box(moves)
     goals = sorted(moves.goal.items())
     yield from _generate_landmarks(moves, [goal for goal in goals if moves.initial[goal[0]] != goal[1]], before)
@@ -86,7 +87,7 @@ def _narrow(box: Box, values: list[Condition]) -> Box:
 
 
 def _generate_landmarks(moves: Moves, goals: list[Condition], before: Before) -> Iterator[Aim]:
-    """Yield the landmarks that come before the `goals`: what all need that may lead to one of them first."""
+    """Yield the landmarks before the `goals`: the common conditions of all actions that may reach one first."""
     waiting, known = list(goals), set(goals)
     while waiting and len(known) < MOST_LANDMARKS:
         value = waiting.pop()
@@ -98,9 +99,9 @@ def _generate_landmarks(moves: Moves, goals: list[Condition], before: Before) ->
 
 
 class Cartesian:
-    """Makes Cartesian abstractions of the task on `board`, with its `moves`; they are `gathered`.
+    """Builds Cartesian abstractions of the task on `board`, with its `moves`; `gathered` collects them.
 
-    With `anywhere`, there are estimates for states, too, that are not reached from the initial one.
+    With `anywhere`, unreachable states have estimates, too.
     """
 
     def __init__(self, board: Board, moves: Moves, arrays: kernel.Moves, *, anywhere: bool = False) -> None:
@@ -114,7 +115,7 @@ class Cartesian:
         self.gathered = none._replace(trees=none.trees._replace(**places))
 
     def make(self, work: int) -> Pauses:
-        """Make abstractions, for about so many steps; yields often."""
+        """Build abstractions for about this number of steps; yields often."""
         wanted = []
         for aim in generate_aims(self._moves, self._find_reached_before):
             wanted.append(aim)
@@ -129,7 +130,7 @@ class Cartesian:
                 self._settle(made)
 
     def _refine(self, made: Refinement, aim: Aim, work: int, edges: int) -> Pauses:
-        """Refine an abstraction from the start, for about `work` steps or `edges` transitions."""
+        """Refine one abstraction from the start, for about `work` steps or `edges` transitions."""
         box = pack_box(aim.box, self.form)
         made.counts[refinement.STATES] = made.counts[refinement.STEPS] = made.counts[refinement.EDGES] = 0
         outcome = PAUSED
@@ -158,7 +159,7 @@ class Cartesian:
         self._entries["append_tree"](trees, root, pieces)
 
     def _find_reached_before(self, value: Condition) -> tuple[Box, list[Condition]]:
-        """Return what is reached before this value is, and what all need that may lead to it first."""
+        """Return the values reached before this value, and the common conditions of actions that may reach it first."""
         moves, box, common = self._moves, index([0]) * self.form.word[-1], zeros(sum(self._moves.sizes))
         many = self._entries["reach_without"](self._arrays, self.form, *value, box, common)
         first = accumulate(moves.sizes, initial=0)
@@ -172,7 +173,7 @@ class Cartesian:
 
 
 def choose_form(moves: Moves, costs: list[int]) -> Form:
-    """Return how boxes are written: what has at most a word of values shares one."""
+    """Choose the encoding of boxes: variables with few values share a word."""
     first, shift, mask, end, used = [], [], [], 0, BITS
     for size in moves.sizes:
         if used + size > BITS:
@@ -189,7 +190,7 @@ def choose_form(moves: Moves, costs: list[int]) -> Form:
 
 
 def pack_box(box: Box, form: Form) -> array[int]:
-    """Return a box as words."""
+    """Pack a box into words."""
     found = index([0]) * form.word[-1]
     for variable, values in enumerate(box):
         for value in values:
@@ -199,7 +200,7 @@ def pack_box(box: Box, form: Form) -> array[int]:
 
 
 def unpack_box(box: array[int], form: Form, moves: Moves) -> Box:
-    """Return a box from its words."""
+    """Unpack a box from its words."""
     places = zip(form.word, form.shift, moves.sizes, strict=False)
     return tuple(
         [
@@ -210,7 +211,7 @@ def unpack_box(box: array[int], form: Form, moves: Moves) -> Box:
 
 
 def make_refinement(form: Form) -> Refinement:
-    """Return room for refining an abstraction."""
+    """Allocate working memory for the refinement of an abstraction."""
     made = {name: empty_index(FEW) for name in Refinement._fields}
     made |= {"counts": zeros(refinement.COUNTS), "distance": zeros(FEW), "key": zeros(FEW)}
     made["box"] = empty_index(FEW * form.word[-1])
@@ -220,7 +221,7 @@ def make_refinement(form: Form) -> Refinement:
 
 
 def _lengthen_refinement(made: Refinement) -> bool:
-    """Double the arrays that are half used; return whether `ROOM` allowed it."""
+    """Double the half-used arrays; return whether `ROOM` allows it."""
     if len(made.source) >= ROOM:
         return False
     used = {name: made.counts[place] for name, place in GROWING.items()}

@@ -1,7 +1,7 @@
-"""Refinement of Cartesian abstractions: boxes, the transitions between them, and the cheapest ways to the goal.
+"""Boxes of Cartesian abstractions, the transitions between them, and their distances to the goal.
 
-A box is a set of values for each variable. After a split, only distances that may have grown are computed anew (Seipp,
-von Allmen and Helmert, 2020). The readable twin is `cartesian`.
+A box is a set of values for each variable. After a split, `update_distances` recomputes only distances that may have
+grown (Seipp, von Allmen and Helmert, 2020). The readable twin is `cartesian`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from planner.jit.containers_kernel import pop, push
 
 
 class Form(NamedTuple):
-    """How boxes are written, and what is the same for all abstractions of a task.
+    """The encoding of boxes as words, and what all abstractions of a task share.
 
-    The values of variable v are bits of the words `word[v]` up to `end[v]` of a box, which has `word[-1]` words of 32
-    bits; `mask[v]` says which bits of each, and they begin at `shift[v]` of the first. Variables have their `initial`
-    values at first; actions have a `price`, above 0.
+    The values of variable v are bits of the words `word[v]` to `end[v] - 1` of a box. A box has `word[-1]` words of 32
+    bits. `mask[v]` marks the bits of v in each of its words; value k of v is bit `shift[v] + k`, counted from the first
+    word. `initial[v]` is the initial value of v. `price[a]` is the cost of action a, above 0.
     """
 
     word: Index
@@ -31,20 +31,20 @@ class Form(NamedTuple):
 
 @kernel
 def width_of(form: Form) -> int:
-    """Return of how many words a box is."""
+    """Return the number of words of a box."""
     return form.word[len(form.mask)] + 0
 
 
 @kernel
 def has_value(form: Form, box: Index, base: int, variable: int, value: int) -> bool:
-    """Return whether the box at `base` has this value of the variable."""
+    """Return whether the box at `base` contains this value of the variable."""
     place = form.shift[variable] + value
     return box[base + form.word[variable] + (place >> 5)] >> (place & 31) & 1 == 1
 
 
 @kernel
 def include_value(form: Form, box: Index, variable: int, value: int) -> None:
-    """Let the first box have this value, too."""
+    """Add this value of the variable to the first box."""
     place = form.shift[variable] + value
     word = form.word[variable] + (place >> 5)
     box[word] = box[word] | 1 << (place & 31)
@@ -93,7 +93,7 @@ def _intersect(form: Form, box: Index, one: int, other: int, variable: int) -> b
 
 @kernel
 def size_of(form: Form, box: Index, base: int, variable: int) -> int:
-    """Return how many values of the variable the box at `base` has."""
+    """Return the number of values of the variable in the box at `base`."""
     many = 0
     for word in range(form.word[variable], form.end[variable]):
         bits = box[base + word] & (form.mask[variable] + 0)
@@ -105,34 +105,36 @@ def size_of(form: Form, box: Index, base: int, variable: int) -> int:
 
 
 STATES: Final = 0
-"""Places in the counts of what there is: these, and then transitions, nodes, words of their values."""
+"""Indices into `counts`: the numbers of abstract states, transitions, nodes of the tree, and words of `piece`."""
 EDGES: Final = 1
 NODES: Final = 2
 PIECES: Final = 3
 FIRST: Final = 4
-"""The abstract state of the initial state."""
+"""The abstract state that contains the initial state."""
 INSIDE: Final = 5
-"""The abstract state that was cut out so far, and of how many variables that was."""
+"""The abstract state cut out so far; the next index counts the variables that were cut."""
 CUT: Final = 6
 AT: Final = 7
-"""The state that is to be split."""
+"""The abstract state to split."""
 STEPS: Final = 8
-"""Steps of inner loops."""
+"""The number of steps of inner loops so far."""
 COUNTS: Final = 9
 
 
 class Refinement(NamedTuple):
-    """An abstraction, and room for refining it.
+    """An abstraction under refinement, with its working memory.
 
-    By state: its `box` (words), its `distance` to the goal and the transition on the cheapest `way` there, whether it
-    is a `goal`, its `leaf`, the first transition out of it and into it, and whether it is `stale`. By transition:
-    `source`, `target`, `action`, and its neighbours in the lists of those out of its source, and into its target.
+    By state: `box` (words), `distance` to the goal, `way` (the first transition of a cheapest path to the goal), `goal`
+    (whether it is a goal state), `leaf`, the first outgoing and the first incoming transition, and `stale`. By
+    transition: `source`, `target`, `action`, and its neighbours in the list of transitions out of its source and in the
+    list of transitions into its target.
 
-    Nodes say which state it is: with a value among `piece[bit >> 5]...` of the `variable`, node `high` says more, else
-    `low`; a leaf has no variable (`NOTHING`), and the state in `low`.
+    A decision tree finds the abstract state of a concrete state. A node tests its `variable`: `high` is the child for
+    the values in the set `piece[bit >> 5]...`, and `low` the child for the others. A leaf has the variable `NOTHING`,
+    and its state in `low`.
 
-    `key` and `heap` are a queue of states, `list` some of them. By variable: its `value` on the way, and its `touch`.
-    `part` is room for a box.
+    `key` and `heap` are a priority queue of states; `list` holds some states. By variable: `value` is its value along
+    the abstract plan, and `touch` the touch of the present action. `part` is room for a box.
     """
 
     counts: Words
@@ -166,7 +168,7 @@ class Refinement(NamedTuple):
 
 @kernel
 def add_edge(made: Refinement, source: int, target: int, action: int) -> int:
-    """Return the number of a new transition."""
+    """Add a transition and return its number."""
     edge = made.counts[EDGES]
     made.counts[EDGES] = edge + 1
     made.source[edge] = source
@@ -179,7 +181,7 @@ def add_edge(made: Refinement, source: int, target: int, action: int) -> int:
 
 @kernel
 def move_source(made: Refinement, edge: int, source: int) -> None:
-    """Let a transition begin at another state."""
+    """Move the source of a transition to another state."""
     _unlink(made.first_out, made.next_out, made.last_out, made.source[edge] + 0, edge)
     made.source[edge] = source
     _link(made.first_out, made.next_out, made.last_out, source, edge)
@@ -187,7 +189,7 @@ def move_source(made: Refinement, edge: int, source: int) -> None:
 
 @kernel
 def move_target(made: Refinement, edge: int, target: int) -> None:
-    """Let a transition end at another state."""
+    """Move the target of a transition to another state."""
     _unlink(made.first_in, made.next_in, made.last_in, made.target[edge] + 0, edge)
     made.target[edge] = target
     _link(made.first_in, made.next_in, made.last_in, target, edge)
@@ -216,7 +218,7 @@ def _unlink(first: Index, following: Index, last: Index, state: int, edge: int) 
 
 @kernel
 def mark_all_stale(made: Refinement) -> int:
-    """Make all states stale that are no goals, and list them; return how many there are."""
+    """Mark all states but goal states as stale, and list them; return their number."""
     many = 0
     for state in range(made.counts[STATES]):
         made.distance[state] = 0
@@ -230,9 +232,10 @@ def mark_all_stale(made: Refinement) -> int:
 
 @kernel
 def mark_stale(form: Form, made: Refinement, state: int, new: int) -> int:
-    """Make stale what may be farther from the goal now that `state` lost a part to `new`, and list it.
+    """Mark and list the states whose distance may have grown since `state` lost a part to `new`; return their number.
 
-    Those that were nearer come first, and prices are above 0: so what is not stale then holds what leads to it.
+    The queue yields states by their old distance, and prices are above 0. So a state that stays unmarked keeps a
+    cheapest path through unmarked states.
     """
     if made.goal[state] or made.distance[state] >= INFINITE:
         return 0
@@ -259,7 +262,7 @@ def mark_stale(form: Form, made: Refinement, state: int, new: int) -> int:
 
 @kernel
 def _has_other_way(form: Form, made: Refinement, state: int) -> bool:
-    """Return whether there is a way from `state` that is as good as before, by a state that is not stale."""
+    """Return whether a path of the old cost leaves `state` by a state that is not stale; note it in `way`."""
     edge = made.way[state] + 0
     if edge != NOTHING and _is_as_good(form, made, state, edge):
         return True
@@ -281,7 +284,7 @@ def _is_as_good(form: Form, made: Refinement, state: int, edge: int) -> bool:
 
 @kernel
 def update_distances(form: Form, made: Refinement, many: int) -> None:
-    """Find the distances of the first `many` states of `list`, which are the stale ones (Dijkstra, 1959)."""
+    """Recompute the distances of the first `many` states of `list`, which are the stale ones (Dijkstra, 1959)."""
     waiting = 0
     for index in range(many):
         state = made.list[index] + 0
@@ -311,7 +314,7 @@ def update_distances(form: Form, made: Refinement, many: int) -> None:
 
 @kernel
 def _update_predecessors(form: Form, made: Refinement, state: int, waiting: int) -> int:
-    """Let stale states before `state`, the distance of which is known, wait for theirs; return how many wait."""
+    """Queue the stale predecessors of `state` whose distance falls; return the size of the queue."""
     edge = made.first_in[state] + 0
     while edge != NOTHING:
         source, far = made.source[edge] + 0, made.distance[state] + form.price[made.action[edge]]

@@ -1,6 +1,6 @@
-"""Counterexample-guided refinement of Cartesian abstractions (Seipp and Helmert, 2018), by kernels.
+"""The refinement loop of Cartesian abstractions (CEGAR: Seipp and Helmert, 2018).
 
-The kernels also find which facts the delete relaxation reaches without a landmark.
+`reach_without` computes the facts that the delete relaxation reaches without a landmark.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, PAUSED, Ind
 @entry
 @kernel
 def refine(work: int, inside: int, moves: Moves, form: Form, aim: Index, made: Refinement) -> int:
-    """Go on refining for about `work` steps; the goal is the box `aim`, or what is outside if not `inside`.
+    """Refine for about `work` steps; the goal is the box `aim`, or if not `inside`, all states outside it.
 
-    Returns `PAUSED`, `FULL` where there is not enough room, or `DONE`: then the cheapest plan of the abstraction is one
-    of the task, or there is none.
+    Returns `PAUSED`; `FULL` if an array is too short; or `DONE` if the cheapest abstract plan is a plan of the task, or
+    if there is no abstract plan.
     """
     counts, variables = made.counts, len(form.mask)
     if not counts[boxes.STATES]:
@@ -25,7 +25,7 @@ def refine(work: int, inside: int, moves: Moves, form: Form, aim: Index, made: R
     end = counts[boxes.STEPS] + work
     while counts[boxes.STEPS] < end:
         counts[boxes.STEPS] += 1
-        # first cut the box of the aim out of the box of all states, variable by variable; then mend flaws
+        # first cut the box of the aim out of the box of all states, variable by variable; then split states at flaws
         cutting = counts[boxes.CUT] < variables
         variable = counts[boxes.CUT] if cutting else _find_flaw(moves, form, made)
         if variable == NOTHING:
@@ -48,7 +48,7 @@ def refine(work: int, inside: int, moves: Moves, form: Form, aim: Index, made: R
 
 @kernel
 def _set_goals(form: Form, made: Refinement, inside: int) -> None:
-    """Let what was cut out be the goal, or all else if not `inside`."""
+    """Make the state that was cut out the goal, or if not `inside`, all other states."""
     for state in range(made.counts[boxes.STATES]):
         made.goal[state] = inside if state == made.counts[boxes.INSIDE] else 1 - inside
     boxes.update_distances(form, made, boxes.mark_all_stale(made))
@@ -56,7 +56,7 @@ def _set_goals(form: Form, made: Refinement, inside: int) -> None:
 
 @kernel
 def _begin_refinement(moves: Moves, form: Form, made: Refinement) -> None:
-    """Let there be one state: the box of all values."""
+    """Create the first abstract state: the box of all values."""
     for place in range(boxes.COUNTS):
         made.counts[place] = 0
     made.counts[boxes.STATES], made.counts[boxes.NODES] = 1, 1
@@ -84,7 +84,7 @@ def _clear_state(made: Refinement, state: int, leaf: int) -> None:
 
 @kernel
 def _cut_variable(form: Form, aim: Index, made: Refinement, variable: int) -> bool:
-    """Write to `part` which values of the variable are in the aim; return whether these are not all."""
+    """Write the values of the variable in the aim to `part`; return whether these are a proper subset."""
     made.counts[boxes.AT] = made.counts[boxes.INSIDE]
     base, differs = made.counts[boxes.AT] * boxes.width_of(form), False
     for word in range(form.word[variable], form.end[variable]):
@@ -96,15 +96,15 @@ def _cut_variable(form: Form, aim: Index, made: Refinement, variable: int) -> bo
 
 @kernel
 def _find_flaw(moves: Moves, form: Form, made: Refinement) -> int:
-    """Follow the cheapest way from the initial state to where the task does not; return a variable to split there.
+    """Execute the cheapest abstract plan in the task up to its first flaw; return a variable to split there.
 
-    That is one with few values left, the `part` of which lets the way go on. `NOTHING` if the way is a plan, or there
-    is none.
+    The variable has the smallest share of its values left, and its `part` are the values that continue the plan.
+    Returns `NOTHING` if the abstract plan is a plan of the task, or if there is none.
     """
     width, at = boxes.width_of(form), made.counts[boxes.FIRST]
     for variable in range(len(form.mask)):
         made.value[variable] = form.initial[variable]
-    # execute the abstract plan in the task, and stop at the first box that the next state is not in
+    # execute the abstract plan in the task; stop at the first abstract state that does not contain the concrete one
     while not made.goal[at] and made.distance[at] < INFINITE:
         edge = made.way[at] + 0
         after, action = made.target[edge] + 0, made.action[edge] + 0
@@ -127,7 +127,7 @@ def _find_flaw(moves: Moves, form: Form, made: Refinement) -> int:
 
 @kernel
 def _choose_variable(moves: Moves, form: Form, made: Refinement, one: int, other: int) -> int:
-    """Return the variable that does not follow to box `other` and has the least part of its values in box `one`."""
+    """Return the variable with the smallest share of values in box `one` of those that cannot continue to `other`."""
     chosen, least, of = NOTHING, 0, 1
     for variable in range(len(form.mask)):
         if _value_after(moves, form, made, variable, other) == NOTHING:
@@ -140,7 +140,7 @@ def _choose_variable(moves: Moves, form: Form, made: Refinement, one: int, other
 
 @kernel
 def _value_after(moves: Moves, form: Form, made: Refinement, variable: int, other: int) -> int:
-    """Return the value that the variable goes on with into box `other`; `NOTHING` if it cannot."""
+    """Return the value of the variable after the present action in box `other`; `NOTHING` if there is none."""
     value, touch = made.value[variable] + 0, made.touch[variable] + 0
     if touch == NOTHING:
         return value if boxes.has_value(form, made.box, other, variable, value) else NOTHING
@@ -155,7 +155,7 @@ def _value_after(moves: Moves, form: Form, made: Refinement, variable: int, othe
 
 @kernel
 def _write_part(moves: Moves, form: Form, made: Refinement, variable: int, one: int, other: int) -> None:
-    """Write to `part` the values of box `one` that go on into box `other`."""
+    """Write the values of box `one` that lead into box `other` to `part`."""
     touch = made.touch[variable] + 0
     for word in range(form.word[variable], form.end[variable]):
         both = made.box[one + word] & made.box[other + word] & (form.mask[variable] + 0)
@@ -180,7 +180,7 @@ def _write_part(moves: Moves, form: Form, made: Refinement, variable: int, one: 
 
 @kernel
 def _has_room(moves: Moves, form: Form, made: Refinement, state: int, variable: int) -> bool:
-    """Return whether this state can be split, whatever comes of its transitions."""
+    """Return whether the arrays have room for any split of this state."""
     counts, width = made.counts, boxes.width_of(form)
     edges = counts[boxes.EDGES] + 2 * (moves.affecting_start[variable + 1] + 0 - moves.affecting_start[variable])
     edge = made.first_out[state] + 0
@@ -203,7 +203,7 @@ def _has_room(moves: Moves, form: Form, made: Refinement, state: int, variable: 
 
 @kernel
 def _split_state(moves: Moves, form: Form, made: Refinement, state: int, variable: int) -> int:
-    """Let a new state have the `part` of the values of the variable, and this one the others; return the new one."""
+    """Move the `part` of the values of the variable from `state` to a new state; return the new state."""
     counts, width = made.counts, boxes.width_of(form)
     new = counts[boxes.STATES]
     counts[boxes.STATES] = new + 1
@@ -219,7 +219,7 @@ def _split_state(moves: Moves, form: Form, made: Refinement, state: int, variabl
         counts[boxes.FIRST] = new
     _distribute_outgoing(moves, form, made, state, new, variable)
     _distribute_incoming(moves, form, made, state, new, variable)
-    # actions that change the variable may lead from one part to the other
+    # actions that change the variable may have transitions between the two parts
     for index in range(moves.affecting_start[variable], moves.affecting_start[variable + 1]):
         action = moves.affecting[index] + 0
         counts[boxes.STEPS] += 6
@@ -236,7 +236,7 @@ def _split_state(moves: Moves, form: Form, made: Refinement, state: int, variabl
 
 @kernel
 def _split_leaf(form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
-    """Let a leaf become a node that tells both states apart."""
+    """Turn the leaf of `state` into a node that distinguishes `state` from `new`."""
     counts, node = made.counts, made.leaf[state] + 0
     made.variable[node], made.low[node], made.high[node] = variable, counts[boxes.NODES], counts[boxes.NODES] + 1
     made.bit[node] = 32 * counts[boxes.PIECES] + form.shift[variable]
@@ -255,7 +255,7 @@ def _split_leaf(form: Form, made: Refinement, state: int, new: int, variable: in
 
 @kernel
 def _distribute_outgoing(moves: Moves, form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
-    """Let transitions out of `state` begin at the states from which they go, and so the way."""
+    """Distribute the transitions out of `state`, and its `way`, between `state` and `new`."""
     width = boxes.width_of(form)
     way, edge = made.way[state] + 0, made.first_out[state] + 0
     made.way[state] = NOTHING
@@ -279,7 +279,7 @@ def _distribute_outgoing(moves: Moves, form: Form, made: Refinement, state: int,
 
 @kernel
 def _distribute_incoming(moves: Moves, form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
-    """Let transitions into `state` end at the states to which they go."""
+    """Distribute the transitions into `state` between `state` and `new`."""
     width, edge = boxes.width_of(form), made.first_in[state] + 0
     while edge != NOTHING:
         after, action = made.next_in[edge] + 0, made.action[edge] + 0
@@ -296,10 +296,10 @@ def _distribute_incoming(moves: Moves, form: Form, made: Refinement, state: int,
 @entry
 @kernel
 def reach_without(moves: Moves, form: Form, variable: int, value: int, box: Index, common: Words) -> int:
-    """Write to `box` which values are reached without this one.
+    """Write the values that the delete relaxation reaches without this one to `box`.
 
-    Returns how many actions may lead to it first; `common` is how many of these need each value (numbered as in
-    `moves.first`).
+    Returns the number of actions that may be the first to reach this value. `common` counts, for each value (numbered
+    as in `moves.first`), how many of these actions need it.
     """
     for word in range(len(box)):
         box[word] = 0
@@ -316,7 +316,7 @@ def reach_without(moves: Moves, form: Form, variable: int, value: int, box: Inde
 
 @kernel
 def _count_leading(moves: Moves, form: Form, variable: int, value: int, box: Index, common: Words) -> int:
-    """Return how many actions may lead to this value from the `box`; write to `common` what they need."""
+    """Count the actions applicable in `box` that reach this value; count in `common` the values that they need."""
     for each in range(len(common)):
         common[each] = 0
     many = 0
@@ -344,7 +344,7 @@ def _is_possible(moves: Moves, form: Form, box: Index, action: int) -> bool:
 
 @kernel
 def _reach_values(moves: Moves, form: Form, box: Index, action: int, variable: int, value: int) -> bool:
-    """Include what `action` leads to, but not this value; return whether any of it is new."""
+    """Add the values that `action` reaches, except this one, to `box`; return whether any is new."""
     is_new = False
     for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
         each = moves.variable[touch] + 0

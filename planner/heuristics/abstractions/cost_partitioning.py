@@ -1,9 +1,9 @@
 """Saturated cost partitioning: each abstraction takes the costs that its distances need, and leaves the rest.
 
-The abstractions come in an order. The estimate is the sum over them; as they share the costs, it never exceeds the cost
-of a cheapest plan (Seipp, Keller and Helmert, 2020). Of several orders, the best one for a state counts. `SCP_LM_CUT`
-takes the larger of this estimate and LM-cut's. Machine code has larger patterns, Cartesian abstractions and more
-orders.
+The abstractions take costs in an order. The estimate is the sum of their distances; since they share the costs, it
+never exceeds the cost of a cheapest plan (Seipp, Keller and Helmert, 2020). The estimate of a state is the maximum over
+several orders. `SCP_LM_CUT` is the maximum of this estimate and LM-cut. The compiled tier uses larger patterns,
+Cartesian abstractions and more orders.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from planner.heuristics.abstractions.projections import AbstractSpace, Moves, Pattern
 
 LARGEST: Final = 2
-"""Variables of a pattern."""
+"""Maximum number of variables of a pattern."""
 MOST_WORK: Final = 200_000
-"""States by index times actions, of all projections together."""
+"""Limit of the sum, over all projections, of state indices times actions."""
 SAMPLES: Final = 10
-"""States for which orders are made, beside the initial one."""
+"""Number of sample states for orders, beside the initial state."""
 FARTHEST: Final = 20
-"""Steps from the initial state to one of these, at most."""
+"""Maximum number of steps from the initial state to a sample."""
 
 
 class Estimate:
-    """The estimates for a task by `spaces`, its projections to `patterns`."""
+    """The estimates of a task by `spaces`, its projections to `patterns`."""
 
     def __init__(self, made: Moves, patterns: Sequence[Pattern], spaces: Sequence[AbstractSpace]) -> None:
         from planner.heuristics.abstractions.projections import compute_factors
@@ -43,14 +43,14 @@ class Estimate:
         """Each an order, and the distances in its abstractions."""
 
     def __call__(self, state: State) -> int:
-        """Return the best that an order adds up to."""
+        """Return the maximum over all orders."""
         states = self.locate(state)
         if states is None:
             return INFINITY
         return max([sum_distances(states, order, tables) for order, tables in self.orders], default=0)
 
     def locate(self, state: State) -> list[int] | None:
-        """Return the abstract states of `state` by their numbers; None if one of them is dead."""
+        """Return the numbers of the abstract states of `state`; None if one of them is dead."""
         values = [0] * self._variables
         for fact in facts_of(state):
             if (place := self._places[fact]) is not None:
@@ -65,12 +65,12 @@ class Estimate:
 
 
 def sum_distances(states: Sequence[int], order: Sequence[int], tables: Sequence[Sequence[int]]) -> int:
-    """Return what the distances of abstract `states`, by abstraction, add up to."""
+    """Return the sum of the distances of abstract `states`, one for each abstraction."""
     return sum([table[states[number]] for number, table in zip(order, tables, strict=True)])
 
 
 def build(task: Task, costs: list[int], check: Check) -> Heuristic:
-    """Return the heuristic for `task`."""
+    """Build the heuristic for `task`."""
     from planner.heuristics.abstractions.projections import find_moves, make_exclusion, project
     from planner.task.packed_task_compiled import choose_packing
 
@@ -103,7 +103,7 @@ def diversify(
 
 
 def _select_patterns(made: Moves) -> Iterator[Pattern]:
-    """Yield the patterns that plain Python has the time for."""
+    """Yield as many patterns as `MOST_WORK` allows."""
     from planner.heuristics.abstractions.projections import generate_interesting
 
     work = 0
@@ -115,7 +115,7 @@ def _select_patterns(made: Moves) -> Iterator[Pattern]:
 
 
 def _sample_states(task: Task, check: Check) -> Iterator[State]:
-    """Yield the initial state, and where random walks end."""
+    """Yield the initial state, and the ends of random walks."""
     from planner.task.successor_generator import Space
 
     draw, space = random.Random(0), Space(task)
@@ -136,7 +136,7 @@ SCP = Kind(build, "saturated cost partitionings over abstractions", admissible=T
 
 
 def order_abstractions(estimates: Sequence[int], stolen: Sequence[int]) -> list[int]:
-    """Return the numbers of the abstractions, those first that estimate much of a state for what they take of others.
+    """Order the abstractions by their distance in relation to the costs that they take from others.
 
     (Seipp, Keller and Helmert, 2020.)
     """
@@ -155,7 +155,7 @@ def share_costs(spaces: Sequence[AbstractSpace], order: Sequence[int], costs: Se
 
 
 def measure_stolen(spaces: Sequence[AbstractSpace], costs: Sequence[int]) -> list[int]:
-    """Return what each of the `spaces`, if it has all that it needs, takes of what others need."""
+    """Return the costs that each of the `spaces` takes of the needs of others if it takes all that it needs."""
     needs = [space.compute_needs(space.compute_distances(costs)) for space in spaces]
     wanted = [0] * len(costs)
     for need in needs:
@@ -165,7 +165,7 @@ def measure_stolen(spaces: Sequence[AbstractSpace], costs: Sequence[int]) -> lis
 
 
 def build_maximum(task: Task, costs: list[int], check: Check) -> Heuristic:
-    """Return the heuristic for `task`."""
+    """Build the maximum of saturated cost partitioning and LM-cut for `task`."""
     quick, thorough = SCP.build(task, costs, check), LM_CUT.build(task, costs, check)
 
     def estimate(state: State) -> int:

@@ -1,8 +1,8 @@
-"""Orders of abstractions for saturated cost partitioning, chosen for a diverse set of states, by kernels.
+"""Orders of abstractions for saturated cost partitioning, diversified over sample states.
 
-An order is greedy for one sample state: abstractions come first that estimate much of the state and take little of what
-others need. An order is kept if it improves the estimate of some sample (Seipp, Keller and Helmert, 2020). While a
-search lasts, the states that it meets give new projections and orders (Seipp, 2021).
+An order is greedy for one sample: abstractions come first that have a high estimate and take little of what others
+need. The search keeps an order if it improves the estimate of some sample (Seipp, Keller and Helmert, 2020). During the
+search, sampled states yield new projections and orders (Seipp, 2021).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from planner.search.task_compiled import WORK, Board
 
 
 class Sharing:
-    """Shares the costs of the task on `board` among `projections`; yields often.
+    """Shares the costs of the task on `board` among `projections`; its generators pause often.
 
-    `works` is about how many steps it takes to find what is left for each.
+    `works` estimates the steps that it takes to share the costs of each abstraction.
     """
 
     def __init__(self, board: Board, projections: Projections) -> None:
@@ -54,7 +54,7 @@ class Sharing:
         self.lookup = projections.lookup(projections.patterns)
 
     def compare_abstractions(self, useful: Sequence[int]) -> Pauses:
-        """Use only these abstractions; compute their own estimates and the costs they take from others."""
+        """Restrict to these abstractions; compute their own estimates and the costs they take from others."""
         self.useful = useful
         self._shares.cost[:] = words(self._board.costs)
         self._shares.total[:] = zeros(len(self._shares.total))
@@ -90,7 +90,7 @@ class Sharing:
 
 
 def make_shares(projections: Projections, costs: Iterable[int]) -> Shares:
-    """Return room for sharing `costs` among `projections`."""
+    """Allocate working memory for sharing `costs` among `projections`."""
     spaces, left = projections.spaces, words(costs)
     states = spaces.state_start[: len(projections.patterns) + 1]
     edges = [spaces.edge_start[state] for state in states]
@@ -112,11 +112,11 @@ def _find_widest(starts: Sequence[int]) -> int:
 
 
 LONGEST: Final = 1000
-"""Steps of random walks, on average."""
+"""Average number of steps of random walks."""
 
 
 def make_samples(board: Board, sharing: Sharing, states: Sequence[Sequence[int]], most: int = 0) -> Samples:
-    """Return those of the `states`, given by their words, that are not dead, with room for up to `most` of them."""
+    """Return the `states`, given by their words, that are not dead, with room for up to `most` of them."""
     parts, width = len(sharing.every), board.packed.words
     found, room = Samples(zeros(3), words([]), index([]), words([])), zeros(1)
     shown = Tables(sharing.lookup, index([0]), index([]), words([]), index([]), index([0]) * (parts + 1))
@@ -134,7 +134,7 @@ def make_samples(board: Board, sharing: Sharing, states: Sequence[Sequence[int]]
 
 
 def sample_walks(board: Board, sharing: Sharing, most: int) -> Generator[None, None, Samples]:
-    """Return up to `most` samples: the initial state, and where random walks end; none if that is dead."""
+    """Return up to `most` samples: the initial state, and ends of random walks; none if the initial state is dead."""
     samples = make_samples(board, sharing, [board.initial], most)
     if not samples.counts[0]:
         return samples
@@ -148,36 +148,36 @@ def sample_walks(board: Board, sharing: Sharing, most: int) -> Generator[None, N
 
 
 SMALL: Final = 2
-"""Variables of the patterns that come first, ..."""
+"""Number of variables of the first patterns, ..."""
 LARGEST: Final = 3
-"""... and of those all of which are looked at if there is the time."""
+"""... and of the largest patterns that are enumerated systematically, if time allows."""
 SIZES: Final = (2_000, 8_000, 20_000)
-"""States that larger patterns may have."""
+"""Maximum numbers of states of larger patterns."""
 UNTIL: Final = (30, 60, 100)
-"""Percent of what is allowed up to which there are small patterns, larger ones, and those in between."""
+"""Percentages of the effort at which small, larger, and medium patterns end."""
 PATTERN: Final = 50_000
-"""Steps of inner loops that making a projection takes beside its own."""
+"""Steps of inner loops that count for each projection beside its own."""
 KNOWN: Final = 100
-"""Patterns in a row that there are already: no others are expected then."""
+"""Number of successive known patterns after which the search expects no others."""
 FEWEST: Final = 2
-"""Orders that are made of all abstractions, at least."""
+"""Minimum number of orders of all abstractions."""
 SAMPLES: Final = 1000
 MOST_STATES: Final = 2_000_000
-"""Abstract states at a time."""
+"""Maximum number of abstract states at a time."""
 MOST_TRANSITIONS: Final = 8_000_000
 MOST_VALUES: Final = 25_000_000
-"""Distances that are kept, of all orders together."""
+"""Maximum number of stored distances, over all orders."""
 REFINING: Final = 100_000_000
-"""Steps of inner loops in which Cartesian abstractions are made."""
+"""Effort for Cartesian abstractions, in steps of inner loops."""
 BUILDING: Final = 50_000_000
-"""The same for projections, at first."""
+"""Effort for the first projections."""
 SHARING: Final = 150_000_000
-"""The same for finding orders."""
+"""Effort for finding orders."""
 
 
 @dataclass(slots=True)
 class Order:
-    """One way to share costs: the patterns that have any, and where the distances of each begin in `values`."""
+    """A cost partitioning: the patterns that take part, and the start of the distances of each in `values`."""
 
     patterns: list[Pattern]
     base: list[int]
@@ -185,7 +185,7 @@ class Order:
 
 
 class Partitions:
-    """Estimates for the task on `board` by abstractions that share its costs; `tables` once they are prepared."""
+    """Estimates of the task on `board` by saturated cost partitioning; `tables` exist once prepared."""
 
     def __init__(self, board: Board, *, samples: int | None = None) -> None:
         self._board = board
@@ -198,10 +198,10 @@ class Partitions:
         self._moves: Moves
 
     def prepare(self) -> Pauses:
-        """Make abstractions, and find orders, for as long as each may take; yields often."""
+        """Build abstractions and find orders, within the effort of each; yields often."""
         made = self._moves = find_moves(self._board.task, self._board.packed, self._board.check)
         yield
-        # what stands for a reached state may be none
+        # a canonical state of a reached state may be unreachable
         self._anywhere = self._board.orbits is not None
         self._arrays = pack_moves(self._board.task, made)
         yield
@@ -217,9 +217,9 @@ class Partitions:
         yield from self._find(samples, SHARING)
 
     def renew(self, states: Sequence[Sequence[int]], work: int) -> Generator[None, None, bool]:
-        """Find orders with new projections that are good for `states`, given by their words, for so many steps.
+        """Find orders with new projections for `states`, given by their words, within this number of steps.
 
-        Returns whether any was found.
+        Returns whether any order was kept.
         """
         before = len(self.orders)
         yield from self._collect(work // 2)
@@ -230,7 +230,7 @@ class Partitions:
         return len(self.orders) > before
 
     def _collect(self, work: int) -> Pauses:
-        """Make projections beside what is of use (at first: all Cartesian abstractions), for about so many steps."""
+        """Add projections to the useful abstractions (at first: all Cartesian ones), for about this number of steps."""
         board = self._board
         others, anywhere = self._cartesian, self._anywhere
         found = Projections(self._moves, self._arrays, board.packed, board.entries, others, anywhere=anywhere)
@@ -260,7 +260,10 @@ class Partitions:
         yield from self._sharing.compare_abstractions(self._sharing.every)
 
     def _find(self, samples: Samples, work: int) -> Pauses:
-        """Try orders for one sample after the other, for about so many steps; from half time on, of what is of use."""
+        """Try orders for one sample after another, for about this number of steps.
+
+        From half time on, orders consist of useful abstractions only.
+        """
         sharing, spent, every = self._sharing, 0, True
         self._useful = {pattern for order in self.orders for pattern in order.patterns}
         for sample in range(samples.counts[0]):
@@ -278,7 +281,7 @@ class Partitions:
             self._judge(made, samples, every=every)
 
     def _judge(self, made: Tables, samples: Samples, *, every: bool) -> None:
-        """Keep an order that is better for any sample; if `every` abstraction takes part, note the useful ones."""
+        """Keep an order that improves any sample; if `every` abstraction takes part, record the useful ones."""
         better = self._board.entries["judge_order"](made, samples)
         if better or every:
             kept = self._compress(made)
@@ -287,7 +290,7 @@ class Partitions:
                 self.orders.append(kept)
 
     def _vary_order(self, samples: Samples, sample: int) -> list[int]:
-        """Return an order that was kept, with a random abstraction moved to its front."""
+        """Return a kept order with a random abstraction moved to its front."""
         number, order = self._sharing.projections.number, self._draw.choice(self.orders)
         before = [number[pattern] for pattern in order.patterns]
         values = self._sharing.estimate_sample(samples, sample)
@@ -296,7 +299,7 @@ class Partitions:
         return [*dict.fromkeys([self._draw.choice(first), *before, *rest])] if first else [*before, *rest]
 
     def _compress(self, made: Tables) -> Order:
-        """Return an order without the abstractions whose distances are all 0."""
+        """Return an order without abstractions whose distances are all 0."""
         kept = Order([], [], index([]))
         for number, (begin, end) in zip(made.part, pairwise(made.base), strict=True):
             values = made.value[begin:end]

@@ -1,6 +1,6 @@
-"""Saturated cost partitioning by kernels: the estimate of a state by the best of several orders (Seipp et al., 2020).
+"""Saturated cost partitioning: the estimate of a state is the best over several orders (Seipp et al., 2020).
 
-Other kernels sample states by random walks, and add refined Cartesian abstractions to the others. The readable twin is
+Other kernels sample states by random walks, and append refined Cartesian abstractions. The readable twin is
 `cost_partitioning`.
 """
 
@@ -26,11 +26,10 @@ from planner.task.packed_states_kernel import Space, apply, find_applicable
 
 
 class Trees(NamedTuple):
-    """Decision trees: a node asks for the value of a `variable`, and leads on to node `high` if that is in a set.
+    """Decision trees: a node tests a `variable`; node `high` follows if its value is in a set, else node `low`.
 
-    Else it leads to node `low`. Value k is in the set if bit `bit + k` of `piece` is set. A leaf has no variable
-    (`NOTHING`), and in `low` the number of the abstract state, or `NOTHING` for a dead one. Variable v is
-    `state[word[v]] >> shift[v] & mask[v]`.
+    Value k is in the set if bit `bit + k` of `piece` is set. A leaf has the variable `NOTHING`; its `low` is the number
+    of the abstract state, or `NOTHING` for a dead one. Variable v is `state[word[v]] >> shift[v] & mask[v]`.
     """
 
     word: Index
@@ -44,10 +43,11 @@ class Trees(NamedTuple):
 
 
 class Lookup(NamedTuple):
-    """How abstract states are found: number i is that of the index which its list of places adds up to.
+    """Lookup of abstract states: the list of places of abstraction i gives the index of the state.
 
-    A place adds `state[word] >> shift & mask` times `factor`; `rank[first[i] + index]` is the number of the abstract
-    state, or `NOTHING` for a dead one. Where there are no places, it is found in the tree of node `first[i]`.
+    A place adds `state[word] >> shift & mask` times `factor` to the index. `rank[first[i] + index]` is the number of
+    the abstract state, or `NOTHING` for a dead one. An abstraction without places has the decision tree with root
+    `first[i]`.
     """
 
     start: Index
@@ -61,9 +61,9 @@ class Lookup(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Distances by order: each abstraction of the list of an order adds `value[base + its state's number]`.
+    """Distances by order: the estimate sums `value[base + number of its state]` over the abstractions of the order.
 
-    `part` are the abstractions. `at` is room for the number of a state of each.
+    `part` lists the abstractions of each order. `at` has room for the number of a state of each abstraction.
     """
 
     lookup: Lookup
@@ -105,7 +105,7 @@ def locate(lookup: Lookup, state: Words, base: int, at: Index, first: int) -> bo
 
 @kernel
 def _find_leaf(trees: Trees, state: Words, base: int, node: int) -> int:
-    """Return what the tree of this node says of the state."""
+    """Return the abstract state that the tree of this node gives for the state."""
     variable = trees.variable[node] + 0
     while variable != NOTHING:
         place = trees.bit[node] + (state[base + trees.word[variable]] >> trees.shift[variable] & trees.mask[variable])
@@ -117,7 +117,7 @@ def _find_leaf(trees: Trees, state: Words, base: int, node: int) -> int:
 
 @kernel
 def sum_distances(tables: Tables, order: int, at: Index, first: int) -> int:
-    """Return what the distances of abstract states `at[first:]` add up to in an order."""
+    """Return the sum of the distances of abstract states `at[first:]` in an order."""
     value = 0
     for index in range(tables.start[order], tables.start[order + 1]):
         value += tables.value[tables.base[index] + at[first + tables.part[index]]]
@@ -125,11 +125,11 @@ def sum_distances(tables: Tables, order: int, at: Index, first: int) -> int:
 
 
 class Samples(NamedTuple):
-    """States to judge by: number 0 is the initial one.
+    """Sample states that orders are judged by; number 0 is the initial state.
 
-    Their words are one after the other in `state`, with room for one more state than there may be samples and another
-    one; `at` are the numbers of their abstract states, `best` the best estimates so far. `counts[0]` is how many there
-    are, `counts[1]` how many steps the present walk has left, `counts[2]` how many walks were begun.
+    `state` holds their packed words one after another, with room for two more states than samples. `at` holds the
+    numbers of their abstract states, and `best` their best estimates so far. `counts[0]` is the number of samples,
+    `counts[1]` the number of steps left in the present walk, and `counts[2]` the number of walks begun.
     """
 
     counts: Words
@@ -143,10 +143,10 @@ class Samples(NamedTuple):
 def walk_randomly(
     work: int, length: int, number: Words, space: Space, lookup: Lookup, samples: Samples, found: Index, stack: Index
 ) -> int:
-    """Go on with random walks of about `length` steps from the initial state; keep where they end, unless it is dead.
+    """Continue random walks of about `length` steps from the initial state; add their ends unless they are dead.
 
-    That is for about `work` steps of inner loops, until `samples` are complete, or until twice as many walks were
-    begun; returns 1 when it is done.
+    The walks take about `work` steps of inner loops. Returns 1 once `samples` are complete, or twice as many walks were
+    begun.
     """
     count, most, parts, done = samples.counts[0], len(samples.best), len(lookup.start) - 1, 0
     words = len(samples.state) // (most + 2)
@@ -181,14 +181,14 @@ def walk_randomly(
 @entry
 @kernel
 def locate_state(tables: Tables, state: Words) -> int:
-    """Write the numbers of the abstract states of the state at `state[0]` to `tables.at`; return 0 for a dead one."""
+    """Write the numbers of the abstract states of `state[0]` to `tables.at`; return 0 for a dead state."""
     return 1 if locate(tables.lookup, state, 0, tables.at, 0) else 0
 
 
 @entry
 @kernel
 def judge_order(tables: Tables, samples: Samples) -> int:
-    """Let order 0 of `tables` count for the samples; return for how many it is better than all before."""
+    """Update the best estimates of the samples by order 0 of `tables`; return the number of improved samples."""
     better, parts = 0, len(tables.lookup.start) - 1
     for sample in range(samples.counts[0]):
         value = sum_distances(tables, 0, samples.at, sample * parts)
@@ -203,11 +203,11 @@ def judge_order(tables: Tables, samples: Samples) -> int:
 def add_refinement(
     anywhere: int, moves: Moves, form: Form, made: Refinement, spaces: Abstractions, group: Index, counts: Words
 ) -> int:
-    """Add what a refinement came to to `spaces`, or return `FULL` where these are too short.
+    """Append a refined abstraction to `spaces`; return `FULL` if the arrays are too short.
 
-    States from which no goal is reached are left out, and those that are not reached, unless a search may be
-    `anywhere`. Each action is a group by itself; the number of each is written to `group`. Leaves get the numbers of
-    their states (`NOTHING` if these are left out).
+    States from which no goal is reachable are left out; so are unreachable states, unless a search may start
+    `anywhere`. Each action is a group by itself, whose number is written to `group`. Leaves get the new numbers of
+    their states (`NOTHING` for a state left out).
     """
     alive = _mark_alive(anywhere, made)
     groups, edges = _count_used(made, group)
@@ -234,7 +234,7 @@ def add_refinement(
 
 @kernel
 def _mark_alive(anywhere: int, made: Refinement) -> int:
-    """Mark as `stale` the states that are reached, and from which the goal is; return how many there are."""
+    """Mark as `stale` the states that are reachable and from which a goal is reachable; return their number."""
     first, done, waiting = made.counts[FIRST], 0, 0
     for state in range(made.counts[BOXES]):
         made.stale[state] = 1 if anywhere and made.distance[state] < INFINITE else 0
@@ -258,7 +258,7 @@ def _mark_alive(anywhere: int, made: Refinement) -> int:
 
 @kernel
 def _count_used(made: Refinement, group: Index) -> tuple[int, int]:
-    """Return how many actions and transitions stay, and number these actions."""
+    """Count the remaining actions and transitions, and number these actions."""
     for action in range(len(group)):
         group[action] = NOTHING
     groups, edges = 0, 0
@@ -276,9 +276,9 @@ def _count_used(made: Refinement, group: Index) -> tuple[int, int]:
 
 @kernel
 def _has_loop(moves: Moves, form: Form, made: Refinement, action: int) -> bool:
-    """Return whether `action` may leave a state as it is.
+    """Return whether `action` has a self-loop.
 
-    The leaves of such states are found from the root on: not beyond nodes that tell apart what it leads from, and to.
+    The search for a state with a self-loop starts at the root of the tree, and skips nodes that the action must cross.
     """
     width, waiting, found = width_of(form), 1, False
     for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
@@ -299,7 +299,7 @@ def _has_loop(moves: Moves, form: Form, made: Refinement, action: int) -> bool:
 
 @kernel
 def _push_sides(moves: Moves, made: Refinement, node: int, waiting: int) -> int:
-    """Let those of both sides of a node wait between which the touch of its variable need not change."""
+    """Push the children of a node in which the action may keep its variable."""
     touch, bit = made.touch[made.variable[node]] + 0, made.bit[node] + 0
     low, high = touch == NOTHING, touch == NOTHING
     if touch != NOTHING:
@@ -323,7 +323,7 @@ def _push_sides(moves: Moves, made: Refinement, node: int, waiting: int) -> int:
 @entry
 @kernel
 def append_tree(trees: Trees, root: int, pieces: int) -> int:
-    """Let nodes from `root` on, which were numbered from 0 on, and so the words of their sets, be in `trees`."""
+    """Renumber the nodes from `root` on, and the words of their sets, for their place in `trees`; return 0."""
     for node in range(root, len(trees.variable)):
         if trees.variable[node] != NOTHING:
             trees.low[node] = trees.low[node] + root

@@ -1,16 +1,16 @@
 """Projections: abstract states are the values of the variables of a pattern (Culberson and Schaeffer, 1998).
 
-    transitions   what each action does to each finite-domain variable
-    patterns      which variables to look at together: interesting ones, smallest first (Pommerening et al., 2013)
-    projection    abstract states, without those that mutexes exclude or that lie on no path to a goal
+    transitions   the effects of each action on each finite-domain variable
+    patterns      sets of variables: interesting ones, smallest first (Pommerening et al., 2013)
+    projection    abstract states, without those that mutexes exclude or that are on no path to a goal
     distances     costs to the goal, and the costs that each action needs for them (saturation)
 
-A pattern is interesting if its variables hang together and each leads to a goal variable: a value of it is needed to
-change the next variable on the way. Every plan is a plan of each abstraction, so distances are admissible; they may be
-added where each action's cost is shared among the abstractions (Katz and Domshlak, 2010). What an action costs beyond
-what its transitions bring the goal nearer is left to other abstractions (Seipp, Keller and Helmert, 2020); what it
-needs may be negative. Conditions on derived facts count as met or not, whichever is cheaper. States that symmetries let
-stand for others are kept.
+A pattern is interesting if its variables are connected and each leads to a goal variable: changing the next variable on
+the way needs a value of it. Every plan is a plan of each abstraction, so distances are admissible. Distances may be
+added if abstractions share the cost of each action (Katz and Domshlak, 2010). An abstraction leaves the cost that its
+distances do not need to other abstractions (Seipp, Keller and Helmert, 2020); the needed cost may be negative.
+Conditions on derived facts count as met or unmet, whichever is cheaper. Projections keep states that symmetries replace
+by others.
 
 This is the readable twin of `projections_kernel`.
 """
@@ -30,9 +30,9 @@ from planner.task.ground_task import ConditionalEffect, GroundAction, Task
 from planner.task.packed_task_compiled import Packing
 
 MOST_DISTANCE: Final = (1 << 31) - 1
-"""Distances are cut off here."""
+"""Cap of distances."""
 DEAD: Final = -1
-"""The number of a state that no plan goes by."""
+"""The number of a state on no plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class AbstractSpace:
-    """An abstract state space: states that a plan may go by, numbered from 0.
+    """An abstract state space: its states that may be on a plan, numbered from 0.
 
-    `ranks` are their numbers by index, or `DEAD`. `groups` are actions with the same transitions, and `loops` says of
-    each group whether it may leave a state as it is.
+    `ranks` are their numbers by index, or `DEAD`. `groups` are sets of actions with the same transitions; `loops` tells
+    for each group whether it may have a self-loop.
     """
 
     ranks: list[int]
@@ -59,7 +59,7 @@ class AbstractSpace:
     loops: list[bool]
 
     def compute_distances(self, costs: Sequence[int]) -> list[int]:
-        """Return what the way from each state to the nearest goal costs."""
+        """Return the goal distance of each state."""
         prices = [min([costs[action] for action in group]) for group in self.groups]
         ways: list[list[Edge]] = [[] for _ in self.goals]
         for edge in self.edges:
@@ -76,7 +76,7 @@ class AbstractSpace:
         return distances
 
     def compute_needs(self, distances: Sequence[int]) -> dict[int, int]:
-        """Return what `distances` need of the costs of actions; of all that are not in it, nothing."""
+        """Return the saturated costs: what `distances` need of the cost of each action; nothing of missing actions."""
         takes: list[int | None] = [0 if loop else None for loop in self.loops]
         for edge in self.edges:
             gain = distances[edge.source] - distances[edge.target]
@@ -95,7 +95,7 @@ Condition = tuple[int, int]
 
 
 class Option(NamedTuple):
-    """A variable may go from the value `origin` (None: any) to `target` (None: as it was) where `conditions` hold."""
+    """A change of a variable from `origin` (None: any value) to `target` (None: unchanged) under `conditions`."""
 
     origin: int | None
     target: int | None
@@ -104,11 +104,11 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The actions of a task by what they do to its variables.
+    """The effects of the actions of a task on its variables.
 
     Variable v has `sizes[v]` values; fact f is value `places[f][1]` of variable `places[f][0]` (None for a derived
-    fact). `touches[a]` has the options of action a by variable, for those that it changes or needs; `affecting[v]` are
-    the actions that may change v. `initial` has a value for each variable, `goal` for some.
+    fact). `touches[a]` has the options of action a for each variable that it changes or needs; `affecting[v]` lists the
+    actions that may change v. `initial` has a value for each variable, `goal` for some.
     """
 
     sizes: list[int]
@@ -119,7 +119,7 @@ class Moves:
     goal: dict[int, int]
 
     def count_states(self, pattern: Iterable[int]) -> int:
-        """Return how many values the variables of `pattern` have together."""
+        """Return the number of combinations of values of the variables of `pattern`."""
         states = 1
         for variable in pattern:
             states *= self.sizes[variable]
@@ -127,7 +127,7 @@ class Moves:
 
 
 def find_moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves:
-    """Return the moves of `task`, with the values that they have in packed states."""
+    """Return the moves of `task`, with the values of packed states."""
     coding, variables = packing.coding, len(task.variables)
     sizes = [end - first for first, end in pairwise([*coding.first, len(coding.fact)])][:variables]
     places: list[Condition | None] = [None] * len(task.facts)
@@ -151,12 +151,12 @@ def find_moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves
 
 
 def _values_of(facts: Iterable[int], places: list[Condition | None]) -> dict[int, int]:
-    """Return what `facts` say of variables: the last one counts, if several do."""
+    """Return the values that `facts` give to variables; the last fact of a variable counts."""
     return dict([place for fact in facts if (place := places[fact]) is not None])
 
 
 def _find_touches(action: GroundAction, sizes: list[int], places: list[Condition | None]) -> dict[int, list[Option]]:
-    """Return the options of `action` by variable, ascending."""
+    """Return the options of `action` by variable, in ascending order."""
     needed = _values_of(action.precondition, places)
     added = _values_of(action.adds, places)
     touched = {variable: [Option(value, added.pop(variable, None))] for variable, value in needed.items()}
@@ -187,7 +187,7 @@ def _find_options(
     needed: dict[int, int],
     places: list[Condition | None],
 ) -> list[Option]:
-    """Return what may become of `variable` by its `effects`, value by value; what may become of all is said once."""
+    """Return the options of `variable` under `effects`, value by value; an option for all values comes once."""
     if variable in needed:
         value = needed[variable]
         return [Option(value, *outcome) for outcome in _find_outcomes(effects, variable, value, needed, places)]
@@ -210,9 +210,9 @@ def _find_outcomes(
     needed: dict[int, int],
     places: list[Condition | None],
 ) -> list[tuple[int, tuple[Condition, ...]]]:
-    """Return what `variable` may be after `action` where it was `value`, and what else must hold for that.
+    """Return the values of `variable` after `action` from `value`, each with its other conditions.
 
-    An effect whose condition depends on something else may happen or not; adding wins over deleting.
+    An effect may or may not fire if its condition depends on something else; adding wins over deleting.
     """
     known = {**needed, variable: value}
     added, deleted = [], []
@@ -236,7 +236,7 @@ def _find_outcomes(
 def _simplify_condition(
     condition: tuple[int, ...], known: dict[int, int], places: list[Condition | None]
 ) -> tuple[tuple[Condition, ...], bool] | None:
-    """Return what of `condition` is not `known`, and whether it holds for sure; None if it does not hold for sure."""
+    """Return the part of `condition` that is not `known`, and whether it surely holds; None if it surely does not."""
     rest: dict[int, int] = {}
     is_sure = True
     for fact in condition:
@@ -254,13 +254,13 @@ def _simplify_condition(
 
 Values = tuple[int, ...]
 Exclusion = Callable[[int, int, int, int], bool]
-"""Whether a variable's value and another's exclude each other."""
+"""Tells whether a value of a variable and a value of another variable are mutex."""
 Rule = tuple[tuple[int | None, ...], tuple[int | None, ...]]
-"""By position in the pattern: the values before (None: any) and after (None: the same)."""
+"""By position in the pattern: the values before (None: any) and after (None: unchanged)."""
 
 
 def make_exclusion(task: Task, moves: Moves) -> Exclusion:
-    """Return which values exclude each other by the mutexes of `task`."""
+    """Return a function that tells which values are mutex in `task`."""
     pairs = {
         (moves.places[one], moves.places[other])
         for group in task.mutexes
@@ -272,7 +272,7 @@ def make_exclusion(task: Task, moves: Moves) -> Exclusion:
 
 
 def compute_factors(moves: Moves, pattern: tuple[int, ...]) -> list[int]:
-    """Return by what to multiply the values of the variables of `pattern`, so that each sum is another one."""
+    """Return a factor for each variable of `pattern`, so that the weighted sum of values is a unique index."""
     found, factor = [], 1
     for variable in pattern:
         found.append(factor)
@@ -281,7 +281,7 @@ def compute_factors(moves: Moves, pattern: tuple[int, ...]) -> list[int]:
 
 
 def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anywhere: bool = False) -> AbstractSpace:
-    """Return the projection to `pattern`; with `anywhere`, of states that are not reached, too."""
+    """Compute the projection to `pattern`; with `anywhere`, keep unreachable states."""
     rules: dict[Rule, list[int]] = {}
     for action in sorted({action for variable in pattern for action in moves.affecting[variable]}):
         for rule in dict.fromkeys(_find_rules(moves, pattern, action)):
@@ -312,7 +312,7 @@ def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anyw
 
 
 def _find_rules(moves: Moves, pattern: tuple[int, ...], action: int) -> Iterator[Rule]:
-    """Yield what `action` may do: one rule for each way to choose an option for each variable."""
+    """Yield the rules of `action`: one for each choice of an option for each variable."""
     touches = moves.touches[action]
     for chosen in product(*[touches.get(variable, [Option(None, None)]) for variable in pattern]):
         before = [option.origin for option in chosen]
@@ -336,14 +336,14 @@ def _is_impossible(state: Values, pattern: tuple[int, ...], excluded: Exclusion)
 
 
 def _apply_rule(state: Values, rule: Rule) -> Values | None:
-    """Return the state after `rule`, or None where it does not apply."""
+    """Return the state after `rule`, or None if the rule does not apply."""
     if any(needed not in (None, value) for needed, value in zip(rule[0], state, strict=True)):
         return None
     return tuple([value if after is None else after for after, value in zip(rule[1], state, strict=True)])
 
 
 def _reach_states(first: Iterable[Values], edges: list[tuple[Values, Values]]) -> set[Values]:
-    """Return what is reached from `first`."""
+    """Return the states reachable from `first`."""
     below: dict[Values, list[Values]] = {}
     for source, target in edges:
         below.setdefault(source, []).append(target)
@@ -359,11 +359,11 @@ def _reach_states(first: Iterable[Values], edges: list[tuple[Values, Values]]) -
 
 Pattern = tuple[int, ...]
 Links = tuple[list[set[int]], list[set[int]]]
-"""For each variable: those that changes of it need, and those that change together with it."""
+"""For each variable: the variables that its changes need, and the variables that change together with it."""
 
 
 def generate_interesting(moves: Moves, most: int, *, least: int = 1, links: Links | None = None) -> Iterator[Pattern]:
-    """Yield the interesting patterns of `least` to `most` variables, by their size."""
+    """Yield the interesting patterns of `least` to `most` variables, by size."""
     needed_by, changed_with = links or links_of(moves)
     level: dict[Pattern, None] = dict.fromkeys([(variable,) for variable in sorted(moves.goal)])
     for size in range(1, most + 1):
@@ -382,7 +382,7 @@ def generate_interesting(moves: Moves, most: int, *, least: int = 1, links: Link
 def generate_random(moves: Moves, sizes: Sequence[int], links: Links | None = None) -> Iterator[Pattern]:
     """Yield patterns grown at random from goal variables (Rovner, Sievers and Helmert, 2019), without end.
 
-    They have as many states as go into one of the `sizes`, each at its turn.
+    In turn, each of the `sizes` limits the number of states.
     """
     needed_by, changed_with = links or links_of(moves)
     draw = random.Random(0)
@@ -400,7 +400,7 @@ def generate_random(moves: Moves, sizes: Sequence[int], links: Links | None = No
 
 
 def _cycle_sizes(sizes: Sequence[int], many: int) -> Iterator[int]:
-    """Yield each of the sizes for `many` patterns, over and over."""
+    """Yield each of the sizes for `many` patterns, in an endless cycle."""
     for size in cycle(sizes):
         yield from repeat(size, many)
 
@@ -408,7 +408,7 @@ def _cycle_sizes(sizes: Sequence[int], many: int) -> Iterator[int]:
 def _find_extensions(
     moves: Moves, pattern: Pattern, needed_by: list[set[int]], changed_with: list[set[int]]
 ) -> Iterator[int]:
-    """Yield the variables that make `pattern` a larger one that is interesting."""
+    """Yield the variables that extend `pattern` to a larger interesting pattern."""
     near = set[int]().union(*(needed_by[variable] for variable in pattern))
     for variable in pattern:
         near.update([other for other in changed_with[variable] if other in moves.goal])
@@ -417,7 +417,7 @@ def _find_extensions(
 
 
 def links_of(moves: Moves) -> Links:
-    """Return how the variables hang together."""
+    """Return the links between variables."""
     needed_by: list[set[int]] = [set() for _ in moves.sizes]
     changed_with: list[set[int]] = [set() for _ in moves.sizes]
     changes: list[list[int]] = [[] for _ in moves.touches]

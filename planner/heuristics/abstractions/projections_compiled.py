@@ -1,6 +1,6 @@
-"""Abstractions of a task as arrays for the kernels: projections, and Cartesian abstractions that were refined before.
+"""Abstractions of a task as arrays for the kernels: projections, and refined Cartesian abstractions.
 
-The transitions of actions on single variables are arrays, too, and so is the room for abstract state spaces.
+The module also packs the effects of actions on single variables, and allocates abstract state spaces.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from planner.task.ground_task import Task
 from planner.task.packed_task_compiled import Packing
 
 FEW: Final = 1 << 12
-"""Elements for which there is room at first."""
+"""Initial capacity of arrays."""
 
 
 def make_spaces() -> Abstractions:
-    """Return room for some spaces."""
+    """Allocate empty abstract state spaces."""
     return Abstractions(*(index([0]) * FEW for _ in Abstractions._fields))
 
 
@@ -47,11 +47,11 @@ def lengthen_spaces(spaces: Abstractions, counts: array[int]) -> None:
 
 
 MOST_VALUES: Final = 20_000
-"""Values of all variables up to which pairs of them are looked at: they take 50 MB then."""
+"""Maximum number of values of all variables for a table of mutex pairs, which then takes 50 MB."""
 
 
 def pack_moves(task: Task, moves: Moves) -> kernel.Moves:
-    """Return `moves` as arrays."""
+    """Pack `moves` into arrays."""
     touches = [options for touched in moves.touches for options in touched.values()]
     options = [option for each in touches for option in each]
     condition_start, condition = flatten([[variable for variable, _ in option.conditions] for option in options])
@@ -74,7 +74,7 @@ def pack_moves(task: Task, moves: Moves) -> kernel.Moves:
 
 
 def _pack_exclusions(task: Task, moves: Moves) -> array[int]:
-    """Return which values are never together, a row of bits for each; nothing if there are too many."""
+    """Return the mutex values of each value as a row of bits; nothing if there are too many values."""
     first = list(accumulate(moves.sizes, initial=0))
     if first[-1] > MOST_VALUES:
         return index([])
@@ -91,7 +91,7 @@ def _pack_exclusions(task: Task, moves: Moves) -> array[int]:
 
 
 class Gathered(NamedTuple):
-    """Abstractions that were made: their `spaces`, with their `counts`; the tree of number i is that of `roots[i]`."""
+    """Abstractions so far: their `spaces`, with their `counts`; abstraction i has the tree with root `roots[i]`."""
 
     spaces: Abstractions
     counts: array[int]
@@ -105,19 +105,19 @@ def gather_nothing() -> Gathered:
 
 
 MOST_INDICES: Final = 100_000
-"""States of a projection by index, dead ones among them."""
+"""Maximum number of state indices of a projection, dead ones included."""
 MOST_ABSTRACT_EDGES: Final = 400_000
-"""Transitions of a projection."""
+"""Maximum number of transitions of a projection."""
 MOST_RULES: Final = 1 << 15
 MOST_KEY: Final = 1 << 62
-"""Rules are numbers below this."""
+"""Upper bound of the keys of rules."""
 
 
 class Projections:
-    """Projections of a task with these `moves`, as many as were made, and some of the `others`, which are Cartesian.
+    """The projections of a task with these `moves`, and Cartesian abstractions from `others`.
 
-    Their names are `patterns`: that of a projection is its pattern, that of Cartesian abstraction i is `(~i,)`. With
-    `anywhere`, there are estimates for states, too, that are not reached from the initial one.
+    `patterns` are their names: the pattern of a projection, or `(~i,)` for Cartesian abstraction i. With `anywhere`,
+    unreachable states have estimates, too.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Projections:
         self.first_rank.append(ranks)
 
     def add(self, pattern: Pattern) -> bool:
-        """Make the projection to `pattern`, unless it would be too large; return whether it was made."""
+        """Add the projection to `pattern` unless it would be too large; return whether it was added."""
         if pattern[0] < 0:
             self.adopt(~pattern[0])
             return True
@@ -184,13 +184,13 @@ class Projections:
         return self._entries["project"](self._anywhere, self._arrays, pattern, *room)
 
     def _grow(self) -> None:
-        """Lengthen what may be too short."""
+        """Lengthen arrays that may be too short."""
         lengthen_spaces(self.spaces, self.counts)
         if self.counts[space.RANKS] + MOST_INDICES > len(self.rank):
             lengthen(self.rank, max(2 * len(self.rank), len(self.rank) + MOST_INDICES))
 
     def lookup(self, patterns: Iterable[Pattern]) -> Lookup:
-        """Return how the states of the abstractions of these names are found."""
+        """Return the lookup of the states of the abstractions with these names."""
         coding, starts, ranks, first = self._packed.coding, [0], index([]), []
         places: list[tuple[int, int]] = []
         for pattern in patterns:
@@ -216,7 +216,7 @@ class Projections:
 
 
 def _make_workshop(variables: int, actions: int) -> kernel.Workshop:
-    """Return room for making projections."""
+    """Allocate working memory for computing projections."""
     entries = empty_index(4 * actions + MOST_RULES)
     by_variable, by_rule = empty_index(variables + 1), empty_index(MOST_RULES)
     by_edge, by_state = empty_index(MOST_ABSTRACT_EDGES), empty_index(MOST_INDICES + 2)

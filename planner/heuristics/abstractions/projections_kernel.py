@@ -1,6 +1,6 @@
-"""Projections to patterns (Culberson and Schaeffer, 1998; Edelkamp, 2001), as explicit abstract state spaces.
+"""Projections to patterns (Culberson and Schaeffer, 1998; Edelkamp, 2001) as explicit abstract state spaces.
 
-The readable twin, with the ideas, is `planner.heuristics.abstractions.projections`.
+The readable twin, which explains the ideas, is `planner.heuristics.abstractions.projections`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from planner.search.open_lists_kernel import first_slot
 
 
 class Moves(NamedTuple):
-    """What actions do to variables, one by one.
+    """The effects of actions on single variables.
 
-    Action a touches the variables of its list, and touch t has the options of its list: from the value `origin` (or
-    any: `NOTHING`) to `target` (or as it was: `NOTHING`), where the conditions of its list hold: a variable and its
-    value. `affecting` by variable are the actions that may change it. Variable v has `size[v]` values, which are
-    numbered together from `first[v]` on; where bit j of row i of `excluded` is set, they are never together (it is
-    empty where that is not known).
+    Action a has a list of touches, one for each variable that it changes or needs; touch t has a list of options. An
+    option changes the value `origin` (`NOTHING`: any value) to `target` (`NOTHING`: unchanged) under the conditions of
+    its list, pairs of a variable and a value. `affecting` lists, by variable, the actions that may change it. Variable
+    v has `size[v]` values, numbered from `first[v]` on. If bit j of row i of `excluded` is set, values i and j are
+    mutex; `excluded` is empty if mutexes are unknown.
     """
 
     touch_start: Index
@@ -48,9 +48,9 @@ class Moves(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """Variables; the index of an abstract state is the sum of their values, each times its `factor`.
+    """A pattern of variables; the index of an abstract state is the sum of value times `factor`.
 
-    Their values at first are `initial`, those of the goal `goal` (or `NOTHING`).
+    `initial` holds their initial values, and `goal` their goal values (or `NOTHING`).
     """
 
     variable: Index
@@ -60,12 +60,13 @@ class Pattern(NamedTuple):
 
 
 class Workshop(NamedTuple):
-    """Room for making a projection.
+    """Working memory for computing a projection.
 
-    By variable: its `position` in the pattern, or `NOTHING`. By action: whether it is `marked`. By position: `touch`,
-    `choice`, and what a rule says: `origin` and `target`. `table` finds rules by their `key` (open addressing; the
-    length is a power of 2); each has a list of labels from `head` to `tail`: `label`, `next`. By transition: `source`,
-    `reached` (its target), `rule`, `sorted`. By index of a state: its `stage`, `queue`, `start` (one more).
+    By variable: its `position` in the pattern, or `NOTHING`. By action: `marked`. By position: `touch`, `choice`, and
+    the `origin` and `target` of a rule. `table` is a hash table from the `key` of a rule to its number (open
+    addressing; the length is a power of 2). Each rule has a linked list of labels from `head` to `tail`: `label`,
+    `next`. By transition: `source`, `reached` (its target), `rule`, `sorted`. By index of a state: `stage`, `queue`,
+    `start` (one entry more).
     """
 
     position: Index
@@ -100,11 +101,11 @@ ALIVE: Final = 3
 def project(
     anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, spaces: Abstractions, rank: Index, counts: Words
 ) -> int:
-    """Add the projection to `pattern`, and the ranks of its states by index: numbers, or `NOTHING` of dead ones.
+    """Append the projection to `pattern` to `spaces`, and write to `rank` the number of each state (dead: `NOTHING`).
 
-    Those that are not reached from the initial state are dead, too, unless a search may be `anywhere`.
+    Unreachable states are dead, too, unless a search may start `anywhere`.
 
-    Returns `DONE`, `FULL` where `spaces` or `rank` are too short, or `EXHAUSTED` where it would be too large.
+    Returns `DONE`, `FULL` if `spaces` or `rank` are too short, or `EXHAUSTED` if the projection would be too large.
     """
     counts[WORK] = 0
     for place in range(len(pattern.variable)):
@@ -129,9 +130,9 @@ def project(
 
 @kernel
 def _find_rules(moves: Moves, pattern: Pattern, shop: Workshop, counts: Words) -> int:
-    """Find what actions may do to the pattern, each rule once, and its actions; return how many, or -1: too many.
+    """Collect the distinct rules of all actions, with their actions; return the number of rules, or -1 for too many.
 
-    The number of entries of labels is written to `shop.next[-1]`.
+    The number of label entries is written to `shop.next[-1]`.
     """
     rules, entries = 0, len(shop.next) - 1
     shop.next[entries] = 0
@@ -155,7 +156,7 @@ def _find_rules(moves: Moves, pattern: Pattern, shop: Workshop, counts: Words) -
 
 @kernel
 def _clear_table(shop: Workshop, rules: int) -> None:
-    """Empty the table of the first so many `rules`."""
+    """Remove the given number of `rules` from the hash table."""
     mask = len(shop.table) - 1
     for rule in range(rules):
         slot = first_slot(shop.key[rule], mask)
@@ -166,9 +167,9 @@ def _clear_table(shop: Workshop, rules: int) -> None:
 
 @kernel
 def _enter_rules(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules: int) -> int:
-    """Enter the rules of `action`, one for each way to choose options; return how many rules there are then.
+    """Enter the rules of `action`, one for each choice of options; return the new number of rules.
 
-    If there is no room for all of them, that is -1 less how many there are.
+    If there is no room for all of them, return -1 minus the number of rules.
     """
     size = len(pattern.variable)
     for place in range(size):
@@ -199,7 +200,7 @@ def _enter_rules(moves: Moves, pattern: Pattern, shop: Workshop, action: int, ru
 
 @kernel
 def _combine_options(moves: Moves, shop: Workshop, size: int) -> bool:
-    """Write what the chosen options do to `origin` and `target`; return whether their conditions agree."""
+    """Write the changes by the chosen options to `origin` and `target`; return whether their conditions agree."""
     for place in range(size):
         shop.origin[place] = shop.target[place] = NOTHING
         if shop.touch[place] != NOTHING:
@@ -221,7 +222,7 @@ def _combine_options(moves: Moves, shop: Workshop, size: int) -> bool:
 
 @kernel
 def _enter_rule(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules: int) -> int:
-    """Add `action` to the rule of `origin` and `target`, a new one if need be; return how many rules there are."""
+    """Add `action` to the rule of `origin` and `target`, which may be new; return the number of rules."""
     key = 0
     for place in range(len(pattern.variable)):
         origin, target = (shop.origin[place] + 1) & NOTHING, (shop.target[place] + 1) & NOTHING
@@ -255,7 +256,7 @@ def _enter_rule(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rul
 
 @kernel
 def _mark_possible(moves: Moves, pattern: Pattern, shop: Workshop) -> int:
-    """Mark the states no two values of which exclude each other; return how many states there are by index."""
+    """Mark the states without mutex values; return the number of indices of states."""
     size, states = len(pattern.variable), 1
     for place in range(size):
         states *= moves.size[pattern.variable[place]]
@@ -273,13 +274,13 @@ def _mark_possible(moves: Moves, pattern: Pattern, shop: Workshop) -> int:
 
 @kernel
 def _value_of(moves: Moves, pattern: Pattern, state: int, place: int) -> int:
-    """Return which value the variable at `place` has in the state of this index."""
+    """Return the value of the variable at `place` in the state of this index."""
     return state // (pattern.factor[place] + 0) % (moves.size[pattern.variable[place]] + 0)
 
 
 @kernel
 def _write_edges(moves: Moves, pattern: Pattern, shop: Workshop, rules: int) -> int:
-    """Write all transitions between possible states; return how many, or -1: too many."""
+    """Write all transitions between possible states; return their number, or -1 for too many."""
     size, edges = len(pattern.variable), 0
     for rule in range(rules):
         # decode the rule: values before and after, the lowest source, and the distance from source to target
@@ -325,7 +326,7 @@ def _write_edges(moves: Moves, pattern: Pattern, shop: Workshop, rules: int) -> 
 
 @kernel
 def _mark_alive(anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, states: int, edges: int) -> None:
-    """Mark as `ALIVE` what is reached from the initial state, or `anywhere`, and from where a goal state is."""
+    """Mark as `ALIVE` the states that are reachable, or `anywhere`, and from which a goal state is reachable."""
     if anywhere:
         for state in range(states):
             shop.stage[state] = REACHED if shop.stage[state] == POSSIBLE else IMPOSSIBLE
@@ -347,9 +348,9 @@ def _mark_alive(anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, s
 
 @kernel
 def _spread_mark(near: Index, far: Index, shop: Workshop, states: int, edges: int, many: int, stage: int) -> None:
-    """Mark with `stage` what transitions lead to, from their end `near` to `far`, where it is one stage behind.
+    """Spread the mark `stage` along transitions from end `near` to end `far`, to states one stage behind.
 
-    It begins with the first `many` states of the queue.
+    The queue holds the first `many` states.
     """
     _sort_edges(near, shop, states, edges)
     done = 0
@@ -366,7 +367,7 @@ def _spread_mark(near: Index, far: Index, shop: Workshop, states: int, edges: in
 
 @kernel
 def _sort_edges(by: Index, shop: Workshop, states: int, edges: int) -> None:
-    """Sort the transitions by this end of theirs: those of state s are `sorted[start[s]:start[s + 1]]`."""
+    """Sort the transitions by one of their ends: those of state s are `sorted[start[s]:start[s + 1]]`."""
     start = shop.start
     for state in range(states + 1):
         start[state] = 0
@@ -402,9 +403,9 @@ def _write_space(
     edges: int,
     rules: int,
 ) -> None:
-    """Add what is alive to `spaces`, and the ranks."""
+    """Append the states and transitions that are alive to `spaces`, and write the ranks."""
     _write_groups(shop, spaces, counts, edges, rules)
-    # number what is alive, then write its transitions
+    # number the states that are alive, then write their transitions
     ranks, first = counts[RANKS], counts[STATES]
     last = first
     for state in range(states):
@@ -431,7 +432,7 @@ def _write_space(
 
 @kernel
 def _write_groups(shop: Workshop, spaces: Abstractions, counts: Words, edges: int, rules: int) -> None:
-    """Add the rules that something alive goes by, and write their numbers to `shop.head`."""
+    """Append the rules of living transitions as groups, and write their numbers to `shop.head`."""
     for rule in range(rules):
         shop.tail[rule] = 0
     for edge in range(edges):
