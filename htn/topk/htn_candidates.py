@@ -30,7 +30,7 @@ from planner.topk.candidates import CandidateOptions, Candidates, Making, no_lim
 from planner.topk.completions import Completions
 from planner.topk.exploration import Explored, Part, Within
 from planner.topk.partial_order_reduction import Commuting, Items, Sleep, Variants
-from planner.topk.plan_enumeration import Listing
+from planner.topk.plan_enumeration import PlanEnumeration
 
 MANY: Final = 1024
 """Tasks of a network from which on larger networks are no worse."""
@@ -266,30 +266,30 @@ class LocalSleep(Sleep):
         return found
 
 
-class HtnListing(Listing):
-    """The plans of a hierarchical problem, whose parts are step automata already."""
+class HtnPlanEnumeration(PlanEnumeration):
+    """Enumerates the plans of a hierarchical problem, whose parts are step automata already."""
 
-    def by_step(self, part: Part) -> Part:
+    def merge_variants(self, part: Part) -> Part:
         """Return `part`."""
         return part
 
-    def sleep(self, commuting: Commuting, part: Part) -> Sleep:
+    def make_sleep_sets(self, commuting: Commuting, part: Part) -> Sleep:
         """Return the sleep sets that leave few orders of independent steps."""
         return LocalSleep(commuting, part)
 
-    def ordered(self, plan: Sequence[int]) -> tuple[int, ...]:
-        """Return `plan`, as the tasks may allow no other order."""
+    def order_steps(self, plan: Sequence[int]) -> tuple[int, ...]:
+        """Return `plan` unchanged, since the tasks may allow no other order."""
         return tuple(plan)
 
-    def key(self, plan: tuple[int, ...]) -> tuple[int, ...]:
+    def key_of(self, plan: tuple[int, ...]) -> tuple[int, ...]:
         """Return the representative of the plans that differ from `plan` in the order of independent steps."""
         return plan if self.commuting is None else self.commuting.first(plan)
 
-    def first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
-        """Return the plans that cost as much as those that come next.
+    def generate_plans(self, completions: Completions) -> Iterator[tuple[int, ...]]:
+        """Return the plans of at least the cost `lower_bound`.
 
-        Those of which steps can be left out are in none of the lists: the rest of them costs less, as no step is free,
-        and all that costs less was expanded.
+        Such lists contain no plan with superfluous steps: the other steps would be a cheaper plan, since no step is
+        free, and all cheaper plans were expanded.
         """
         return (tuple(plan) for plan in completions if self.space.cost_of(plan) >= self.lower_bound)
 
@@ -315,7 +315,7 @@ def candidates(problem: HtnProblem, limits: Limits, options: CandidateOptions) -
 class HtnCandidates(Candidates):
     """The plans of a hierarchical problem."""
 
-    def _prepare(self) -> tuple[Task, Listing, Making] | None:
+    def _prepare(self) -> tuple[Task, PlanEnumeration, Making] | None:
         plain = _without_wishes(self.problem)
         found = ground(plain, self._limits)
         if found.unreachable_goal is not None or found.root is None:
@@ -326,7 +326,7 @@ class HtnCandidates(Candidates):
         exploration = GraphExploration(graph, Variants(space.task, check).first)
         commuting = None if self._options.orders else _commuting_actions(space.task, found, self.problem, check)
         limit = no_limit if self.problem.classical.is_limited else self._options.limit
-        listing = HtnListing(space, exploration, commuting, limit, check, frugal=not self._options.wasteful)
+        listing = HtnPlanEnumeration(space, exploration, commuting, limit, check, frugal=not self._options.wasteful)
         return space.task, listing, PlanMaker(self.problem, plain, found, exploration).plan
 
 

@@ -41,7 +41,7 @@ def compile_adl(problem: Problem) -> Compilation:
 
 
 def keep_items_busy(plain: Problem, source: Problem) -> Problem:
-    """Give the actions of `plain` back the `modifies` that they have in `source`, so that steps keep items busy."""
+    """Restore the `modifies` of `source` in the actions of `plain`, so that steps keep items busy."""
     actions = dict(plain.domain.actions)
     for name, action in source.domain.actions.items():
         if name in actions and action.modifies:
@@ -126,7 +126,7 @@ def find_stale(written: Iterable[_Write], rules: Iterable[_StaleRule]) -> list[_
 
 
 def _match_rule(write: _Write, rule: _StaleRule) -> _Write | None:
-    """Return what `rule` makes stale when `write` is written; None where its source cannot be the same fact."""
+    """Return what `rule` makes stale when `write` is written; None if its source cannot be the same fact."""
     if write.pattern.predicate != rule.source.predicate:
         return None
     binding: dict[Term, Term] = {}
@@ -145,7 +145,7 @@ def _match_rule(write: _Write, rule: _StaleRule) -> _Write | None:
 
 
 def _may_match(write: _Write, domain: DomainModel, types: Types) -> bool:
-    """Return whether facts that `write` covers can exist: its constants have the types that the predicate asks for."""
+    """Return whether facts that `write` covers can exist: its constants must have the types of the predicate."""
     parameters = domain.predicates[write.pattern.predicate].parameters
     return all(
         formulas.is_variable(arg) or arg not in types or _hierarchy(domain).is_a(types[arg], parameter.types)
@@ -159,7 +159,7 @@ def _hierarchy(domain: DomainModel) -> TypeHierarchy:
 
 
 def _always_fits(term: Term, types: Types, parameter: Variable, hierarchy: TypeHierarchy) -> bool:
-    """Return whether every object that `term` may be has a type of `parameter`."""
+    """Return whether every possible object of `term` has a type of `parameter`."""
     return not formulas.is_variable(term) or all(
         hierarchy.is_a([each], parameter.types) for each in types.get(term, ())
     )
@@ -168,7 +168,7 @@ def _always_fits(term: Term, types: Types, parameter: Variable, hierarchy: TypeH
 def _make_delete(effect: When, write: _Write, domain: DomainModel, types: Types) -> When:
     """Return the effect that deletes every fact that `write` covers.
 
-    A term that may have another type than its place asks for is replaced by a variable of that type, equal to the term.
+    A variable of the required type, equal to the term, replaces a term that may have another type.
     """
     taken = (
         {variable.name for variable in effect.variables}

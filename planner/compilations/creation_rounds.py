@@ -33,15 +33,15 @@ from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
 LARGEST_RULE: Final = 4
-"""Most placeholders of a type for the relaxed reachability test; more would give rules too many instances."""
+"""Maximum number of placeholders of a type in the relaxed reachability test; more cause too many rule instances."""
 
 
 def add_enough_placeholders(problem: Problem) -> Problem | None:
-    """Return `problem` with placeholders enough for relaxed reachability; None where there would be too many.
+    """Return `problem` with enough placeholders for relaxed reachability; None if there would be too many.
 
     Placeholders that are created in any order are interchangeable, and so are relaxed derivations with them. A step of
-    a derivation names at most as many as the largest rule has variables. So what is relaxed unreachable with that many
-    placeholders is unreachable with more.
+    a derivation names at most as many as the largest rule has variables. So a fact that is relaxed unreachable with
+    that many placeholders is unreachable with more.
     """
     if not creates_objects(problem.domain):
         return problem
@@ -59,7 +59,7 @@ def is_relaxed_unreachable(problem: Problem, limits: Limits) -> bool:
 
 
 def rule_sizes(problem: Problem) -> dict[str, int]:
-    """Return, for each created type, the most variables of one rule that may stand for created objects; at least 1."""
+    """Return, for each created type, the maximum number of variables of a rule for created objects; at least 1."""
     domain = problem.domain
     types = TypeHierarchy(domain.types)
     scopes = [(axiom.parameters, [axiom.condition]) for axiom in domain.axioms]
@@ -93,7 +93,7 @@ class Creation:
         return exact(EXACT.multiply(Decimal(self.least), count // self.each + 1))
 
     def enough(self, cost: Number) -> int | None:
-        """Return the most objects that a plan cheaper than `cost` can create; None if there is no bound."""
+        """Return the maximum number of objects in plans cheaper than `cost`; None if there is no bound."""
         if self.least == 0:
             return None
         steps, rest = divmod(cost, self.least)
@@ -158,7 +158,7 @@ def _find_asked_facts(problem: Problem) -> Iterator[Atom]:
 
 
 def _count_needed_steps(problem: Problem, predicate: str, rows: set[tuple[str, ...]]) -> int:
-    """Return how many creating steps the facts of `rows` need; 0 where other steps may provide them."""
+    """Return the number of creating steps that the facts of `rows` need; 0 if other steps may provide them."""
     places = {row.index("?") for row in rows}
     stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)}
     if len(places) > 1 or predicate in stated or predicate in problem.domain.derived:
@@ -183,9 +183,9 @@ def _provided_atoms(action: Action) -> Iterable[Atom]:
 
 
 MOST_STEPS: Final = 64
-"""Most creating steps of one type in the plans that the rounds search."""
+"""Maximum number of creating steps of one type in the plans that the rounds search."""
 SECONDS: Final = 5.0
-"""Time of a round without a plan, in seconds per creating step, where time has no limit; the last round has none."""
+"""Without a time limit: seconds per creating step for a round without a plan; the last round is unlimited."""
 
 
 def solve_with_creation(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
@@ -388,7 +388,7 @@ class _Turn(threading.Event):
 
     @property
     def is_over(self) -> bool:
-        """Whether it was the clock that ended the round."""
+        """Whether the clock ended the round."""
         return not self.goes_on and self._end is not None and time.monotonic() > self._end
 
     def is_set(self) -> bool:

@@ -26,7 +26,7 @@ from planner.plan import Status, exact_sum
 from planner.problem_kinds import check_classical
 
 ROUNDING: Final = Decimal("1e-15")
-"""Most that probabilities may lack to 1 because decimals are rounded."""
+"""Maximum by which probabilities may fall short of 1 because decimals are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _merge_outcomes(action: Action) -> Action:
 
 
 def fix_outcome(problem: Problem, number: int) -> Problem:
-    """Give each action of `problem` its outcome of this number as its only one; its last one if it has fewer."""
+    """Give each action of `problem` the outcome of this number as its only one; or its last outcome if it has fewer."""
     actions = {
         name: replace(action, provides=chosen.provides, modifies=chosen.modifies)
         for name, action in problem.domain.actions.items()

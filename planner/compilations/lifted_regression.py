@@ -71,7 +71,7 @@ class Regression:
         return cls(objects, {**objects.types, **bound, **parameters}, adds, deletes)
 
     def after(self, condition: Formula) -> Formula:
-        """Return what holds before the action if and only if `condition` holds after it."""
+        """Return the condition before the action that is equivalent to `condition` after it."""
         match condition:
             case Atom():
                 kept = conjoin([condition, negate(self._is_written(condition, self.deletes))])
@@ -91,8 +91,8 @@ class Regression:
     def becomes_true(self, condition: Formula) -> Formula:
         """Return a formula that holds before the action if the action makes `condition` true.
 
-        It holds only if `condition` is true after the action. Where `condition` holds before and after the action, the
-        formula may be true or false.
+        The formula implies that `condition` is true after the action. If `condition` holds before and after the action,
+        the formula may be true or false.
         """
         match condition:
             case Atom():
@@ -185,7 +185,7 @@ def negate(part: Formula) -> Formula:
 
 
 def quantify(kind: type[Exists | Forall], variables: tuple[Variable, ...], part: Formula) -> Formula:
-    """Quantify `part` over `variables`, unless that changes nothing, even where there are no objects."""
+    """Quantify `part` over `variables`, unless that changes nothing, even without objects."""
     if not variables or part == (FALSE if kind is Exists else TRUE):
         return part
     return kind(variables, part)

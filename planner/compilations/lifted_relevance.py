@@ -23,7 +23,7 @@ from planner.model.domain import cache_per_domain
 from planner.model.formulas import literals_in
 
 Shape = tuple[Term, ...]
-"""The arguments of an atom, `_` for each that may be anything."""
+"""The arguments of an atom, with `_` for open ones."""
 Write = tuple[tuple[Term, ...], int]
 """The arguments of an atom that an action may write, and the action's number."""
 
@@ -131,10 +131,10 @@ def _constants(args: tuple[Term, ...]) -> tuple[int, ...]:
 
 
 _ASKING: Final = frozenset({ConstraintKind.ALWAYS, ConstraintKind.SOMETIME, ConstraintKind.BEFORE})
-"""The kinds of constraints that ask for something to happen."""
+"""The kinds of constraints that require something to happen."""
 
 Want = tuple[str, Shape, bool]
-"""A predicate, the arguments, and whether such facts shall be true."""
+"""A predicate, the arguments, and whether such facts should be true."""
 
 
 def remove_irrelevant_actions(problem: Problem, used: Iterable[str] = ()) -> Problem:

@@ -1,16 +1,16 @@
 """The lifted normal form for grounding: action schemas and axioms whose conditions are conjunctions of literals.
 
-    Problem → compile_adl → NormalProblem(schemas, axioms, goal)
+Problem → compile_adl → NormalProblem(schemas, axioms, goal)
 
-Implications are replaced, negations move to the atoms, variables are renamed apart, existential variables move out, and
-small disjunctions are multiplied out (Gazen and Knoblock, 1997). Universal quantifiers and large disjunctions stay as
-*residual* formulas: grounding expands them for each ground action, where most of their parts are known to be true or
-false. A schema keeps its source action, and the parameters of that action are its first variables.
+Normalization replaces implications, moves negations to the atoms, renames variables apart, moves existential variables
+out, and multiplies small disjunctions out (Gazen and Knoblock, 1997). Universal quantifiers and large disjunctions stay
+as *residual* formulas: grounding expands them for each ground action, where most of their parts are known to be true or
+false. A schema refers to its source action; the parameters of that action are its first variables.
 
 `narrow_deletes` replaces universal deletes. `modifies at(robot, _)` in an action that requires `at(robot, origin)`
-deletes as many facts as there are rooms. Where at most one `at(robot, …)` holds at a time, the action only has to
-delete the required fact. Schemas prove that by induction (Edelkamp and Helmert, 1999; Helmert, 2009): the initial state
-has at most one fact of each item, and every effect that adds a fact of an item deletes the one that holds.
+deletes as many facts as there are rooms. If at most one `at(robot, …)` holds at a time, deleting the required fact
+suffices. Schemas prove that by induction (Edelkamp and Helmert, 1999; Helmert, 2009): the initial state has at most one
+fact of each item, and every effect that adds a fact of an item deletes the one that holds.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Forall, Form
 from planner.model.problem import Problem
 
 SPLIT_LIMIT: Final = 12
-"""Most conjunctions that the condition of one action is multiplied out to."""
+"""Maximum number of conjunctions from multiplying out the condition of one action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """`atoms` and not `negated` and (in)equalities and `residual`, for some objects of `variables`."""
+    """The conjunction of `atoms`, the negations of `negated`, (in)equalities and `residual`, for some `variables`."""
 
     variables: tuple[Variable, ...] = ()
     atoms: tuple[Atom, ...] = ()
@@ -46,9 +46,9 @@ class Conjunction:
 def split_disjuncts(
     formula: Formula, limit: int = SPLIT_LIMIT, fresh: Iterator[int] | None = None
 ) -> list[Conjunction]:
-    """Return conjunctions whose disjunction is `formula`; none where `formula` is false.
+    """Return conjunctions whose disjunction is `formula`; none if `formula` is false.
 
-    `fresh` numbers the variables that are renamed apart; formulas that share this iterator share no such variable.
+    `fresh` numbers the renamed variables; formulas that share this iterator share no such variable.
     """
     normal = to_negation_normal_form(formula, itertools.count() if fresh is None else fresh)
     return [_make_conjunction(pieces) for pieces in _split(normal, limit)]
@@ -135,7 +135,7 @@ def _split_disjunction(parts: tuple[Formula, ...], limit: int) -> list[list[Form
 
 
 def _multiply_out(factors: list[list[list[Formula]]], limit: int) -> list[list[Formula]]:
-    """Multiply disjunctions out, smallest first; those that would exceed `limit` stay whole."""
+    """Multiply disjunctions out, smallest first; keep whole those that would exceed `limit`."""
     product: list[list[Formula]] = [[]]
     for branches in sorted(factors, key=len):
         if len(product) * len(branches) > max(limit, 1) and len(branches) > 1:
@@ -179,15 +179,15 @@ def _unique(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 RULE_LIMIT: Final = 1000
-"""Most rules that one axiom, or one part of the goal, becomes: rules are cheaper than copies of actions."""
+"""Maximum number of rules from one axiom, or one part of the goal: rules are cheaper than copies of actions."""
 
 GOAL: Final = "@goal"
-"""Prefix of the derived predicates that stand for parts of the goal with alternatives."""
+"""Prefix of the derived predicates that replace parts of the goal with alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaEffect:
-    """An effect for all `variables`, when `condition` holds (its existential variables are universal here)."""
+    """An effect for all `variables` if `condition` holds (its existential variables are universal here)."""
 
     variables: tuple[Variable, ...]
     condition: Conjunction
@@ -213,7 +213,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class NormalAxiom:
-    """`head` is derived where `condition` holds."""
+    """The rule that derives `head` if `condition` holds."""
 
     head: Atom
     variables: tuple[Variable, ...]
@@ -222,7 +222,7 @@ class NormalAxiom:
 
 @dataclass(frozen=True, slots=True)
 class NormalProblem:
-    """A problem in normal form; `problem` is the plain ADL problem that it was made from.
+    """A problem in normal form; `problem` is its plain ADL source.
 
     `written` maps the formulas in `goal` that replace a part of the declared goal to that part.
     """
@@ -237,7 +237,7 @@ class NormalProblem:
 
 
 def normalise(problem: Problem) -> NormalProblem:
-    """Return `problem` in normal form."""
+    """Compile `problem` to normal form."""
     plain = compile_adl(problem).problem
     actions = plain.domain.actions.values()
     goal, goal_axioms, written = _make_goal(plain.goal.hard)
@@ -330,12 +330,12 @@ class _ItemKind:
     key: tuple[int, ...]
 
     def of(self, atom: Atom) -> tuple[Term, ...]:
-        """Return the item that `atom`, of this predicate, is a value of."""
+        """Return the item of which `atom`, of this predicate, is a value."""
         return tuple([atom.args[place] for place in self.key])
 
 
 def narrow_deletes(normal: NormalProblem) -> NormalProblem:
-    """Replace universal deletes by deletes of single required facts, where at most one fact is proved to hold."""
+    """Replace universal deletes by deletes of single required facts if at most one fact provably holds."""
     blankets = {
         number: found for number, s in enumerate(normal.schemas) if (found := _find_blankets(s, normal.problem))
     }

@@ -1,14 +1,14 @@
-"""Object creation: problems whose actions create objects, compiled to problems with placeholders for these objects.
+"""Object creation: compiles problems whose actions create objects to problems with placeholders for these objects.
 
-An action with `creates={"ticket": Ticket}` gets the created ticket as one parameter more, behind the declared ones:
+An action with `creates={"ticket": Ticket}` gets the created ticket as an additional last parameter:
 `create_ticket(alice, new-ticket-1)`. The argument is a placeholder of exactly the declared type that no earlier step
-has taken. Guards restrict all other variables to objects that exist.
+has taken. Guards restrict all other variables to existing objects.
 
-No fact is about an object that does not exist: initial facts are not, effects write facts of existing or created
-objects, and axioms are guarded. So a variable needs no guard where some fact about it must hold anyway.
+No fact is about a non-existing object: initial facts are not, effects write facts of existing or created objects, and
+axioms are guarded. So a variable needs no guard if some fact about it must hold anyway.
 
-The compilation uses the terms of the model alone, so that the plan checker, which shares no code with grounding and
-search, can use it, too.
+The compilation uses the terms of the model alone. So the plan checker, which shares no code with grounding and search,
+can use it, too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from planner.problem_kinds import check_classical, classical_of
 
 
 class Guards:
-    """Guards variables that may have a type in `created` with `predicate`, which says that an object exists."""
+    """Guards variables that may have a type in `created` by `predicate`, which says that an object exists."""
 
     def __init__(self, predicate: str, created: Iterable[str], types: TypeHierarchy) -> None:
         self._predicate = predicate
@@ -115,7 +115,7 @@ UNBORN: Final = "unborn"
 
 
 def created_types(actions: Iterable[Action]) -> dict[str, int]:
-    """Return the types that `actions` create, each with the largest number of objects in one step."""
+    """Return the types that `actions` create, each with the maximum number of objects in one step."""
     found: dict[str, int] = {}
     for action in actions:
         types = list(action.creates.values())
@@ -251,9 +251,9 @@ _NAME: Final = re.compile(r"[^\s(),;?]+")
 def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -> Compilation:
     """Compile to a problem with placeholders: `number` for each created type, or as many as it maps the type to.
 
-    The compiled problem creates nothing. Its plans are the plans of `problem` that create no more objects, with
-    placeholders in the order of their names. Raises `InputError` for a negative number, and for a problem that is not
-    classical.
+    The compiled problem creates no objects. Its plans are the plans of `problem` that create no more objects than there
+    are placeholders, which they take in the order of their names. Raises `InputError` for a negative number, and for a
+    problem that is not classical.
     """
     check_classical(problem, "compile_object_creation", "give its classical part: problem.classical")
     if not creates_objects(problem.domain):
@@ -282,8 +282,8 @@ def add_placeholders(problem: Problem, counts: Mapping[str, int]) -> Problem:
 def for_steps(problem: Problem, steps: Iterable[Step], *, spare: int = 0) -> Problem:
     """Compile `problem` to one with placeholders for the objects that `steps` create, taken in any order.
 
-    A name at the place of a created object becomes a placeholder, unless it is an object of `problem`. `spare` adds
-    placeholders of each type for further steps. A problem that creates nothing is returned unchanged.
+    A name in the place of a created object becomes a placeholder, unless it is an object of `problem`. `spare` adds
+    placeholders of each type for further steps. A problem that creates no objects is returned unchanged.
     """
     if not creates_objects(problem.domain):
         return problem
@@ -311,7 +311,7 @@ def refuse_creation(domain: DomainModel, where: str) -> None:
 
 
 def created_by(source: Problem | DomainModel, step: Step) -> dict[str, str]:
-    """Return what `step` creates: the declared names of the created objects, with their placeholders."""
+    """Return the objects that `step` creates: their declared names, with their placeholders."""
     action = _action(source, step)
     names = [name.removeprefix("?") for name in action.creates]
     return dict(zip(names, step.arguments[len(action.parameters) :], strict=False))
@@ -330,7 +330,7 @@ def _action(source: Problem | DomainModel, step: Step) -> Action:
 
 
 def _choose_names(problem: Problem, counts: Mapping[str, int], others: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Return `counts` names for each type that, in any letter case, no object and none of `others` has."""
+    """Return `counts` names for each type that, in any letter case, neither an object nor `others` has."""
     taken = {name.casefold() for name in (*[each.name for each in problem.all_objects], *others)}
     found: dict[str, list[str]] = {}
     for kind in created_types(problem.domain.actions.values()):
@@ -341,7 +341,7 @@ def _choose_names(problem: Problem, counts: Mapping[str, int], others: Iterable[
 
 
 def _restrict_unknown(pattern: Atom, problem: Problem, created: Iterable[str], types: TypeHierarchy) -> Iterable[Atom]:
-    """Return `pattern`, or the facts of declared objects that it covers where it would cover placeholders, too."""
+    """Restrict `pattern` to the facts of declared objects if it covers placeholders, too."""
     parameters = problem.domain.predicates[pattern.predicate].parameters
     open_ = [each.types for arg, each in zip(pattern.args, parameters, strict=True) if arg == OPEN]
     return instances_of(problem, pattern) if any(types.is_a(created, each) for each in open_) else [pattern]

@@ -35,7 +35,7 @@ def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Re
 
 
 def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Plan for steps in sequence, without the deadline, where there are a deadline, wishes and constraints."""
+    """Plan sequentially, without the deadline, if there are a deadline, wishes and constraints."""
     if problem.deadline is None:
         return None
     if problem.unknown:
@@ -48,7 +48,7 @@ def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) ->
 
 
 def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Compile soft goals and soft constraints to costs, unless facts are unknown: these are reduced first."""
+    """Compile soft goals and soft constraints to costs; leave problems with unknown facts to the next reduction."""
     if problem.unknown or not problem.wishes:
         return None
     from planner.compilations.soft_goals import solve_with_wishes
@@ -57,7 +57,7 @@ def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Resu
 
 
 def ask_engine(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
-    """Hand the problem to a foreign planner, if the options name one."""
+    """Solve the problem by the foreign planner that the options name; return None if they name none."""
     if options.engine is None:
         return None
     from planner.unified_planning.foreign_engines import solve_with

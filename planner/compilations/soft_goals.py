@@ -1,11 +1,11 @@
-"""Soft goals and soft constraints, compiled to costs (Keyder and Geffner, 2009): a plan pays for what it forgoes.
+"""Soft goals and soft constraints, compiled to costs (Keyder and Geffner, 2009): a plan pays for forgone wishes.
 
-    stage 0 ── steps ─→ stage 0 ── the goal ─→ stage 1 ── wish 0 is granted, or forgone ─→ stage 2 ── … ─→ stage n
+stage 0 ── steps ─→ stage 0 ── the goal ─→ stage 1 ── wish 0 is granted, or forgone ─→ stage 2 ── … ─→ stage n
 
-A cheapest plan of the compiled problem has the greatest net benefit: the utilities of the wishes that come true, less
-the cost of the steps. The last steps of a compiled plan are special actions that move a pointer from stage to stage;
-mapping back removes them. The arguments of stages are no objects, so that no quantifier ranges over them. Grounding
-proves that one stage holds at a time, so that the pointer is one finite-domain variable.
+A cheapest plan of the compiled problem has the greatest net benefit: the utilities of the fulfilled wishes, less the
+cost of the steps. The last steps of a compiled plan are special actions that move a pointer from stage to stage;
+mapping back removes them. The arguments of stages are not objects, so that no quantifier ranges over them. Grounding
+proves that exactly one stage holds at a time, so that the pointer is one finite-domain variable.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Lifted STRIPS: plain ADL problems with positive conjunctions, adds and deletes only, where that can be done.
+"""Lifted STRIPS: compiles plain ADL problems to positive conjunctions, adds and deletes, if possible.
 
-A universal delete becomes a single delete where a mutex group is proved, or one delete for each of a few objects.
-Negative conditions become complementary predicates (Gazen and Knoblock, 1997). Actions keep their names and parameters,
-so that plans need no mapping.
+A universal delete becomes a single delete if a mutex group is proved, or one delete for each of a few objects. Negative
+conditions become complementary predicates (Gazen and Knoblock, 1997). Actions keep their names and parameters, so that
+plans need no mapping.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Objec
 from planner.model.problem import Goal, Problem
 
 ENUMERATION_LIMIT: Final = 10_000
-"""Most facts of one complementary predicate, and most deletes of one universal effect, that are written out."""
+"""Maximum number of facts of one complementary predicate, and of deletes of one universal effect."""
 
 DIFFERENT: Final = "different"
 
@@ -31,9 +31,9 @@ def collect_delete_patterns(problem: Problem) -> list[Atom]:
 
 
 def to_strips(problem: Problem, single: Collection[Atom] = ()) -> Problem | None:
-    """Return the plain ADL `problem` as lifted STRIPS, or None where STRIPS cannot express it.
+    """Compile the plain ADL `problem` to lifted STRIPS; return None if STRIPS cannot express it.
 
-    `single` holds the patterns of `collect_delete_patterns` that are proved to cover one fact at a time.
+    `single` holds the patterns of `collect_delete_patterns` that provably cover one fact at a time.
     """
     try:
         return _Lowering(problem, frozenset(single)).lower()
@@ -82,7 +82,7 @@ class _Lowering:
         return replace(problem, domain=lowered, objects=objects, initial=initial, goal=Goal(goal))
 
     def _promoted_constants(self) -> Iterator[Object]:
-        """Yield the objects that actions now name, so that they must be constants."""
+        """Yield the objects that actions name after the compilation, which must become constants."""
         return (item for item in self._problem.objects if item.name in self._constants)
 
     def _action(self, action: Action) -> Action:

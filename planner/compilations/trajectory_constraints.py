@@ -1,14 +1,14 @@
 """Trajectory constraints, compiled to conditions and effects of the actions that can change them.
 
-    hard   each action requires that it does not break the constraint
-    soft   an action that breaks the constraint adds a fact, and a soft goal asks that this fact does not hold
+hard each action requires that it does not violate the constraint soft an action that violates the constraint adds a
+fact, and a soft goal requires that this fact does not hold
 
-A monitor is a set of facts that record how far a constraint is kept. Regression expresses the effects of an action on a
+A monitor is a set of facts that record the progress of a constraint. Regression expresses the effects of an action on a
 monitor in the state before the action (Bonassi, Gerevini, Percassi and Scala, 2021, for conditions; here for steps,
-too). A monitor that counts has one fact for each number, or binary digits for large numbers.
+too). A counting monitor has one fact for each number, or binary digits for large numbers.
 
-A condition on a derived predicate cannot be regressed. A late monitor looks at the state that a step leaves, instead of
-the state that it reaches, and the goal looks at the last state. Actions keep their names and arguments.
+A condition on a derived predicate cannot be regressed. A late monitor evaluates the state before a step instead of the
+state after it, and the goal evaluates the last state. Actions keep their names and arguments.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Before:
 class Watched:
     """What a monitor watches: a condition and its negation in negation normal form, or a pattern of steps (`is_step`).
 
-    `at_start` says whether the condition holds in the initial state. All methods return conditions on the state before
+    `at_start` tells whether the condition holds in the initial state. All methods return conditions on the state before
     a step.
     """
 
@@ -175,7 +175,7 @@ def _instances(condition: Forall | Exists, objects: Objects) -> Iterator[Formula
 
 
 FEW: Final = 8
-"""Numbers up to this have one fact each; larger ones are counted in binary digits."""
+"""Numbers up to this one have one fact each; larger ones are counted in binary digits."""
 
 
 def make_effect(condition: Formula, *literals: Literal) -> list[When]:
@@ -184,7 +184,7 @@ def make_effect(condition: Formula, *literals: Literal) -> list[When]:
 
 
 UNCOUNTED: Final = 100_000
-"""Numbers from this on are not counted: no search finds plans with so many steps."""
+"""Numbers from this one on are not counted: no search finds plans with so many steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +201,11 @@ class Counter:
 
     @property
     def once(self) -> tuple[Atom, ...]:
-        """The facts that hold where the number is 1."""
+        """The facts that hold if the number is 1."""
         return () if not self.times else (Atom(f"{self.name}-1"),) if self.times <= FEW else (self._digits[0],)
 
     def effects(self, begins: Formula) -> list[When]:
-        """Return the effects that add one where `begins` holds."""
+        """Return the effects that add one if `begins` holds."""
         if self.times > FEW:
             return self._carried(begins)
         levels = [Atom(f"{self.name}-{number}") for number in range(1, self.times + 1)]
@@ -244,8 +244,8 @@ class Monitor:
     """The monitor of one constraint.
 
     `initial` are the monitor's facts in the initial state. `breaks` is the condition, before a step, under which the
-    step breaks the constraint, and `effects` are the step's effects on the monitor. `broken` says that the initial
-    state breaks the constraint; `final` must hold at the end.
+    step violates the constraint, and `effects` are the step's effects on the monitor. `broken` tells whether the
+    initial state violates the constraint; `final` must hold at the end.
     """
 
     initial: tuple[Atom, ...] = ()
@@ -256,7 +256,7 @@ class Monitor:
 
 
 def build_monitor(constraint: Constraint, name: str, watching: Preparation) -> Monitor:
-    """Return the monitor of `constraint`, by regression; its predicates begin with `name`."""
+    """Build the monitor of `constraint`, by regression; its predicates begin with `name`."""
     what = watching.prepare(constraint.what)
     match constraint.kind:
         case ConstraintKind.ALWAYS:
@@ -320,7 +320,7 @@ def _monitor_never_after(what: Watched, other: Watched, name: str) -> Monitor:
 
 
 def _monitor_ending(what: Watched, other: Watched, seen: Atom, ending: Atom) -> Monitor:
-    """Return the monitor of a condition that must end once the other has held; `ending`: it is still true."""
+    """Build the monitor of a condition that must end once the other has held; `ending`: it is still true."""
 
     def breaks(before: Before) -> Formula:
         stays = TRUE if what.ends(before) == FALSE else what.after(before)
@@ -336,7 +336,7 @@ def _monitor_ending(what: Watched, other: Watched, seen: Atom, ending: Atom) -> 
 
 
 def build_late_monitor(constraint: Constraint, name: str, watching: Preparation) -> Monitor:
-    """Return the late monitor of `constraint`, which each step updates for the state that it leaves."""
+    """Build the late monitor of `constraint`, which each step updates for the state before it."""
     what, seen = watching.prepare(constraint.what), Atom(f"{name}-seen")
     match constraint.kind:
         case ConstraintKind.ALWAYS:
@@ -357,7 +357,7 @@ def build_late_monitor(constraint: Constraint, name: str, watching: Preparation)
 
 
 def _state_condition(what: Watched) -> Formula:
-    """Return the condition that `what` asks of the state itself."""
+    """Return the condition of `what` on the state itself."""
     return FALSE if what.is_step else what.condition
 
 
@@ -366,7 +366,7 @@ def _step_condition(what: Watched, before: Before) -> Formula:
 
 
 def _left_or_step(what: Watched, before: Before) -> Formula:
-    """Return when `what` holds in the state that a step leaves, or covers the step."""
+    """Return when `what` holds in the state before a step, or covers the step."""
     return disjoin([_state_condition(what), _step_condition(what, before)])
 
 
@@ -417,7 +417,7 @@ MARK: Final = "@constraint-"
 
 NO_NAMES: Final[Mapping[str, str]] = {}
 BROKEN: Final = "-kept"
-"""Suffix of a predicate that never holds: it is the goal where the initial state breaks a constraint."""
+"""Suffix of a predicate that never holds: it is the goal if the initial state violates a constraint."""
 
 
 def compile_constraints(
@@ -479,7 +479,7 @@ def _is_of_monitor(atom: Atom) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What one action has to do with one constraint: the condition that it must `avoid`, and effects on the monitor."""
+    """The part of one action in one constraint: the condition that it must `avoid`, and effects on the monitor."""
 
     avoid: Formula
     effects: tuple[When, ...]
@@ -512,7 +512,7 @@ class _NamedMonitor:
 
     @property
     def broken(self) -> Atom:
-        """The fact that the soft constraint has been broken."""
+        """The fact that the plan has violated the soft constraint."""
         return Atom(f"{self.name}-broken")
 
     @property
@@ -522,7 +522,7 @@ class _NamedMonitor:
 
     @property
     def final(self) -> Formula:
-        """The goal, or soft goal; a fact that nothing makes true where the initial state breaks a hard constraint."""
+        """The goal, or soft goal; a fact that nothing adds if the initial state violates a hard constraint."""
         if self.utility is not None:
             return conjoin([Not(self.broken), self.monitor.final])
         return Atom(self.name + BROKEN) if self.monitor.broken else self.monitor.final
@@ -535,7 +535,7 @@ class _NamedMonitor:
 
 
 def _constrain_action(action: Action, parts: Sequence[_Share], possible: set[Atom]) -> Action:
-    """Add to `action` what the constraints ask of it; facts of monitors that are not `possible` never hold."""
+    """Add the conditions and effects of the constraints to `action`; only `possible` facts of monitors may hold."""
     needs = [part for each in parts for part in formulas.conjuncts(negate(_simplify(each.avoid, possible)))]
     effects = [replace(when, requires=_simplify(when.requires, possible)) for each in parts for when in each.effects]
     always = [literal for when in effects if when.requires == TRUE for literal in when.provides]

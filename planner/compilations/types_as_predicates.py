@@ -1,4 +1,4 @@
-"""Types compiled to static predicates, for planners that take neither several parents of a type nor `either`."""
+"""Compiles types to static predicates, for planners that support neither several parents of a type nor `either`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from planner.model.problem import Problem
 def with_plain_types(problem: Problem) -> Problem:
     """Compile `problem` to types that form a tree, with one type for each variable and object.
 
-    Where types do not form a tree, all types become static predicates in conditions.
+    If the types do not form a tree, all types become static predicates in conditions.
     """
     loose = _remove_alternatives(problem)
     return loose if _has_plain_types(loose) else _Untyping(loose).result()
 
 
 def _remove_alternatives(problem: Problem) -> Problem:
-    """Remove `either` from the declarations of predicates and functions, which exclude no fact that holds."""
+    """Remove `either` from the declarations of predicates and functions; this excludes no fact that holds."""
     domain = problem.domain
     predicates = {
         name: replace(each, parameters=_with_single_types(each.parameters)) for name, each in domain.predicates.items()
@@ -53,7 +53,7 @@ def _has_plain_types(problem: Problem) -> bool:
 
 
 class _Untyping:
-    """Rewrites one problem with a predicate for each type, or choice of types, that a variable has."""
+    """Rewrites one problem with a predicate for each type, or set of alternative types, of a variable."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem

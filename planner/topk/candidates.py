@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from planner.task.ground_task import Task
     from planner.topk.partial_order_reduction import Commuting
-    from planner.topk.plan_enumeration import Listing
+    from planner.topk.plan_enumeration import PlanEnumeration
 
 
 class PlanMaker:
@@ -100,7 +100,7 @@ class Candidates(Iterator[Plan]):
         self.stopped_by: StoppedBy | None = None
         self._limits, self._options = limits, options
         self._task: Task | None = None
-        self._listing: Listing | None = None
+        self._listing: PlanEnumeration | None = None
         self._make: Making | None = None
         self._most: int | None = None
         self._is_impossible = False
@@ -191,7 +191,7 @@ class Candidates(Iterator[Plan]):
                 self._most = self._options.limit(cost) if self._most is None else self._most
                 yield plan
 
-    def _prepare(self) -> tuple[Task, Listing, Making] | None:
+    def _prepare(self) -> tuple[Task, PlanEnumeration, Making] | None:
         """Return the task, the listing of its plans and the maker of plans; None if there is no plan."""
         raise NotImplementedError
 
@@ -252,7 +252,7 @@ class ClassicalCandidates(Candidates):
         """Whether all plans come: with a deadline, plans that look wasteful may be missing."""
         return self.problem.deadline is None or self._options.wasteful
 
-    def _prepare(self) -> tuple[Task, Listing, Making] | None:
+    def _prepare(self) -> tuple[Task, PlanEnumeration, Making] | None:
         task = self._ground()
         if task.unreachable_goal is not None:
             return None
@@ -268,16 +268,16 @@ class ClassicalCandidates(Candidates):
             problem = compile_wishes(problem, whole=whole).problem
         return ground(problem, self._limits, whole=whole)
 
-    def _list(self, task: Task) -> Listing:
+    def _list(self, task: Task) -> PlanEnumeration:
         from planner.portfolio.workplace import Workplace
         from planner.search import Run, Space
         from planner.topk.exploration import explore
-        from planner.topk.plan_enumeration import Listing
+        from planner.topk.plan_enumeration import PlanEnumeration
 
         check, space, wasteful = self._limits.check, Space(task), self._options.wasteful
         explored = explore(Workplace(task, space, Run(), check), past_goals=wasteful)
         limit = no_limit if self.problem.is_limited else self._options.limit
-        return Listing(space, explored, self._commuting(task), limit, check, frugal=not wasteful)
+        return PlanEnumeration(space, explored, self._commuting(task), limit, check, frugal=not wasteful)
 
     def _commuting(self, task: Task) -> Commuting | None:
         from planner.topk.partial_order_reduction import Commuting, Items

@@ -127,7 +127,7 @@ GROWTH: Final = 1.5
 """Growth factor of the number of expanded states between two listings of plans."""
 
 
-class Listing:
+class PlanEnumeration:
     """Lists the plans for the task of `space` by cost, from the states that `explored` expands.
 
     The listing omits plans that cost more than `limit(optimum)`. With `commuting`, each plan comes in one order of its
@@ -186,34 +186,34 @@ class Listing:
         for _ in self.explored.through(bound) if not self._free_steps else ():
             if self.explored.expanded >= enough:
                 enough = self.explored.expanded * GROWTH
-                yield from self._take_all_new(self.first_orders(self._completions(self.part(bound))))
+                yield from self._take_all_new(self.generate_plans(self._completions(self.part(bound))))
             yield None
 
-    def first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
+    def generate_plans(self, completions: Completions) -> Iterator[tuple[int, ...]]:
         """Yield the plans that are not wasteful, each in its listed order of steps."""
         for plan in completions:
             cost = self.space.cost_of(plan)
             if cost < self.lower_bound:
                 continue
             if not self._frugal or is_wasteful(self.space, self._variants, plan, cost - self.optimum) is False:
-                yield self.ordered(plan)
+                yield self.order_steps(plan)
 
-    def ordered(self, plan: Sequence[int]) -> tuple[int, ...]:
+    def order_steps(self, plan: Sequence[int]) -> tuple[int, ...]:
         """Return `plan` in its listed order of independent steps."""
         return tuple(plan) if self.commuting is None else self.commuting.first(plan)
 
     def take_new(self, plan: Sequence[int]) -> list[int] | None:
         """Return `plan` in its listed order; None if it was listed before."""
-        return next(self._take_all_new(iter([self.ordered(plan)])), None)
+        return next(self._take_all_new(iter([self.order_steps(plan)])), None)
 
-    def key(self, plan: tuple[int, ...]) -> tuple[int, ...]:
+    def key_of(self, plan: tuple[int, ...]) -> tuple[int, ...]:
         """Return the identity of a plan: plans with the same key are listed once."""
         return plan
 
     def _take_all_new(self, plans: Iterator[tuple[int, ...]]) -> Iterator[list[int]]:
         """Yield the plans that were not listed before, and record them."""
         for plan in plans:
-            key = self.key(plan)
+            key = self.key_of(plan)
             if key not in self._given:
                 self._given.add(key)
                 yield [*plan]
@@ -230,7 +230,7 @@ class Listing:
         return bound
 
     def _completions(self, part: Part) -> Completions:
-        costs, sleep = self.space.costs, None if self.commuting is None else self.sleep(self.commuting, part)
+        costs, sleep = self.space.costs, None if self.commuting is None else self.make_sleep_sets(self.commuting, part)
         if self._frugal:
             return Completions(part, costs, sleep, self._check, frugal=True)
         weights = weights_of(costs)
@@ -238,13 +238,13 @@ class Listing:
 
     def part(self, bound: int) -> Part:
         """Return the part of plans of cost at most `bound`, by steps, as far as it is expanded."""
-        return self.by_step(self.explored.part(bound))
+        return self.merge_variants(self.explored.part(bound))
 
-    def by_step(self, part: Part) -> Part:
+    def merge_variants(self, part: Part) -> Part:
         """Return `part` with one edge for each step."""
         return OfSteps(part, self._variants) if self._variants.any else part
 
-    def sleep(self, commuting: Commuting, _part: Part) -> Sleep:
+    def make_sleep_sets(self, commuting: Commuting, _part: Part) -> Sleep:
         """Return the sleep sets that leave one order of independent steps."""
         return Sleep(commuting)
 
@@ -312,7 +312,7 @@ class RandomWalks:
 
 
 def draw_plans(
-    listing: Listing,
+    listing: PlanEnumeration,
     make: Callable[[Sequence[int]], Plan | None],
     most: int,
     avoided: Callable[[], Collection[Step]],
@@ -340,7 +340,7 @@ def draw_plans(
         yield None if fresh is None else make(fresh)
 
 
-def _explore_for_draws(listing: Listing, most: int, limits: Limits) -> int:
+def _explore_for_draws(listing: PlanEnumeration, most: int, limits: Limits) -> int:
     """Explore up to plans of cost `most` for half of the remaining time; return the reached bound."""
     left = limits.remaining
     until = None if left is None else time.monotonic() + left / 2

@@ -1,9 +1,9 @@
 """Assumption-based planning for unknown facts (Davis-Mendelow, Baier and McIlraith, 2013), in three searches.
 
-The first search takes every possible condition to hold; its optimum is a lower bound. The second plans on known facts
-only. The difference of their costs is the price of a wrong assumption. The third search has actions that suppose
-unknown facts. A supposition costs the probability that it is wrong times that price, plus the cost of the step that
-fails if no step has sensed the fact before. So the search weighs whether sensing pays.
+The first search assumes that every possible condition holds; its optimum is a lower bound. The second plans on known
+facts only. The difference of their costs is the price of a wrong supposition. The third search has actions that suppose
+unknown facts. A supposition costs the probability that it is wrong times that price, plus the cost of the failing step
+if no step has sensed the fact before. So the search weighs whether sensing pays.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def add_suppositions(asked: Translation, knowing: Problem, surprise: Number | No
 
 
 def _budget_spending(problem: Problem) -> Problem:
-    """Replace the budget on the cost of `problem` by one on a resource of which each step uses its cost."""
+    """Replace the budget on the cost of `problem` by one on a resource; each step uses its cost of the resource."""
     spent = reserve_name("spent", {name for action in problem.domain.actions.values() for name in action.uses}, "-")
     budgets = {spent if name == COST else name: limit for name, limit in problem.budgets.items()}
     actions = {
@@ -93,7 +93,7 @@ def _budget_spending(problem: Problem) -> Problem:
 def price_of_surprise(lucky: Number | None, safe: Number | None) -> Number:
     """Return the price of a wrong supposition, from the costs of the optimistic plan and of the `safe` one.
 
-    It is the difference; where no safe plan is known, it is the cost of the `lucky` one.
+    It is their difference; without a safe plan, it is the cost of the `lucky` plan.
     """
     hoped = lucky or 0
     return hoped if safe is None else max(safe - hoped, 0)
@@ -304,5 +304,5 @@ class _Searches:
         return replace(found, status=status, plan=self._plan, lower_bound=self._bound, reason=reason)
 
     def _why_not(self) -> str:
-        """Return why the third search proved that there is no plan."""
+        """Explain why the third search proved that there is no plan."""
         return CARELESS if self._asked.words.guessed else IN_NO_CASE

@@ -21,7 +21,7 @@ from planner.task.ground_task import INFINITY
 from planner.topk.exploration import Explored, Race, Tiered
 from planner.topk.exploration_compiled import CompiledExplored
 from planner.topk.partial_order_reduction import Commuting
-from planner.topk.plan_enumeration import Listing
+from planner.topk.plan_enumeration import PlanEnumeration
 
 seeds = st.integers(0, 10**9)
 SEQUENCES = 1_000
@@ -46,7 +46,7 @@ def explored(task, wasteful):
 
 def listing(task, exploration, orders, wasteful, limit=lambda _: INFINITY - 1):
     commuting = None if orders else Commuting(task, lambda: None)
-    return Listing(Space(task), exploration, commuting, limit, never, frugal=not wasteful)
+    return PlanEnumeration(Space(task), exploration, commuting, limit, never, frugal=not wasteful)
 
 
 def check(task, exploration, orders, wasteful):
