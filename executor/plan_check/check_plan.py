@@ -176,7 +176,7 @@ def _find_cycles(plan: ActionPlan, places: Mapping[str, int]) -> list[list[str]]
     needs = {each.id: [id_ for id_ in each.depends_on if id_ in places and id_ != each.id] for each in plan.steps}
     found: list[list[str]] = []
     done: set[str] = set()
-    for start in needs:
+    for start in needs:  # depth-first search: a step that is met again on the current path closes a cycle
         path: dict[str, Iterator[str]] = {}
         stack = [start] if start not in done else []
         while stack:

@@ -19,11 +19,11 @@ from executor.plans.suppositions import find_looks
 from planner.errors import PlanError
 from planner.garbage_collection import pause_collector
 from planner.lightweight import dataclass, field, replace
-from planner.model import OPEN, Action, Atom, DomainModel, Problem, is_variable
+from planner.model import OPEN, Action, Atom, Problem, is_variable
 from planner.model.actions import has_open_argument, negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in
 from planner.partial_order.causal_links import Ordering, find_item_orderings, find_links, find_orderings
-from planner.partial_order.read_write_sets import Access, find_accesses
+from planner.partial_order.read_write_sets import Access, find_accesses, find_base_patterns
 from planner.plan import Plan, Step
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import Changes, staleness_of
@@ -35,7 +35,7 @@ def find_possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Acce
     All writes count as writes of an item. Raises `PlanError` where a step is no instance of an action.
     """
     domain = problem.domain
-    below = _base_patterns(domain)
+    below = find_base_patterns(domain)
     stale = staleness_of(domain)
     remembered = {pattern.predicate for action in domain.actions.values() for pattern in action.after}
     schemas = {name: _Schema(domain.actions[name], below) for name in {step.action for step in steps}}
@@ -57,7 +57,7 @@ def find_possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Acce
 class _Schema:
     """The patterns that an action could read and write; all variables except its parameters are open."""
 
-    def __init__(self, action: Action, below: dict[str, list[Atom]]) -> None:
+    def __init__(self, action: Action, below: Mapping[str, tuple[Atom, ...]]) -> None:
         self.action = action
         conditions = [action.requires, *(effect.requires for effect in action.effects)]
         read = [atom for each in conditions for atom in atoms_in(each)]
@@ -82,30 +82,6 @@ def _open_variables(patterns: Iterable[Atom], names: set[str]) -> list[Atom]:
 def _history_fact(action: Atom) -> Atom:
     """Return the fact that `action` has run; the space in its predicate keeps it apart from declared predicates."""
     return Atom(f"ran {action.predicate}", action.args)
-
-
-def _base_patterns(domain: DomainModel) -> dict[str, list[Atom]]:
-    """Return, for each derived predicate, patterns of all facts that it may be derived from."""
-    uses: dict[str, set[str]] = {axiom.predicate: set() for axiom in domain.axioms}
-    for axiom in domain.axioms:
-        uses[axiom.predicate] |= {atom.predicate for atom in atoms_in(axiom.condition)}
-    return {
-        name: [_all_of(domain, each) for each in sorted(_find_reachable(name, uses)) if each not in uses]
-        for name in uses
-    }
-
-
-def _find_reachable(name: str, uses: dict[str, set[str]]) -> set[str]:
-    found, stack = set[str](), [name]
-    while stack:
-        fresh = uses.get(stack.pop(), set()) - found
-        found |= fresh
-        stack.extend(fresh)
-    return found
-
-
-def _all_of(domain: DomainModel, name: str) -> Atom:
-    return Atom(name, (OPEN,) * len(domain.predicates[name].parameters))
 
 
 BEFORE: Final = -1

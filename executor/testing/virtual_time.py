@@ -163,13 +163,13 @@ class _Selector(selectors.DefaultSelector):
         self._waits_since = min(self._waits_since, started) if is_waiting else math.inf
         if found:
             return found
-        if is_waiting:
+        if is_waiting:  # look again soon; after a second of work in threads, the clock runs in real time
             found = super().select(SLICE_SECONDS if timeout is None else min(timeout, SLICE_SECONDS))
             if started - self._waits_since > STILL_SECONDS:
                 self._loop.now += time.monotonic() - started
-        elif timeout is not None:
+        elif timeout is not None:  # jump to the next timer
             self._loop.now += timeout
-        else:
+        else:  # no timer and no thread: only an external event could come
             found = super().select(PATIENCE_SECONDS)
             if not found:
                 raise Stuck("nothing is left that this could wait for: no timer, no thread at work")

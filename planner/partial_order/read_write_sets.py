@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Constraint, ConstraintKind, Done
+from planner.model.domain import DomainModel
 from planner.model.formulas import OPEN, Atom, Formula, atoms_in, conjunction, conjuncts, is_variable
 from planner.model.problem import Goal, Problem, SoftGoal
 from planner.plan import Plan, Step
@@ -393,3 +394,21 @@ def _trace_step(simulation: Simulation, tracer: ReadTracer, step: Step) -> Liter
 def _required_history(action: Action, step: Step) -> tuple[Atom, ...]:
     binding = bind_parameters(action, step)
     return tuple([pattern.substitute(binding) for pattern in action.after])
+
+
+def find_base_patterns(domain: DomainModel) -> dict[str, tuple[Atom, ...]]:
+    """Find, for each derived predicate, open patterns of the base predicates that it may depend on."""
+    reads: dict[str, set[tuple[str, int]]] = {}
+    for axiom in domain.axioms:
+        found = {(atom.predicate, len(atom.args)) for atom in atoms_in(axiom.condition)}
+        reads.setdefault(axiom.predicate, set()).update(found)
+    for below in reads.values():
+        waiting = [name for name, _ in below]
+        while waiting:
+            more = reads.get(waiting.pop(), set()) - below
+            below.update(more)
+            waiting += [name for name, _ in more]
+    return {
+        name: tuple([Atom(base, (OPEN,) * size) for base, size in sorted(below) if base not in reads])
+        for name, below in reads.items()
+    }

@@ -14,7 +14,7 @@ from planner.grounding.joins import batches
 from planner.lightweight import dataclass
 from planner.model import OPEN, Action, Atom, Formula, Problem
 from planner.model.formulas import atoms_in, is_variable
-from planner.partial_order.read_write_sets import overlap
+from planner.partial_order.read_write_sets import find_base_patterns, overlap
 from planner.plan import Step
 from planner.semantics.step_effects import staleness_of
 from planner.task.ground_task import GroundAction, State, Task, bits, find_base_facts
@@ -37,7 +37,7 @@ class Items:
 
     def __init__(self, problem: Problem) -> None:
         self._domain = problem.domain
-        self._below = _base_atoms(problem)
+        self._below = find_base_patterns(problem.domain)
         self._actions: dict[str, Patterns] = {}
         self._steps: dict[Step, Patterns] = {}
         self.any = any(when.modifies for action in problem.domain.actions.values() for when in action.effects)
@@ -74,25 +74,6 @@ class Items:
         """Yield the atoms that `condition` reads, with base atoms in place of derived ones."""
         for atom in atoms_in(condition):
             yield from self._below.get(atom.predicate, (atom,))
-
-
-def _base_atoms(problem: Problem) -> dict[str, tuple[Atom, ...]]:
-    """Return for each derived predicate the base atoms that it may depend on, with open arguments."""
-    domain = problem.domain
-    reads: dict[str, set[tuple[str, int]]] = {}
-    for axiom in domain.axioms:
-        found = {(atom.predicate, len(atom.args)) for atom in atoms_in(axiom.condition)}
-        reads.setdefault(axiom.predicate, set()).update(found)
-    for below in reads.values():
-        waiting = [name for name, _ in below]
-        while waiting:
-            more = reads.get(waiting.pop(), set()) - below
-            below.update(more)
-            waiting += [name for name, _ in more]
-    return {
-        name: tuple([Atom(base, (OPEN,) * size) for base, size in sorted(below) if base not in reads])
-        for name, below in reads.items()
-    }
 
 
 def _bind_patterns(patterns: Iterable[Atom], binding: dict[str, str]) -> tuple[Atom, ...]:
