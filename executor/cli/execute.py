@@ -11,27 +11,21 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
+from executor import ActionPlan, Event, ExecutionPolicy, Executor, Proposal, RunOutcome, Show, World
 from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import usage_of
-from executor.agent.proposals import Proposal
 from executor.agent.run_goals import plan_to_run
 from executor.cli.sentence import SentenceContext, SentenceOptions, propose_sentence
-from executor.events.events import Event
 from executor.events.run_state import RunState
 from executor.events.tasks import Hierarchy
-from executor.executor import Executor
 from executor.loop.parameters import Fill
 from executor.plan_check.check_plan import errors_in
 from executor.plan_check.import_step import NOT_IMPORTED
 from executor.plan_check.read_plan import is_action_plan, read_plan
-from executor.plans.action_plan import ActionPlan
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan
-from executor.report.live import Show
-from executor.run import RunOutcome
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
-from executor.tools.step_policy import ExecutionPolicy
-from executor.tools.world import World, domain_model_of
+from executor.tools.world import domain_model_of
 from planner.cli.interrupt import interruptible, limit_memory, limited_memory
 from planner.cli.options import name_source, read_plan_file
 from planner.cli.output import tell

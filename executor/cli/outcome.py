@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from json import dumps
 from typing import Any, Final
 
-from executor.agent.proposals import Proposal, Standing
+from executor import Proposal, RunStatus, Standing, StepStatus
 from executor.cli.execute import RunReport
-from executor.events.events import RunStatus, StepStatus
 from executor.report.progress import line_of, status_text
 from executor.tools.json_data import dump_json, load_json
 from planner.cli.output import Exit, give, judge, tell

@@ -8,14 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.agent.agent import Agent
+from executor import Agent, Allowance, Proposal, Readings, Standing, World, model_of
 from executor.agent.fill_parameters import Filler
-from executor.agent.goal_reading.confirmed_readings import Readings
-from executor.agent.proposals import Proposal, Standing
 from executor.language_model.event_loop import ThreadedModel
-from executor.language_model.protocol import Allowance, Meter, Origin, Part, Usage
-from executor.language_model.settings import model_of
-from executor.tools.world import World
+from executor.language_model.protocol import Meter, Origin, Part, Usage
 from planner.cli.interrupt import interruptible
 from planner.cli.output import is_terminal, tell
 from planner.errors import InputError
