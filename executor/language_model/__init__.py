@@ -18,18 +18,9 @@ from executor.language_model.protocol import (
     Usage,
 )
 
+# fmt: off
 __all__ = [
-    "Allowance",
-    "Answer",
-    "CheckedAnswer",
-    "Failed",
-    "LanguageModel",
-    "Meter",
-    "Origin",
-    "Part",
-    "Purpose",
-    "Reply",
-    "Request",
-    "Usage",
-    "ask_checked",
+    "Allowance", "Answer", "CheckedAnswer", "Failed", "LanguageModel", "Meter", "Origin", "Part", "Purpose",
+    "Reply", "Request", "Usage", "ask_checked",
 ]
+# fmt: on

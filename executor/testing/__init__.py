@@ -12,19 +12,9 @@ from executor.testing.simulated_world import SimulatedWorld
 from executor.testing.true_state import Act, Truth
 from executor.testing.virtual_time import Crash, Stuck, run_virtual
 
+# fmt: off
 __all__ = [
-    "ALL",
-    "NOBODY",
-    "Act",
-    "Crash",
-    "Fault",
-    "FaultKind",
-    "Observe",
-    "ScriptedModel",
-    "SimulatedError",
-    "SimulatedWorld",
-    "Stuck",
-    "Truth",
-    "run_virtual",
-    "scripted",
+    "ALL", "NOBODY", "Act", "Crash", "Fault", "FaultKind", "Observe", "ScriptedModel", "SimulatedError",
+    "SimulatedWorld", "Stuck", "Truth", "run_virtual", "scripted",
 ]
+# fmt: on
