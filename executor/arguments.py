@@ -45,12 +45,12 @@ _PARTS: Final[Kinds] = {
     ),
     "concurrency": (
         lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1),
-        "how many steps are at work at most, at least one",
-        "None is no limit",
+        "a positive number of steps, or None",
+        "None means no limit",
     ),
     "capacity": (
         lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1,
-        "how many entries a working memory has room for, at least one",
+        "a positive number of entries",
         "such as capacity=1000",
     ),
     "recovery": (lambda value: isinstance(value, Recovery), "a Recovery", "such as Recovery(weight=1)"),
@@ -87,7 +87,7 @@ def check_kinds(kinds: Kinds, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         fits, what, hint = kinds[name]
         if not fits(value):
-            raise InputError(f"{name} is {what}, not {value!r}", hint=hint)
+            raise InputError(f"{name} must be {what}, got {value!r}", hint=hint)
 
 
 def check_parts(parts: Any) -> None:
@@ -114,7 +114,7 @@ def check_model(model: str | None, plan: ActionPlan) -> None:
 def check_id(run: object) -> None:
     """Raise `InputError` for an invalid id of a run."""
     if run is not None and not (isinstance(run, str) and run):
-        raise InputError(f"the id of a run is a text, not {run!r}", hint="leave it out, and it gets one")
+        raise InputError(f"the id of a run must be a text, got {run!r}", hint="leave it out to get one")
 
 
 def check_named(**given: object) -> None:
@@ -122,4 +122,4 @@ def check_named(**given: object) -> None:
     for what, values in given.items():
         if values is None or (isinstance(values, Mapping) and all(isinstance(each, str) for each in values)):
             continue
-        raise InputError(f"{what} are values by their names, not {values!r}", hint=f"such as {what}={{'name': 7}}")
+        raise InputError(f"{what} must be a mapping from names, got {values!r}", hint=f"such as {what}={{'name': 7}}")

@@ -340,7 +340,7 @@ class Run:
     def listen(self, listener: Callable[[run_events.Event], None]) -> None:
         """Call `listener`, a plain function, with every event; raises `InputError` for anything else."""
         if not is_listener(listener):
-            raise InputError(f"a listener is a plain function, not {quote_value(listener)}", hint=_LISTENING)
+            raise InputError(f"a listener must be a plain function, got {quote_value(listener)}", hint=_LISTENING)
         self.audience.add(listener)
 
     def start(self, work: Coroutine[Any, Any, RunOutcome]) -> None:

@@ -60,8 +60,8 @@ _KINDS: Final[Kinds] = {
     "name": (lambda value: isinstance(value, str), "a text", "such as agent.room('hall')"),
     "priority": (
         lambda value: isinstance(value, int) and not isinstance(value, bool),
-        "a whole number; the more, the more urgent",
-        "such as priority=5",
+        "a whole number",
+        "such as priority=5; a higher number is more urgent",
     ),
     "waived": (lambda value: isinstance(value, bool), "True or False", "True: nobody is asked whether goals are meant"),
     "context": (_are(Part), "several parts of a request", "such as context=[Part('What the user is like', text)]"),

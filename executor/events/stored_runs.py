@@ -68,7 +68,9 @@ class Retention:
         for name in ("over", "unfinished"):
             value = getattr(self, name)
             if not (value is None or is_amount(value)):
-                raise InputError(f"{name} of a Retention is a number of seconds, or None, not {quote_value(value)}")
+                raise InputError(
+                    f"{name} of a Retention must be a number of seconds, or None, got {quote_value(value)}"
+                )
 
     @property
     def pause(self) -> float:

@@ -71,15 +71,17 @@ class Fillings:
 def check_fillings(given: Any) -> Fillings:
     """Check the value that a `fill` function returned; raises `InputError` unless it is valid `Fillings`."""
     if not isinstance(given, Fillings):
-        raise InputError(f"fill returned {quote_value(given)}", hint="return Fillings({parameter: value})")
+        raise InputError(
+            f"fill must return Fillings, got {quote_value(given)}", hint="return Fillings({parameter: value})"
+        )
     for name, kind, what in (
-        ("values", Mapping, "are values by parameter"),
-        ("thought", str, "is a text"),
-        ("question", str, "is a text"),
-        ("metrics", Metrics, "are Metrics"),
+        ("values", Mapping, "a mapping from parameters"),
+        ("thought", str, "a text"),
+        ("question", str, "a text"),
+        ("metrics", Metrics, "Metrics"),
     ):
         if not isinstance(getattr(given, name), kind):
-            raise InputError(f"{name} of Fillings {what}, not {quote_value(getattr(given, name))}")
+            raise InputError(f"{name} of Fillings must be {what}, got {quote_value(getattr(given, name))}")
     known = tuple([as_plain_text(str(each)) for each in given.known])
     return replace(given, thought=as_plain_text(given.thought), question=as_plain_text(given.question), known=known)
 

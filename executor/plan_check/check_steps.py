@@ -164,7 +164,7 @@ def _check_policy(where: PlanPlace, step: PlanStep, action: Action) -> Iterator[
             message = f"{action.signature} has no parameter {name!r} to {what}"
             yield where.error("unknown-argument", message, "policy", where_in, hint=did_you_mean(name, names))
     if step.policy.cache_for and "read_only" not in action.tags:
-        message = f"{action.name} is not tagged read_only: no answer of it serves again"
+        message = f"cache_for needs a read-only action, and {action.name} is not tagged read_only"
         yield where.error("cache", message, "policy", "cache_for")
 
 

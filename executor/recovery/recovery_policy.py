@@ -46,7 +46,7 @@ class Recovery:
             if each not in RUNGS:
                 known = [f"Rung.{rung.name}" for rung in RUNGS]
                 hint = did_you_mean(f"Rung.{str(each).upper()}", known) or f"there are {', '.join(known)}"
-                raise InputError(f"rungs are a tuple of those that a run may take, not {each!r}", hint=hint)
+                raise InputError(f"rungs must be a tuple of rungs after retries, got {each!r}", hint=hint)
         object.__setattr__(self, "rungs", given)
         for name, fits, what in (
             ("weight", is_amount(self.weight), "a number, 0 or more"),
@@ -57,7 +57,7 @@ class Recovery:
             ("compares", isinstance(self.compares, bool), "True or False"),
         ):
             if not fits:
-                raise InputError(f"{name} is {what}, not {getattr(self, name)!r}")
+                raise InputError(f"{name} must be {what}, got {getattr(self, name)!r}")
 
 
 def _is_count(value: object) -> bool:

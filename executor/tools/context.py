@@ -56,7 +56,7 @@ class Memory:
 
     def __init__(self, capacity: int = CAPACITY, on_set: Callable[..., None] | None = None) -> None:
         if capacity < 1:
-            raise InputError(f"a working memory has room for one entry at least, not {capacity}")
+            raise InputError(f"the capacity of a working memory must be at least 1, got {capacity}")
         self.capacity = capacity
         self._entries: dict[str, _Entry] = {}
         self._on_set = on_set
@@ -84,7 +84,7 @@ class Memory:
     def set(self, key: str, value: Any, *, relevance: float = 0.0) -> None:
         """Set `key` to `value`; None removes the key. Raises `InputError` for a key that is no text."""
         if not isinstance(key, str):
-            raise InputError(f"working memory has values by name, and {quote_value(key)} is no text")
+            raise InputError(f"a key of working memory must be a text, got {quote_value(key)}")
         (self._on_set or self.restore)(as_plain_text(key), copy_value(replace_iterators(value)), relevance)
 
     def restore(self, key: str, value: Any, relevance: float = 0.0, *, at: float | None = None, step: str = "") -> None:
@@ -179,7 +179,7 @@ class Context:
     def progress(self, text: str, fraction: float | None = None) -> None:
         """Report progress to the listeners of the run; raises `InputError` for a `fraction` not from 0 to 1."""
         if fraction is not None and not (isinstance(fraction, int | float) and 0 <= fraction <= 1):
-            raise InputError(f"the fraction that is done is between 0 and 1, not {quote_value(fraction)}")
+            raise InputError(f"the fraction of progress must be between 0 and 1, got {quote_value(fraction)}")
         self._on_progress(as_plain_text(str(text)), None if fraction is None else as_plain_number(fraction))
 
     def request_replanning(self, reason: str = "") -> None:

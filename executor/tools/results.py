@@ -54,7 +54,7 @@ class ActionResult:
 
     def __post_init__(self) -> None:
         if not isinstance(self.success, bool):
-            raise InputError(f"success is True or False, not {quote_value(self.success)}")
+            raise InputError(f"success must be True or False, got {quote_value(self.success)}")
         if self.confidence is not SURE:
             self._set("confidence", _read_confidence(self.confidence))
         self._check_kinds()
@@ -76,26 +76,25 @@ class ActionResult:
     def _check_kinds(self) -> None:
         """Raise `InputError` for a field of the wrong type."""
         for name, kind, what in (
-            ("metrics", Metrics, "are Metrics"),
-            ("values", Mapping, "are a mapping"),
-            ("created", Mapping, "is a mapping"),
-            ("text", str, "is a text"),
-            ("error", str, "is a text"),
+            ("metrics", Metrics, "Metrics"),
+            ("values", Mapping, "a mapping"),
+            ("created", Mapping, "a mapping"),
+            ("text", str, "a text"),
+            ("error", str, "a text"),
         ):
             value = getattr(self, name)
             if not isinstance(value, kind):
-                raise InputError(f"{name} of a result {what}, not {quote_value(value)}")
+                raise InputError(f"{name} of a result must be {what}, got {quote_value(value)}")
         if self.metrics is not NONE:
             taken = {name: getattr(self.metrics, name) for name in Metrics.__match_args__}
             if not _are_numbers(taken.values()):
-                raise InputError(f"metrics are numbers, not {quote_value(self.metrics)}")
+                raise InputError(f"metrics must be numbers, got {quote_value(self.metrics)}")
             self._set("metrics", Metrics(**{name: as_plain_number(each) for name, each in taken.items()}))
         for name in ("values", "created"):
             given = getattr(self, name)
             for key in given:
                 if not isinstance(key, str):
-                    where = "go into working memory by name" if name == "values" else "are objects by name"
-                    raise InputError(f"{name} of a result {where}, and {quote_value(key)} is no text")
+                    raise InputError(f"keys in {name} of a result must be texts, got {quote_value(key)}")
             if given:
                 self._set(name, {as_plain_text(key): given[key] for key in given})
 
@@ -126,17 +125,17 @@ class Wait:
             value = getattr(self, name)
             seconds = 0.0 if value is None else call_or_else(partial(float, value), math.nan)
             if not 0 <= seconds < math.inf:
-                raise InputError(f"a handler waits for {name} that are no number of seconds: {quote_value(value)}")
+                raise InputError(f"{name} of a Wait must be a number of seconds, got {quote_value(value)}")
             object.__setattr__(self, name, None if value is None else seconds)
         for name in ("text", "event"):
             value = getattr(self, name)
             if not isinstance(value, str):
-                raise InputError(f"{name} of a Wait is a text, not {quote_value(value)}")
+                raise InputError(f"{name} of a Wait must be a text, got {quote_value(value)}")
             object.__setattr__(self, name, as_plain_text(value))
         choices: Any = self.choices
         if isinstance(choices, str) or not all(isinstance(each, str) for each in choices):
             hint = f"write ({choices!r},)" if isinstance(choices, str) else None
-            raise InputError(f"choices are a tuple of texts, not {quote_value(choices)}", hint=hint)
+            raise InputError(f"choices must be a tuple of texts, got {quote_value(choices)}", hint=hint)
         object.__setattr__(self, "choices", tuple([as_plain_text(each) for each in choices]))
 
 
@@ -144,7 +143,7 @@ def _read_confidence(value: Any) -> float:
     """Convert a confidence to a number; raises `InputError` unless it is from 0 to 1."""
     found = call_or_else(lambda: float(value), math.nan)
     if not 0 <= found <= SURE:
-        raise InputError(f"confidence is between 0 and 1, not {quote_value(value)}")
+        raise InputError(f"confidence must be between 0 and 1, got {quote_value(value)}")
     return found
 
 

@@ -116,7 +116,7 @@ def _attributes_of(returned: Any, kind: type[Any]) -> dict[str, Any]:
 def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
     """Make a result of `whole`, whose fields `given` include `success`."""
     if not _is_bool(given["success"]):
-        raise InputError(f"success is True or False, not {quote_value(given['success'])}")
+        raise InputError(f"success must be True or False, got {quote_value(given['success'])}")
     found = {name: value for name, value in given.items() if name in FIELDS and value is not None}
     others = {name: value for name, value in given.items() if name not in FIELDS}
     if issubclass(type(given.get("error")), Mapping):
@@ -161,7 +161,7 @@ def _find_faults(given: Mapping[Any, Any]) -> Iterator[str]:
     for name, word, value in _iterate_short_fields(given):
         if word in _VERDICTS:
             if issubclass(type(value), str):
-                raise InputError(f"{name} is True or False, not {quote_value(value)}")
+                raise InputError(f"{name} must be True or False, got {quote_value(value)}")
             is_zero = _VERDICTS[word] and type(value) in (int, float) and not value
             is_fault = value is (not _VERDICTS[word]) or is_zero
         elif word == "error":
@@ -223,7 +223,7 @@ def _read_error_text(error: Any) -> str:
         return as_plain_text(error)
     if issubclass(kind, Mapping | list | tuple):
         return _join_texts(error) or (quote_value(error) if len(error) else "")
-    raise InputError(f"error of a result is a text, not {quote_value(error)}")
+    raise InputError(f"error of a result must be a text, got {quote_value(error)}")
 
 
 def _join_texts(value: Any) -> str:

@@ -36,13 +36,15 @@ class Rate:
 
     def __post_init__(self) -> None:
         if not _is_whole(self.most, 1):
-            raise InputError(f"a rate is of a number of steps, 1 or more, not {self.most!r}")
+            raise InputError(f"most of a Rate must be a positive number of steps, got {self.most!r}")
         if not (is_amount(self.seconds) and self.seconds > 0):
-            raise InputError(f"a rate is within a number of seconds above 0, not {self.seconds!r}")
+            raise InputError(f"seconds of a Rate must be a number above 0, got {self.seconds!r}")
         if not (isinstance(self.by, tuple) and all(isinstance(each, str) for each in self.by)):
-            raise InputError(f"by is a tuple of parameters, not {self.by!r}", hint=_hint("lock", self.by))
+            raise InputError(
+                f"by of a Rate must be a tuple of parameters, got {self.by!r}", hint=_hint("lock", self.by)
+            )
         if not isinstance(self.wait, bool):
-            raise InputError(f"wait is True or False, not {self.wait!r}")
+            raise InputError(f"wait of a Rate must be True or False, got {self.wait!r}")
 
     def __str__(self) -> str:
         apart = f" for each {' and '.join(self.by)}" if self.by else ""
@@ -97,7 +99,7 @@ class ExecutionPolicy:
         for name, (fits, what) in _FIELDS.items():
             value = getattr(self, name)
             if not fits(value):
-                raise InputError(f"{name} is {what}, not {value!r}", hint=_hint(name, value))
+                raise InputError(f"{name} must be {what}, got {value!r}", hint=_hint(name, value))
 
     def check(self, action: Action) -> None:
         """Raise `InputError` for fields that do not apply to `action`."""
@@ -110,7 +112,9 @@ class ExecutionPolicy:
                 raise InputError(f"{action.signature} has no parameter {name!r} to {what}", hint=hint)
         if self.cache_for and "read_only" not in action.tags:
             hint = "tag it so, or leave cache_for out"
-            raise InputError(f"{action.name} is not tagged read_only: no answer of it serves again", hint=hint)
+            raise InputError(
+                f"cache_for needs a read-only action, and {action.name} is not tagged read_only", hint=hint
+            )
 
 
 def is_amount(value: object) -> bool:

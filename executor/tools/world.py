@@ -121,9 +121,9 @@ class World:
         if not all(isinstance(each, str) for each in (pattern, *more)):
             raise InputError("@world.observer takes patterns of facts", hint="@world.observer('at(robot, _)')")
         if not is_amount(settle_within):
-            raise InputError(f"settle_within is a number of seconds, not {settle_within!r}")
+            raise InputError(f"settle_within must be a number of seconds, got {settle_within!r}")
         if timeout is not None and not (is_amount(timeout) and timeout > 0):
-            raise InputError(f"timeout is a number of seconds above 0, or None, not {timeout!r}")
+            raise InputError(f"timeout must be a number of seconds above 0, or None, got {timeout!r}")
 
         def bind(function: Function) -> Function:
             if not callable(function):
@@ -158,7 +158,7 @@ class World:
             )
             raise InputError(f"the domain has no type {name!r}", hint=near)
         if not callable(load):
-            raise InputError(f"load is a function of a name, not {load!r}", hint=f"world.entity({name}, load=…)")
+            raise InputError(f"load must be a function of a name, got {load!r}", hint=f"world.entity({name}, load=…)")
         self.entities.loads[name] = load
 
     def check(self, action: str) -> Callable[[Function], Function]:
@@ -195,7 +195,7 @@ class World:
         found = resolve_action(self.model, action)
         if not isinstance(policy, ExecutionPolicy):
             raise InputError(
-                f"a policy is an ExecutionPolicy, not {policy!r}", hint="such as ExecutionPolicy(timeout=30)"
+                f"a policy must be an ExecutionPolicy, got {policy!r}", hint="such as ExecutionPolicy(timeout=30)"
             )
         policy.check(found)
         self.policies |= {version.name: policy for version in self._find_versions(found)}

@@ -47,14 +47,14 @@ def test_agents_are_told_what_they_cannot_be_given(given, told) -> None:
 @pytest.mark.parametrize(
     ("act", "told"),
     [
-        (lambda agent: agent.achieve(["found(heating)"], memory=[1]), "memory are values by their names"),
-        (lambda agent: agent.room().achieve(["found(heating)"], priority="high"), "priority is a whole number"),
-        (lambda agent: agent.room().achieve(["found(heating)"], memory=[1]), "memory are values by their names"),
-        (lambda agent: agent.room().achieve(["found(heating)"], tell=3), "tell is a function"),
-        (lambda agent: agent.achieve(["found(heating)"], tell=3), "tell is a function"),
-        (lambda agent: agent.plan("Find it.", context="the heating"), "context is several parts"),
-        (lambda agent: agent.choose(None, 0), "proposal is a proposal, not None"),
-        (lambda agent: agent.carry_out(None), "proposal is a proposal, not None"),
+        (lambda agent: agent.achieve(["found(heating)"], memory=[1]), "memory must be a mapping from names"),
+        (lambda agent: agent.room().achieve(["found(heating)"], priority="high"), "priority must be a whole number"),
+        (lambda agent: agent.room().achieve(["found(heating)"], memory=[1]), "memory must be a mapping from names"),
+        (lambda agent: agent.room().achieve(["found(heating)"], tell=3), "tell must be a function"),
+        (lambda agent: agent.achieve(["found(heating)"], tell=3), "tell must be a function"),
+        (lambda agent: agent.plan("Find it.", context="the heating"), "context must be several parts"),
+        (lambda agent: agent.choose(None, 0), "proposal must be a proposal, got None"),
+        (lambda agent: agent.carry_out(None), "proposal must be a proposal, got None"),
         (lambda agent: agent.plan(board()), "this problem is one of tasks"),
     ],
 )
@@ -68,7 +68,7 @@ def test_requests_are_refused_before_anything_is_done(act, told) -> None:
 
 def test_rooms_have_names_and_only_runs_are_lifted() -> None:
     agent = Agent(WORLD, PROBLEM)
-    with pytest.raises(InputError, match="name is a text"):
+    with pytest.raises(InputError, match="name must be a text"):
         agent.room(None)
     with pytest.raises(InputError, match="the outcome of a run"):
         agent.lift(None)

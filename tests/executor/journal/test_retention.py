@@ -288,7 +288,7 @@ def test_how_often_an_executor_looks_what_has_expired(retention, seconds):
 def test_a_retention_is_a_number_of_seconds(value):
     with pytest.raises(InputError, match="a number of seconds"):
         Retention(over=value)
-    with pytest.raises(InputError, match="retention is a Retention"):
+    with pytest.raises(InputError, match="retention must be a Retention"):
         Executor(one()[0], retention=value)
 
 

@@ -158,9 +158,9 @@ def test_memory_of_the_same_entries_is_left_after_a_restart():
 
 @pytest.mark.parametrize("key", [("user", 1), 5, None])
 def test_memory_has_values_by_name(key):
-    with pytest.raises(InputError, match="no text"):
+    with pytest.raises(InputError, match="a key of working memory must be a text, got"):
         Memory().set(key, 1)
-    with pytest.raises(InputError, match="no text"):
+    with pytest.raises(InputError, match="keys in values of a result must be texts, got"):
         ActionResult(values={key: 1})
 
 

@@ -247,10 +247,10 @@ def test_an_event_that_comes_early_is_kept_for_who_waits_first(stay):
         ("problem", {"timelimit": 3}, "there is no option 'timelimit'; did you mean 'time_limit'?"),
         ("problem", {"cancel": threading.Event()}, "run.cancel()"),
         ("plan", {"time_limit": 3}, "there is a plan already, so that time_limit would say nothing"),
-        ("problem", {"run": 5}, "the id of a run is a text, not 5"),
-        ("problem", {"run": ""}, "the id of a run is a text, not ''"),
-        ("problem", {"memory": [1]}, "memory are values by their names, not [1]"),
-        ("problem", {"memory": {1: 2}}, "memory are values by their names"),
+        ("problem", {"run": 5}, "the id of a run must be a text, got 5"),
+        ("problem", {"run": ""}, "the id of a run must be a text, got ''"),
+        ("problem", {"memory": [1]}, "memory must be a mapping from names, got [1]"),
+        ("problem", {"memory": {1: 2}}, "memory must be a mapping from names"),
     ],
 )
 def test_what_is_no_run_is_refused_at_once(what, options, message):
@@ -272,7 +272,7 @@ def test_what_is_taken_up_with_nonsense_is_refused(tmp_path, name):
     world, problem = one(lambda: Wait("x"))
     executor = Executor(world, tmp_path / "runs.db")
     asyncio.run(executor.run(problem, run="r"))
-    with pytest.raises(InputError, match=f"{name} are values by their names, not \\[1\\]"):
+    with pytest.raises(InputError, match=f"{name} must be a mapping from names, got \\[1\\]"):
         asyncio.run(executor.resume("r", **{name: [1]}))
 
 
@@ -300,20 +300,20 @@ def test_a_run_that_is_not_taken_up_stays_as_it_was(tmp_path, given):
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"world": "x"}, "world is a World, not 'x'; Executor(World(domain))"),
-        ({"journal": 5}, "journal is a file, or a Journal, not 5"),
-        ({"journal": ""}, "journal is a file"),
+        ({"world": "x"}, "world must be a World, got 'x'; Executor(World(domain))"),
+        ({"journal": 5}, "journal must be a file, or a Journal, got 5"),
+        ({"journal": ""}, "journal must be a file"),
         ({"durability": "bogus"}, "there is no durability 'bogus'; there are process, power"),
-        ({"concurrency": "3"}, "concurrency is how many steps"),
-        ({"concurrency": 0}, "at least one, not 0"),
-        ({"concurrency": True}, "concurrency is"),
+        ({"concurrency": "3"}, "concurrency must be a positive number of steps"),
+        ({"concurrency": 0}, "or None, got 0"),
+        ({"concurrency": True}, "concurrency must be"),
         ({"model": "paralel"}, "there is no execution model 'paralel'; did you mean 'parallel'?"),
-        ({"recovery": "none"}, "recovery is a Recovery, not 'none'"),
-        ({"ask": "latter"}, "ask is a function of the question, None, or 'later', not 'latter'"),
-        ({"approve": True}, "approve is a function of the request, or None, not True; lambda _: True"),
-        ({"permit": "yes"}, "permit is a function"),
-        ({"listeners": (5,)}, "listeners is a tuple of plain functions and followers"),
-        ({"listeners": print}, "listeners is a tuple"),
+        ({"recovery": "none"}, "recovery must be a Recovery, got 'none'"),
+        ({"ask": "latter"}, "ask must be a function of the question, None, or 'later', got 'latter'"),
+        ({"approve": True}, "approve must be a function of the request, or None, got True; lambda _: True"),
+        ({"permit": "yes"}, "permit must be a function"),
+        ({"listeners": (5,)}, "listeners must be a tuple of plain functions and followers"),
+        ({"listeners": print}, "listeners must be a tuple"),
     ],
     ids=str,
 )

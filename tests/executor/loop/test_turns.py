@@ -131,10 +131,10 @@ def test_a_refused_step_takes_no_turn() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Rate(0, 1), "1 or more, not 0"),
-        (lambda: Rate(1, 0), "a number of seconds above 0"),
+        (lambda: Rate(0, 1), "positive number of steps, got 0"),
+        (lambda: Rate(1, 0), "seconds of a Rate must be a number above 0"),
         (lambda: Rate(1, 1, by="account"), r"write \('account',\)"),  # type: ignore[arg-type]
-        (lambda: Rate(1, 1, wait=1), "wait is True or False"),  # type: ignore[arg-type]
+        (lambda: Rate(1, 1, wait=1), "wait of a Rate must be True or False"),  # type: ignore[arg-type]
         (
             lambda: bank(ExecutionPolicy(rate=Rate(1, 1, by=("acount",)))),
             "no parameter 'acount' to rate by; did you mean",

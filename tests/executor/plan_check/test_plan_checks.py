@@ -417,7 +417,7 @@ TABLE = [
         "answers kept of what is not only read",
         [("steps.0.policy", {"cache_for": 5})],
         [
-            "steps[1].policy.cache_for: error: step 'go': move is not tagged read_only: no answer of it serves again [cache]"
+            "steps[1].policy.cache_for: error: step 'go': cache_for needs a read-only action, and move is not tagged read_only [cache]"
         ],
     ),
     (

@@ -28,28 +28,28 @@ def light(lamp):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"rate": ("a", "b")}, "a rate is of a number of steps, 1 or more, not 'a'"),
-        ({"rate": 5}, "rate is a Rate, or (how many, in how many seconds), not 5"),
-        ({"rate": (1,)}, "rate is"),
-        ({"rate": (0, 1)}, "rate is"),
-        ({"rate": (1, 0)}, "rate is"),
-        ({"lock": "o"}, "lock is True, or a tuple of parameters, not 'o'; write ('o',)"),
+        ({"rate": ("a", "b")}, "most of a Rate must be a positive number of steps, got 'a'"),
+        ({"rate": 5}, "rate must be a Rate, or (how many, in how many seconds), got 5"),
+        ({"rate": (1,)}, "rate must be"),
+        ({"rate": (0, 1)}, "most of a Rate must be"),
+        ({"rate": (1, 0)}, "seconds of a Rate must be"),
+        ({"lock": "o"}, "lock must be True, or a tuple of parameters, got 'o'; write ('o',)"),
         ({"lock": ["a", "b"]}, "write ('a', 'b',)"),
-        ({"lock": (1,)}, "lock is"),
-        ({"retries": True}, "retries is a number of further attempts, not True"),
-        ({"retries": -1}, "retries is"),
-        ({"timeout": True}, "timeout is a number of seconds, not True"),
-        ({"timeout": float("inf")}, "timeout is a number of seconds, not inf; leave it out"),
-        ({"timeout": float("nan")}, "timeout is"),
-        ({"backoff": -1}, "backoff is"),
-        ({"longest": "9"}, "longest is"),
-        ({"jitter": None}, "jitter is"),
-        ({"cache_for": None}, "cache_for is"),
-        ({"retry_on": "x"}, "retry_on is a tuple of exception types, or a function, not 'x'; such as"),
-        ({"retry_on": int}, "retry_on is a tuple of exception types, or a function"),
-        ({"retry_on": (KeyError, 5)}, "retry_on is"),
-        ({"retry_on": ()}, "retry_on is"),
-        ({"on_error": "patsch"}, "on_error is one of abort, continue, patch, not 'patsch'; did you mean 'patch'?"),
+        ({"lock": (1,)}, "lock must be"),
+        ({"retries": True}, "retries must be a number of further attempts, got True"),
+        ({"retries": -1}, "retries must be"),
+        ({"timeout": True}, "timeout must be a number of seconds, got True"),
+        ({"timeout": float("inf")}, "timeout must be a number of seconds, got inf; leave it out"),
+        ({"timeout": float("nan")}, "timeout must be"),
+        ({"backoff": -1}, "backoff must be"),
+        ({"longest": "9"}, "longest must be"),
+        ({"jitter": None}, "jitter must be"),
+        ({"cache_for": None}, "cache_for must be"),
+        ({"retry_on": "x"}, "retry_on must be a tuple of exception types, or a function, got 'x'; such as"),
+        ({"retry_on": int}, "retry_on must be a tuple of exception types, or a function"),
+        ({"retry_on": (KeyError, 5)}, "retry_on must be"),
+        ({"retry_on": ()}, "retry_on must be"),
+        ({"on_error": "patsch"}, "on_error must be one of abort, continue, patch, got 'patsch'; did you mean 'patch'?"),
         ({"skills": "in ordre"}, "did you mean 'in order'?"),
     ],
     ids=str,
@@ -63,14 +63,14 @@ def test_policies_that_mean_nothing_are_refused(fields, message):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"rungs": ("compensate",)}, "not 'compensate'; did you mean 'Rung.COMPENSATE'?"),
-        ({"rungs": "patch"}, "not 'patch'; did you mean 'Rung.PATCH'?"),
-        ({"rungs": (Rung.RETRY,)}, "rungs are a tuple of those that a run may take"),
-        ({"weight": -5}, "weight is a number, 0 or more, not -5"),
-        ({"weight": "1"}, "weight is"),
-        ({"time_limit": 0}, "time_limit is a number of seconds above 0, not 0"),
-        ({"most_patches": 1.5}, "most_patches is a number"),
-        ({"leave_tasks": "yes"}, "leave_tasks is True or False"),
+        ({"rungs": ("compensate",)}, "got 'compensate'; did you mean 'Rung.COMPENSATE'?"),
+        ({"rungs": "patch"}, "got 'patch'; did you mean 'Rung.PATCH'?"),
+        ({"rungs": (Rung.RETRY,)}, "rungs must be a tuple of rungs after retries"),
+        ({"weight": -5}, "weight must be a number, 0 or more, got -5"),
+        ({"weight": "1"}, "weight must be"),
+        ({"time_limit": 0}, "time_limit must be a number of seconds above 0, got 0"),
+        ({"most_patches": 1.5}, "most_patches must be a number"),
+        ({"leave_tasks": "yes"}, "leave_tasks must be True or False"),
     ],
     ids=str,
 )
@@ -94,8 +94,11 @@ class Called:
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (lambda world: world.policy("light", {"timeout": 3}), "a policy is an ExecutionPolicy, not {'timeout': 3}"),
-        (lambda world: world.handler("light", policy={"timeout": 3})(light), "a policy is an ExecutionPolicy"),
+        (
+            lambda world: world.policy("light", {"timeout": 3}),
+            "a policy must be an ExecutionPolicy, got {'timeout': 3}",
+        ),
+        (lambda world: world.handler("light", policy={"timeout": 3})(light), "a policy must be an ExecutionPolicy"),
         (
             lambda world: world.policy("light", ExecutionPolicy(lock=("lmap",))),
             "light(lamp) has no parameter 'lmap' to lock; did",
@@ -116,12 +119,15 @@ class Called:
             "@world.observer takes patterns of facts; @world.observer('at(robot, _)')",
         ),
         (lambda world: world.observer("on(_)")(5), "5 is no function"),
-        (lambda world: world.observer("on(_)", settle_within=-1), "settle_within is a number of seconds, not -1"),
-        (lambda world: world.observer("on(_)", timeout=-1), "timeout is a number of seconds above 0, or None, not -1"),
-        (lambda world: world.observer("on(_)", timeout=0), "timeout is a number of seconds above 0"),
+        (lambda world: world.observer("on(_)", settle_within=-1), "settle_within must be a number of seconds, got -1"),
+        (
+            lambda world: world.observer("on(_)", timeout=-1),
+            "timeout must be a number of seconds above 0, or None, got -1",
+        ),
+        (lambda world: world.observer("on(_)", timeout=0), "timeout must be a number of seconds above 0"),
         (lambda world: World("courier"), "expected a domain, got a str"),
-        (lambda world: Wait(choices="yes"), "choices are a tuple of texts, not 'yes'; write ('yes',)"),
-        (lambda world: Wait(choices=(1, 2)), "choices are a tuple of texts"),
+        (lambda world: Wait(choices="yes"), "choices must be a tuple of texts, got 'yes'; write ('yes',)"),
+        (lambda world: Wait(choices=(1, 2)), "choices must be a tuple of texts"),
         (lambda world: check_plan(None, "lamps"), "expected a domain, got a str"),
     ],
 )
@@ -190,7 +196,7 @@ def test_progress_is_a_fraction(fraction):
     problem = domain.problem(objects={"desk": "lamp"}, goal=["on(desk)"])
     outcome = asyncio.run(Executor(world, listeners=(heard.append,)).run(problem))
     assert outcome.steps[0].status is StepStatus.FAILED
-    assert f"the fraction that is done is between 0 and 1, not {fraction!r}" in outcome.steps[0].reason
+    assert f"the fraction of progress must be between 0 and 1, got {fraction!r}" in outcome.steps[0].reason
     told = [(each.text, each.fraction) for each in heard if type(each).__name__ == "StepProgress"]
     assert told == [("begun", 0.5), ("7", None)]
 

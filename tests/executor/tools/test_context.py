@@ -217,7 +217,7 @@ def test_what_asks_in_an_event_loop_is_told_to_await() -> None:
 
 def test_a_client_is_one() -> None:
     _, world = letters(lambda: None)
-    with pytest.raises(InputError, match="client is a ModelClient"):
+    with pytest.raises(InputError, match="client must be a ModelClient"):
         Executor(world, client=ScriptedModel([]))  # type: ignore[arg-type]
 
 

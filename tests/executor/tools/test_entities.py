@@ -275,7 +275,7 @@ def test_an_observer_whose_object_cannot_be_loaded_says_so():
         ("parcel", Order, "the domain has no type 'parcel'"),
         (Ticket, Order, "the domain has no type 'ticket'"),
         (7, Order, "the domain has no type 7"),
-        ("order", "o1", "load is a function of a name, not 'o1'"),
+        ("order", "o1", "load must be a function of a name, got 'o1'"),
     ],
 )
 def test_what_cannot_be_loaded_at_all_is_refused(type_, load, message):
