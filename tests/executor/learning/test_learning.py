@@ -372,7 +372,7 @@ def test_what_is_explored():
         (lambda: Experience(Learning(by={"cal": ["tool"]})).applied_to(tools().model), "call"),
         (lambda: Experience().applied_to("tools"), "a domain or a problem"),
         (lambda: Executor(Lamp().world, learned=True), "learned from a journal"),
-        (lambda: Executor(Lamp().world, learned="yes"), "learned is True or False"),
+        (lambda: Executor(Lamp().world, learned="yes"), "learned must be True or False"),
         (lambda: asyncio.run(Executor(Lamp().world).run(toolbox(tools()), learned="yes")), "what is learned"),
     ],
 )
