@@ -156,7 +156,7 @@ def _write_network(network: Network, write: Notation) -> dict[str, Any]:
 
 
 def _complete_labels(labels: list[str]) -> list[str]:
-    """Add new labels to `labels` where they are missing."""
+    """Add new labels for missing ones to `labels`."""
     taken, found = set(labels), []
     for place, label in enumerate(labels):
         new = f"t{place + 1}"

@@ -254,11 +254,11 @@ class LocalSleep(Sleep):
         super().__init__(commuting)
         self._part = part
 
-    def after(self, state: int, asleep: int, action: int) -> int:
+    def keep_asleep(self, state: int, asleep: int, action: int) -> int:
         """Return which of those `asleep` go on sleeping when `action` is done in `state`."""
         here, found = self._part.edges(state), 0
         then = self._part.edges(here[action])
-        for place in facts_of(super().after(state, asleep, action)):
+        for place in facts_of(super().keep_asleep(state, asleep, action)):
             other = self.action(place)
             both = self._part.edges(here[other]).get(action) if other in here else None
             if both is not None and then.get(other) == both:
@@ -283,7 +283,7 @@ class HtnPlanEnumeration(PlanEnumeration):
 
     def key_of(self, plan: tuple[int, ...]) -> tuple[int, ...]:
         """Return the representative of the plans that differ from `plan` in the order of independent steps."""
-        return plan if self.commuting is None else self.commuting.first(plan)
+        return plan if self.commuting is None else self.commuting.sort_steps(plan)
 
     def generate_plans(self, completions: Completions) -> Iterator[tuple[int, ...]]:
         """Return the plans of at least the cost `lower_bound`.

@@ -17,7 +17,7 @@ from planner.plan import exact_sum
 
 
 def without_needless_costs(problem: Problem) -> Problem:
-    """Remove the costs of `problem` where the cost of a plan is its length."""
+    """Remove the costs of `problem` if the cost of a plan is its length."""
     actions = problem.domain.actions.values()
     needless = problem.metric is Metric.LENGTH or all(action.cost == (1,) for action in actions)
     return without_costs(problem) if needless else problem
@@ -96,7 +96,7 @@ def _with_cost(problem: Problem, action: Action, cost: CostTerm) -> Problem:
 
 
 def _extend_binding(term: Atom, args: tuple[Term, ...], binding: dict[Term, Term]) -> dict[Term, Term] | None:
-    """Extend `binding` so that `term` has the arguments `args`; return None where that is impossible."""
+    """Extend `binding` so that `term` has the arguments `args`; return None if that is impossible."""
     extended = dict(binding)
     for mine, value in zip(term.args, args, strict=True):
         if (extended.setdefault(mine, value) if is_variable(mine) else mine) != value:

@@ -2,7 +2,7 @@
 
 The answer of a round holds for plans that create no more objects than the round has placeholders. The costs of creating
 steps bound the cost of all other plans from below. The parts of the goal tell how many creating steps every plan needs,
-and relaxed reachability with enough placeholders can prove that no number of created objects gives a plan.
+and relaxed reachability with enough placeholders can prove that there is no plan with any number of created objects.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Creation:
         """Return a lower bound on the cost of plans that create more than `count` objects of this type."""
         return exact(EXACT.multiply(Decimal(self.least), count // self.each + 1))
 
-    def enough(self, cost: Number) -> int | None:
+    def count_sufficient(self, cost: Number) -> int | None:
         """Return the maximum number of objects in plans cheaper than `cost`; None if there is no bound."""
         if self.least == 0:
             return None
@@ -135,11 +135,11 @@ def bound_beyond(known: Iterable[Creation], counts: Mapping[str, int]) -> Number
 
 
 def count_needed_creations(problem: Problem) -> int:
-    """Return a lower bound on the creating steps of one kind that every plan has.
+    """Return a lower bound on the creating steps of one kind in every plan.
 
     A part of the goal may ask for an object with a fact that only a creating step provides, about its new object and
     other arguments: `some ?t: closed(?t) and about(?t, o1)`. Parts with different arguments need different facts, and
-    one step provides only so many of them.
+    one step provides a limited number of them.
     """
     asked: dict[str, set[tuple[str, ...]]] = {}
     for fact in _find_asked_facts(problem):
@@ -280,7 +280,7 @@ class CreationRounds:
         return self._search(free, ANY_PLAN, turn).has_plan or None
 
     def _blame_budgets(self) -> str:
-        """Return the reason that budgets exclude all known plans, or "" where there is a plan."""
+        """Return the reason that budgets exclude all known plans, or "" if there is a plan."""
         if self._plan is not None:
             return ""
         names = " and ".join(self._problem.budgets)
@@ -294,20 +294,20 @@ class CreationRounds:
 
     def _next_steps(self, steps: int) -> int | None:
         """Return the creating steps of each kind that the next round allows; None if it would allow no more."""
-        wanted = [self._enough(each) for each in self._creations]
+        wanted = [self._count_sufficient(each) for each in self._creations]
         if self._plan is None or None in wanted:
             return 2 * steps if steps < MOST_STEPS else None
         most = max((number or 0) // each.each for number, each in zip(wanted, self._creations, strict=True))
         return min(most, MOST_STEPS) if most > steps and steps < MOST_STEPS else None
 
-    def _enough(self, creation: Creation) -> int | None:
+    def _count_sufficient(self, creation: Creation) -> int | None:
         """Return the placeholders that suffice for plans better than the best one; None if there is no bound."""
-        return None if self._plan is None else creation.enough(self._plan.charge)
+        return None if self._plan is None else creation.count_sufficient(self._plan.charge)
 
     def _run_round(self, steps: int) -> Result:
         """Search with placeholders for `steps` creating steps of each kind, and update plan and bound."""
         for each in self._creations:
-            enough, most = self._enough(each), steps * each.each
+            enough, most = self._count_sufficient(each), steps * each.each
             number = most if enough is None else min(most, enough)
             self._counts[each.kind] = max(self._counts.get(each.kind, 0), number)
         self._beyond = bound_beyond(self._creations, self._counts)

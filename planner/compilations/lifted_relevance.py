@@ -51,7 +51,7 @@ class Writers:
 
 
 def shape_of(atom: Atom) -> Shape:
-    """Return the arguments of `atom`, open where they are variables."""
+    """Return the arguments of `atom`, with open arguments for variables."""
     return tuple([OPEN if arg.startswith("?") else arg for arg in atom.args]) if atom.args else ()
 
 

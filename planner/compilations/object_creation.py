@@ -56,8 +56,8 @@ class Guards:
 
     def condition(self, formula: Formula, variables: Iterable[Variable] = ()) -> Formula:
         """Return `formula` with guards inside, and for those of `variables` about which it requires no fact."""
-        needed = self._needed(variables, terms_with_facts(formula))
-        inside = self._inside(formula)
+        needed = self._find_needed_guards(variables, terms_with_facts(formula))
+        inside = self._guard_inside(formula)
         return formulas.conjunction([*needed, *formulas.conjuncts(inside)]) if needed else inside
 
     def effect(self, when: When) -> When:
@@ -68,20 +68,20 @@ class Guards:
         """Return `axiom` with guards, so that it derives nothing about objects that do not exist."""
         return replace(axiom, condition=self.condition(axiom.condition, axiom.parameters))
 
-    def _inside(self, formula: Formula) -> Formula:
+    def _guard_inside(self, formula: Formula) -> Formula:
         match formula:
             case Exists(variables, part):
                 return Exists(variables, self.condition(part, variables))
             case Forall(variables, part):
-                needed = self._needed(variables, terms_with_facts(part, positive=False))
-                inside = self._inside(part)
+                needed = self._find_needed_guards(variables, terms_with_facts(part, positive=False))
+                inside = self._guard_inside(part)
                 return Forall(variables, Imply(formulas.conjunction(needed), inside) if needed else inside)
             case _:
                 return formulas.with_children(
-                    formula, tuple([self._inside(part) for part in formulas.children(formula)])
+                    formula, tuple([self._guard_inside(part) for part in formulas.children(formula)])
                 )
 
-    def _needed(self, variables: Iterable[Variable], known: set[Term]) -> list[Formula]:
+    def _find_needed_guards(self, variables: Iterable[Variable], known: set[Term]) -> list[Formula]:
         found: list[Formula] = []
         for variable in variables:
             if variable.name not in known and self._types.is_a(self._created, variable.types):

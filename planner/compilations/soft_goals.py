@@ -213,7 +213,7 @@ class WishSolver:
         """Solve the compiled problem, and return the result for the declared problem."""
         report = None if self._options.on_progress is None else self._report
         found = solve(self._compiled.problem, replace(self._options, on_progress=report))
-        result = replace(found, plan=self._declared(found.plan), reason=self._in_words(found.reason))
+        result = replace(found, plan=self._map_to_declared(found.plan), reason=self._in_words(found.reason))
         settled = result.status is Status.SOLVED and result.gap is not None and result.gap <= 0
         return replace(result, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED) if settled else result
 
@@ -225,9 +225,9 @@ class WishSolver:
 
     def _report(self, progress: Progress) -> None:
         assert self._options.on_progress is not None
-        self._options.on_progress(replace(progress, plan=self._declared(progress.plan)))
+        self._options.on_progress(replace(progress, plan=self._map_to_declared(progress.plan)))
 
-    def _declared(self, plan: Plan | None) -> Plan | None:
+    def _map_to_declared(self, plan: Plan | None) -> Plan | None:
         """Map `plan` back, and return the best plan so far: special actions may forgo wishes that hold."""
         if plan is None or plan is self._latest[0]:
             return self._latest[1] if plan is not None else None

@@ -89,11 +89,11 @@ class Watched:
     at_start: bool = False
 
     def becomes_true(self, before: Before) -> Formula:
-        """Return when the step is covered or makes the condition true; either value is right where that held before."""
+        """Return when the step is covered or makes the condition true; arbitrary if that held before."""
         return self._covered(before) if self.is_step else before.regression.becomes_true(self.condition)
 
     def ends(self, before: Before) -> Formula:
-        """Return when the step makes the condition false; either value is right where it was false before."""
+        """Return when the step makes the condition false; arbitrary if it was false before."""
         return before.regression.becomes_true(self.negation)
 
     def fails(self, before: Before) -> Formula:
@@ -207,7 +207,7 @@ class Counter:
     def effects(self, begins: Formula) -> list[When]:
         """Return the effects that add one if `begins` holds."""
         if self.times > FEW:
-            return self._carried(begins)
+            return self._carry_digits(begins)
         levels = [Atom(f"{self.name}-{number}") for number in range(1, self.times + 1)]
         below: list[Formula] = [TRUE, *levels]
         return [
@@ -220,7 +220,7 @@ class Counter:
     def _digits(self) -> list[Atom]:
         return [Atom(f"{self.name}-digit-{number}") for number in range(self.times.bit_length())]
 
-    def _carried(self, begins: Formula) -> list[When]:
+    def _carry_digits(self, begins: Formula) -> list[When]:
         """Return the effects that add one to the binary digits, and that add `full` at the end."""
         digits, last = self._digits, self.times - 1
         found = []

@@ -21,7 +21,7 @@ class Guide:
 
     def __init__(self, board: Board, costs: Sequence[int], *, milestones: bool = True) -> None:
         self.board = board
-        self.relaxed = board.counting(costs)
+        self.relaxed = board.price_relaxation(costs)
         self.reachable = make_reachable(self.relaxed)
         self.milestones = board.milestones if milestones else packed_milestones(NONE, board.packed)
         self.achievers = self._achievers()
@@ -39,10 +39,10 @@ class Guide:
             other.milestones = packed_milestones(NONE, self.board.packed)
         return other
 
-    def between(self, state: Sequence[int], goal: Sequence[int]) -> Guide:
+    def retarget(self, state: Sequence[int], goal: Sequence[int]) -> Guide:
         """Return a copy without landmarks, for searches from another packed `state` to another `goal`."""
         part = copy(self)
-        part.board = self.board.between(state, goal)
+        part.board = self.board.retarget(state, goal)
         part.relaxed = part.board.relaxed._replace(cost=self.relaxed.cost)
         return part
 

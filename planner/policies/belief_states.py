@@ -1,11 +1,12 @@
-"""Belief states (Kaelbling, Littman and Cassandra, 1998): Markov decision processes over what is known of facts.
+"""Belief states (Kaelbling, Littman and Cassandra, 1998): Markov decision processes over knowledge of facts.
 
-The outcomes of a sensing step have the probabilities of what it may see, given what is known. A step whose condition
-lacks only one unknown fact may be tried: with the probability of that fact it has its declared outcome; otherwise
-nothing changes but the cost, and the fact is known to be false.
+The outcomes of a sensing step have the probabilities of its observations under the present knowledge. A policy may try
+a step whose condition lacks only one unknown fact. With the probability of that fact, the step has its declared
+outcome. Otherwise only the cost changes, and the fact is known to be false.
 
 The evaluation of policies on the declared problem draws an unknown fact when it first matters: when a step senses it,
-or when a step that depends on it is tried. It uses the interpreter of `planner.semantics`, and no code of grounding.
+or when the policy tries a step that depends on it. It uses the interpreter of `planner.semantics`, and no code of
+grounding.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class _Fact:
 
 
 class Belief:
-    """Reads and changes what the states of `task` say about the facts of `variables`, in the vocabulary `words`.
+    """Reads and changes the knowledge in states of `task` about the facts of `variables`, in the vocabulary `words`.
 
     Variables without a fact in `read` are ignored.
     """
@@ -171,7 +172,7 @@ class Belief:
     def _sense_variable(
         self, state: State, variable: HiddenVariable, patterns: Sequence[Atom]
     ) -> Iterator[tuple[Fraction, dict[Atom, bool]]]:
-        """Yield the probabilities and results of sensing one variable; none where nothing new can be seen."""
+        """Yield the probabilities and results of sensing one variable; none if `patterns` reveal nothing new."""
         facts = [
             each for each in self._open_facts(state, variable) if any(pattern.matches(each) for pattern in patterns)
         ]
@@ -195,7 +196,7 @@ class Belief:
 
 
 MOST_SIGHTS: Final = 1024
-"""Most results of one sensing step."""
+"""Maximum number of results of one sensing step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +284,9 @@ def _merge(outcomes: Iterable[tuple[float, State]]) -> list[tuple[float, State]]
 
 
 def sensing_process_of(problem: Problem, limits: Limits) -> Process:
-    """Return the decision process of `problem` over belief states; a plain process where no unknown fact matters.
+    """Return the decision process of `problem` over belief states; a plain process if no unknown fact matters.
 
-    Raises as `process_of` does, and `UnsupportedError` where effects or derived facts depend on unknown facts.
+    Raises as `process_of` does, and `UnsupportedError` if effects or derived facts depend on unknown facts.
     """
     kept, matter = find_what_matters(problem, (), keep_relevant_actions, _informs)
     compiled = determinize(kept)
@@ -372,7 +373,7 @@ class HiddenWorld(World):
         return state.facts, frozenset(state.history), spent, frozenset(state.unknown)
 
     def ask_for_step(self, strategy: Strategy, state: Insight, spent: Spent) -> Step | None:
-        """Return the step that `strategy` takes. Raises `PlanError` where it is certainly not applicable."""
+        """Return the step of `strategy`. Raises `PlanError` if it is certainly inapplicable."""
         step = self.next_step_of(strategy, state, spent, unknown=frozenset(state.unknown))
         if step is None or self._holds(self.required(step), state, surely=False):
             return step

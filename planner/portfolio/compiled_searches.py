@@ -48,7 +48,7 @@ def part_search(board: Board, costs: list[int]) -> PartSearch:
     guide = Guide(board, costs, milestones=False)
 
     def search(state: State, goal: State, run: Run) -> Steps:
-        part = guide.between(board.packed.pack(facts_of(state)), facts_of(goal))
+        part = guide.retarget(board.packed.pack(facts_of(state)), facts_of(goal))
         return (yield from CompiledLazy(part, work=PART).weighted(run, 1))
 
     return search

@@ -168,14 +168,14 @@ class Objects:
         """Return the permutation of facts that swaps the names of two objects; {} if a fact has no image."""
         names, moved = {one: other, other: one}, {}
         for fact in {*self._about[one], *self._about[other]}:
-            image = self._numbers.get(self._renamed(fact, names))
+            image = self._numbers.get(self._rename_objects(fact, names))
             if image is None:
                 return {}
             if image != fact:
                 moved[fact] = image
         return moved
 
-    def _renamed(self, fact: int, names: Mapping[str, str]) -> Literal:
+    def _rename_objects(self, fact: int, names: Mapping[str, str]) -> Literal:
         positive, predicate, arguments = self._literals[fact]
         return positive, predicate, tuple([names.get(each, each) for each in arguments])
 

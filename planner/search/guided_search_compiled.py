@@ -1,7 +1,7 @@
-"""Searches by kernels that follow a guide: lazy best-first, best-first width and Monte Carlo tree search.
+"""Guided searches by kernels: lazy best-first, best-first width and Monte Carlo tree search.
 
-Each class allocates the arrays of its kernel, calls it until it ends, lengthens arrays when the kernel reports that
-they are full, and reports plans and bounds to the run.
+Each class allocates the arrays of its kernel, calls it until it ends, lengthens full arrays, and reports plans and
+bounds to the run.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from planner.search.task_compiled import ensure_length
 from planner.task.packed_states_kernel import holds
 
 FIRST_TYPES: Final = 256
-"""Types of states that a lazy search has room for at first."""
+"""Initial capacity for types of states in a lazy search."""
 BUCKETS: Final = 1 << 13
-"""Buckets of each queue of a lazy search."""
+"""Number of buckets of each queue of a lazy search."""
 SEEN: Final = 1 << 20
-"""Elements of 32 bits in the hash table of novelty: 4 MiB."""
+"""Number of 32-bit elements in the hash table of novelty: 4 MiB."""
 
 
 def relaxation_records(guide: Guide) -> tuple[Relaxed, Exploration, Achievers, Reachable]:
@@ -39,7 +39,7 @@ def relaxation_records(guide: Guide) -> tuple[Relaxed, Exploration, Achievers, R
 
 
 class States:
-    """The states that a guided search has reached, and how."""
+    """The states that a guided search has reached, with their paths."""
 
     def __init__(self, guide: Guide, room: int) -> None:
         self._guide = guide
@@ -50,7 +50,7 @@ class States:
         guide.board.entries["accept_initial"](guide.milestones, self.reached.accepted, self.registry.state)
 
     def grow(self, count: int, states: int) -> None:
-        """Make room for so many `states`; there are `count` now."""
+        """Make room for this number of `states`; there are `count` now."""
         guide, reached = self._guide, self.reached
         ensure_length(states, reached.parent)
         length = len(reached.parent)
@@ -62,9 +62,9 @@ class States:
         )
 
     def report(self, outcome: int, goal: int, run: Run) -> Ending | None:
-        """Report to `run` what a kernel found or proved; return how the search ends, or None if it goes on.
+        """Report to `run` what a kernel found or proved; return how the search ended, or None if it continues.
 
-        `outcome` is what the kernel returned, and `goal` the number of the goal state that it has reached, if any.
+        `outcome` is the result of the kernel, and `goal` the number of the goal state that it reached, if any.
         """
         if outcome == FOUND:
             reached = self.reached
@@ -89,9 +89,9 @@ class CompiledLazy:
         return (yield from self._search(run, weight=1, reopen=False))
 
     def restarting(self, run: Run, unit: int) -> Steps:
-        """Search for any plan in ever new random orders, each for a multiple of `unit` evaluations (Luby restarts).
+        """Search for any plan in new random orders, each for a multiple of `unit` evaluations (Luby restarts).
 
-        Every other search goes without landmarks, and by relaxed plans that prefer other actions.
+        Every other search ignores landmarks, and uses relaxed plans that prefer other actions.
         """
         for seed in count(1):
             steps = self._search(run, weight=1, reopen=False, seed=seed, most=unit * luby(seed))
@@ -101,7 +101,7 @@ class CompiledLazy:
         return ending
 
     def weighted(self, run: Run, weight: int) -> Steps:
-        """Search for a plan that is cheaper than the best one, by cost so far plus `weight` times the estimate."""
+        """Search for a plan cheaper than the best one, in the order of cost so far plus `weight` times the estimate."""
         return (yield from self._search(run, weight=weight, reopen=True))
 
     def _search(self, run: Run, *, weight: int, reopen: bool, seed: int = 0, most: int | None = None) -> Steps:
@@ -163,7 +163,7 @@ def luby(number: int) -> int:
 
 
 def double_types(types: Types) -> Types:
-    """Return `types`, which are full, with room for twice as many."""
+    """Return the full `types` with room for twice as many."""
     known = list(types.key)
     length, mask = 2 * len(known), 4 * len(known) - 1
     ensure_length(length, *types[1:])
@@ -230,7 +230,7 @@ class CompiledWidth:
 
 
 class CompiledMcts:
-    """Monte Carlo tree search by `guide`: one `tree` after the other, and a transposition table that outlives them.
+    """Monte Carlo tree search by `guide`: a sequence of trees, and a transposition table that outlives them.
 
     The kernel is `planner.search.mcts_kernel`.
     """
@@ -302,7 +302,7 @@ class CompiledMcts:
 
 
 def new_tree(length: int) -> SearchTree:
-    """Return a tree with room for so many states that contains only the root."""
+    """Allocate a tree with room for this number of states that contains only the root."""
     none, none_tried, unreached = empty_index(length), index([0]) * length, words([INFINITE]) * length
     values, visits = zeros(length), zeros(length)
     tree = SearchTree(none, none[:], unreached, values, visits, none_tried, none_tried[:], none[:], none[:])

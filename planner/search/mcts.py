@@ -81,7 +81,7 @@ class SearchTree:
             child = self.sibling[child]
 
     def link(self, child: int, parent: int) -> None:
-        """Make `child` the latest child of `parent`, and remove it from the parent that it had before."""
+        """Make `child` the latest child of `parent`, and remove it from its old parent."""
         before = self.parent[child]
         if before != NO_NODE:
             self._unlink(child, before)
@@ -100,7 +100,7 @@ class SearchTree:
 
 
 def new_tree(nodes: int) -> SearchTree:
-    """Return a tree over so many states that contains none of them."""
+    """Allocate a tree over this number of states that contains none of them."""
     tree = SearchTree([], [], [], [], [], [], [], [], [])
     for _ in range(nodes):
         tree.grow()
@@ -217,7 +217,7 @@ class Mcts:
         return NO_NODE
 
     def _select(self, node: int) -> int:
-        """Return the child to descend to, or `UNTRIED`; `NO_NODE` where no arm is left."""
+        """Return the child to descend to, or `UNTRIED`; `NO_NODE` if no arm is left."""
         tree, costs = self.tree, self._space.costs
         arms, values, pulls = [], [], []
         if tree.tried[node] < len(self.table.actions[node]):

@@ -65,7 +65,7 @@ class Board:
         """The delete relaxation as arrays."""
         return relaxation_compiled.pack_relaxation(self.relaxation, self.costs)
 
-    def counting(self, costs: Sequence[int]) -> Relaxed:
+    def price_relaxation(self, costs: Sequence[int]) -> Relaxed:
         """Return the relaxation with other `costs` of the actions."""
         return self.relaxed._replace(cost=relaxation_compiled.price_operators(self.relaxation, costs))
 
@@ -91,10 +91,10 @@ class Board:
 
     @cached_property
     def orbits(self) -> Orbits | None:
-        """The symmetries of the task; None where there are none."""
+        """The symmetries of the task; None if there are none."""
         return find_orbits(self.task, self.packed, self.space, self.check)
 
-    def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
+    def retarget(self, state: Sequence[int], goal: Sequence[int]) -> Board:
         """Return a board from another packed `state` to another `goal`, given by base facts.
 
         Only searches without proofs may use it: `stubborn`, `orbits` and `tables` are still those of the whole goal.

@@ -106,7 +106,7 @@ def _group_switches(children: dict[int, int], ranked: list[int], facts: int) -> 
 
 
 Conditional = tuple[State, State, State]
-"""An effect as bits: its condition, what it adds, what it keeps (all but what it deletes)."""
+"""An effect as bits: its condition, the facts that it adds, and the facts that it keeps (all but its deletes)."""
 Effects = tuple[State, State, State]
 """The kept facts, the added facts, and the conditions of the triggered effects."""
 
@@ -120,7 +120,7 @@ class Space:
         self.costs = [action.cost for action in task.actions]
         self.goal = bits(task.goal)
         self.close: Callable[[State], State] | None = Closure(task) if task.has_axioms else None
-        """Adds the derived facts to a state; None where nothing is derived."""
+        """Adds the derived facts to a state; None for tasks without axioms."""
         self._conflicts = _rows_of(task.conflicts)
         self._conflicting = bits(self._conflicts)
         self._added = [bits(action.adds) for action in task.actions]

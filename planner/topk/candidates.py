@@ -143,10 +143,10 @@ class Candidates(Iterator[Plan]):
         raise StopIteration
 
     def draw(self, seed: int, avoided: Callable[[], Collection[Step]]) -> Iterator[Plan | None]:
-        """Yield other plans within the bound, drawn at random, and None for a draw that gives nothing new.
+        """Yield other plans within the bound, drawn at random, and None for a draw without a new plan.
 
-        Steps that are `avoided` at that time are taken less often. Yield nothing before the first plan by cost, or if
-        exploring takes too long. Do not ask for plans by cost afterwards.
+        The draws take steps that are `avoided` at that time less often. Yield nothing before the first plan by cost, or
+        if exploration takes too long. Do not ask for plans by cost afterwards.
         """
         if self._listing is not None and self._make is not None and self._most is not None:
             from planner.topk.plan_enumeration import draw_plans
@@ -208,7 +208,7 @@ def candidates(
 ) -> Candidates:
     """Return an iterator over the plans for `problem` by cost; it searches for each plan when asked for it.
 
-    `within` leaves out plans that cost more than so many times the optimum. Plans that differ only in the order of
+    `within` excludes plans that cost more than this factor times the optimum. Plans that differ only in the order of
     independent steps come once, unless `orders`. Two steps are independent if neither changes what the other reads, nor
     undoes what the other does. A plan is wasteful, and left out unless `wasteful`, if it remains a plan without some of
     its steps; every plan that visits a state twice is. Steps that cannot change anything are in no plan. There may be

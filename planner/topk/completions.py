@@ -180,7 +180,7 @@ class Completions:
         asleep = 0
         if self._sleep is not None:
             earlier = node.asleep | self._sleep.bits([each for each, _ in node.edges[:place]])
-            asleep = self._sleep.after(node.state, earlier, action) if earlier else 0
+            asleep = self._sleep.keep_asleep(node.state, earlier, action) if earlier else 0
             asleep = asleep and asleep & self._ways(state, left).actions
         return self._node(state, asleep, spare, left)
 

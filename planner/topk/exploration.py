@@ -65,10 +65,10 @@ class Exploration(Protocol):
     def expanded(self) -> int:
         """Number of expanded states."""
 
-    def first(self) -> Steps:
+    def find_first_plan(self) -> Steps:
         """Expand until the cheapest plan is known or excluded; end INCOMPLETE to give up."""
 
-    def through(self, bound: int) -> Steps:
+    def expand_through(self, bound: int) -> Steps:
         """Expand all states on plans of cost at most `bound`; end INCOMPLETE to give up."""
 
     def part(self, bound: int) -> Part:
@@ -120,13 +120,13 @@ class Explored:
         self.optimum: int | None = None
         self.expanded = self.evaluated = self.generated = 0
 
-    def first(self) -> Steps:
+    def find_first_plan(self) -> Steps:
         """Expand until the cheapest plan is known or excluded."""
         while self.optimum is None and self._waiting:
             yield from self._expand_level()
         return Ending.EXHAUSTED
 
-    def through(self, bound: int) -> Steps:
+    def expand_through(self, bound: int) -> Steps:
         """Expand all states on plans of cost at most `bound`."""
         self._update_lowest()
         while self.lowest <= bound:
@@ -301,7 +301,7 @@ class Forwarding:
 class Tiered(Forwarding):
     """An exploration in plain Python that begins again in machine code if it lasts.
 
-    It gives up after about so many `states`, if given; in machine code after four times as many.
+    It gives up after about this number of `states`, if given; in machine code after four times as many.
     """
 
     def __init__(self, workplace: Workplace, heuristic: str, *, past_goals: bool, states: int | None = None) -> None:
@@ -322,23 +322,23 @@ class Tiered(Forwarding):
         board = self._workplace.board()
         return CompiledExplored(board, self._heuristic, past_goals=self._past_goals, states=most)
 
-    def first(self) -> Steps:
+    def find_first_plan(self) -> Steps:
         """Expand until the cheapest plan is known or excluded; end INCOMPLETE to give up."""
-        return self._in_tiers(lambda current: current.first())
+        return self._in_tiers(lambda current: current.find_first_plan())
 
-    def through(self, bound: int) -> Steps:
+    def expand_through(self, bound: int) -> Steps:
         """Expand all states on plans of cost at most `bound`; end INCOMPLETE to give up."""
-        return self._in_tiers(lambda current: current.through(bound))
+        return self._in_tiers(lambda current: current.expand_through(bound))
 
     def _in_tiers(self, work: Callable[[Exploration], Steps]) -> Steps:
-        """Do `work` in the tier that suits it; an exploration that begins again first repeats `first`."""
+        """Do `work` in the tier that suits it; an exploration that begins again first repeats `find_first_plan`."""
         if not self._may_change:
             return (yield from work(self._current))
 
         def reference() -> Steps:
             if not self._may_change:
                 self._current = self._explore_in_python()
-                yield from self._current.first()
+                yield from self._current.find_first_plan()
             for _ in work(self._current):
                 if self._max_states is not None and self._current.expanded >= self._max_states:
                     return Ending.INCOMPLETE
@@ -348,7 +348,7 @@ class Tiered(Forwarding):
         def compiled() -> Steps:
             self._may_change = False
             self._current = self._explore_compiled()
-            ending = yield from self._current.first()
+            ending = yield from self._current.find_first_plan()
             return (yield from work(self._current)) if ending is Ending.EXHAUSTED else ending
 
         return (
@@ -359,34 +359,34 @@ class Tiered(Forwarding):
 
 
 class Race(Forwarding):
-    """Explorations that take turns until one finds the first plan and goes on alone; if it gives up, the others do.
+    """Explorations that take turns until one finds the first plan; this one continues alone.
 
-    Each of the `runners` comes with its share of the time.
+    If it gives up, the others take over. Each of the `runners` comes with its share of the time.
     """
 
     def __init__(self, runners: list[tuple[Exploration, int]]) -> None:
         self._runners = runners
         self._current = runners[0][0]
 
-    def first(self) -> Steps:
+    def find_first_plan(self) -> Steps:
         """Expand until the cheapest plan is known or excluded; end INCOMPLETE if all give up."""
         contenders = [Contender(self._run_to_first_plan(runner), share) for runner, share in self._runners]
         return (yield from take_turns(contenders, Run()))
 
     def _run_to_first_plan(self, runner: Exploration) -> Steps:
-        ending = yield from runner.first()
+        ending = yield from runner.find_first_plan()
         if ending is Ending.EXHAUSTED:
             self._current = runner
         return ending
 
-    def through(self, bound: int) -> Steps:
+    def expand_through(self, bound: int) -> Steps:
         """Expand all states on plans of cost at most `bound`; end INCOMPLETE if all give up."""
-        ending = yield from self._current.through(bound)
+        ending = yield from self._current.expand_through(bound)
         if ending is Ending.INCOMPLETE:
             self._runners = [(runner, share) for runner, share in self._runners if runner is not self._current]
             if self._runners:
-                yield from self.first()
-                ending = yield from self.through(bound)
+                yield from self.find_first_plan()
+                ending = yield from self.expand_through(bound)
         return ending
 
 

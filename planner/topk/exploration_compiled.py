@@ -23,9 +23,9 @@ INITIAL_EDGES: Final = 1024
 
 
 class CompiledExplored(CompiledAstar):
-    """A* on `board` that goes on after the first plan; see `planner.topk.exploration.Explored`.
+    """A* on `board` that continues after the first plan; see `planner.topk.exploration.Explored`.
 
-    It gives up when it would have more than so many `states`.
+    It gives up before it stores more than this number of `states`.
     """
 
     def __init__(
@@ -50,13 +50,13 @@ class CompiledExplored(CompiledAstar):
         """Number of expanded states."""
         return self._number[slot.EXPANSIONS]
 
-    def first(self) -> Steps:
+    def find_first_plan(self) -> Steps:
         """Expand until the cheapest plan is known or excluded."""
         if self.optimum is not None:
             return Ending.EXHAUSTED
         return (yield from self._explore(MOST_COST))
 
-    def through(self, bound: int) -> Steps:
+    def expand_through(self, bound: int) -> Steps:
         """Expand all states on plans of cost at most `bound`."""
         if self.lowest > bound:
             return Ending.EXHAUSTED

@@ -180,7 +180,7 @@ class Commuting:
         actions = self._task.actions
         return self._items is None or not self._items.clash(actions[one].step, actions[other].step)
 
-    def first(self, plan: Sequence[int]) -> tuple[int, ...]:
+    def sort_steps(self, plan: Sequence[int]) -> tuple[int, ...]:
         """Return the lexicographically first order of `plan` that keeps the order of dependent actions."""
         missing, after = [0] * len(plan), [list[int]() for _ in plan]
         for later, action in enumerate(plan):
@@ -252,7 +252,7 @@ class Sleep:
             found |= self.bit(action)
         return found
 
-    def after(self, _state: int, asleep: int, action: int) -> int:
+    def keep_asleep(self, _state: int, asleep: int, action: int) -> int:
         """Return the actions of `asleep` that stay asleep after `action`: those independent of it."""
         others, known = self._others.get(action, (0, 0))
         for place in range(known, len(self._actions)):

@@ -158,7 +158,7 @@ class PlanEnumeration:
     def plans(self) -> Generator[list[int] | None]:
         """Yield plans by cost, and None at each pause."""
         explored = self.explored
-        for _ in explored.first():
+        for _ in explored.find_first_plan():
             self.lower_bound = max(self.lower_bound, explored.lowest)
             yield None
         if explored.optimum is None:
@@ -183,7 +183,7 @@ class PlanEnumeration:
         Yield none if steps cost nothing: there may be infinitely many such plans, or they may prove wasteful.
         """
         enough, bound = 0.0, self.lower_bound
-        for _ in self.explored.through(bound) if not self._free_steps else ():
+        for _ in self.explored.expand_through(bound) if not self._free_steps else ():
             if self.explored.expanded >= enough:
                 enough = self.explored.expanded * GROWTH
                 yield from self._take_all_new(self.generate_plans(self._completions(self.part(bound))))
@@ -200,7 +200,7 @@ class PlanEnumeration:
 
     def order_steps(self, plan: Sequence[int]) -> tuple[int, ...]:
         """Return `plan` in its listed order of independent steps."""
-        return tuple(plan) if self.commuting is None else self.commuting.first(plan)
+        return tuple(plan) if self.commuting is None else self.commuting.sort_steps(plan)
 
     def take_new(self, plan: Sequence[int]) -> list[int] | None:
         """Return `plan` in its listed order; None if it was listed before."""
@@ -221,9 +221,9 @@ class PlanEnumeration:
     def _expand(self, bound: int) -> Generator[None, None, int]:
         """Expand for the next plan, and up to `bound` if that costs little more; return the reached bound."""
         explored = self.explored
-        yield from explored.through(self.lower_bound)
+        yield from explored.expand_through(self.lower_bound)
         enough = explored.expanded * GROWTH
-        for _ in explored.through(bound):
+        for _ in explored.expand_through(bound):
             if explored.expanded >= enough:
                 return max(self.lower_bound, min(bound, explored.lowest - 1))
             yield
@@ -344,7 +344,7 @@ def _explore_for_draws(listing: PlanEnumeration, most: int, limits: Limits) -> i
     """Explore up to plans of cost `most` for half of the remaining time; return the reached bound."""
     left = limits.remaining
     until = None if left is None else time.monotonic() + left / 2
-    for _ in listing.explored.through(most):
+    for _ in listing.explored.expand_through(most):
         limits.check()
         if until is not None and time.monotonic() > until:
             break

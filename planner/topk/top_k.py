@@ -1,4 +1,4 @@
-"""Top-k planning: the k cheapest plans, or all plans within a factor of the optimum, and what is proved of them."""
+"""Top-k planning: the k cheapest plans, or all plans within a factor of the optimum, and the proved bounds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CandidateSet:
     unproved: int = 0
 
     def summary(self) -> str:
-        """Return a text for people: how many plans there are, and what is proved of them."""
+        """Return a text for people: the number of plans, and what is proved about them."""
         text = self._describe_proof()
         return text if self.diversity is None or not self.plans else f"{text}; {self.diversity.summary(self.plans)}"
 

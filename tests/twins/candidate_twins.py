@@ -85,7 +85,7 @@ class Traces:
         pairs = [(one, other) for one in range(len(task.actions)) for other in range(len(task.actions))]
         self.independent = {pair for pair in pairs if independent(task, *pair)}
 
-    def first(self, plan: tuple[int, ...]) -> tuple[int, ...]:
+    def sort_steps(self, plan: tuple[int, ...]) -> tuple[int, ...]:
         """The equivalent plan that comes first in the alphabet of actions: of what can come next, the least."""
         rest, found = list(plan), []
         while rest:
@@ -111,7 +111,7 @@ def enumerated(
             return list(found.values()), False
         if item is not None:
             cost, plan = item
-            key = plan if orders else traces.first(plan)
+            key = plan if orders else traces.sort_steps(plan)
             if key not in found and (wasteful or not is_wasteful(task, plan)):
                 found[key] = (cost, key)
     return list(found.values()), True

@@ -66,7 +66,7 @@ class Methods(Declarer):
         self._derived = derived
         self._hierarchy = Hierarchy()
         self._made: tuple[DomainModel, int, HtnDomain] | None = None
-        """The model that was made last, and of what: the classical domain, and so many types."""
+        """The model that was built last, with its sources: the classical domain, and the number of types."""
 
     @property
     def model(self) -> HtnDomain:

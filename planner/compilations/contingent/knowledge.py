@@ -1,11 +1,11 @@
-"""Translation of problems with unknown facts to problems whose states say what is known (Bonet and Geffner, 2011).
+"""Translates problems with unknown facts to problems whose states record knowledge (Bonet and Geffner, 2011).
 
 A predicate p that unknown facts may affect gets a second predicate `possibly-p`: p says that a fact is known to be
 true, `possibly-p` that it is not known to be false. A condition is known to hold if its positive atoms are known to be
-true and its negated atoms are not possible (the 0-approximation: Baral and Son, 1997). Conclusions that need a case
-distinction are missed.
+true and its negated atoms are not possible (the 0-approximation: Baral and Son, 1997). The translation misses
+conclusions that need a case distinction.
 
-Actions keep their names. Unknown facts that cannot matter are left out.
+Actions keep their names. The translation omits unknown facts that cannot matter.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class Translation:
         return reading_of_known(self.words.possible) if action.tags.isdisjoint(CAREFUL) else self._careful
 
     def _careful(self, atom: Atom, helps: bool) -> Formula:
-        """Read what is known without guesses: `atom` where it `helps`, else that it is possible."""
+        """Return the reading without guesses: `atom` is known if it `helps`, else possible."""
         words = self.words
         if atom.predicate in words.checked:
             return rename(atom, words.checked if helps else words.suspected)
@@ -270,7 +270,7 @@ class Translation:
         yield replace(when, requires=may, provides=tuple(self._change_possible(when.provides)))
 
     def _change_known(self, literals: Iterable[Literal]) -> Iterator[Literal]:
-        """Yield the effects of known changes `literals` on what is known."""
+        """Yield the effects of known changes `literals` on knowledge."""
         for literal in literals:
             yield literal
             atom = atom_of(literal)
@@ -281,7 +281,7 @@ class Translation:
             yield from self._drop_guess(atom)
 
     def _change_possible(self, literals: Iterable[Literal]) -> Iterator[Literal]:
-        """Yield the effects of possible changes `literals` on what is known."""
+        """Yield the effects of possible changes `literals` on knowledge."""
         for literal in literals:
             atom = atom_of(literal)
             yield rename(atom, self.words.possible) if literal is atom else literal
@@ -333,11 +333,11 @@ def fill_open_arguments(
 Cut = Callable[[Problem, Collection[str]], Problem]
 """Removes irrelevant actions, except those that are named."""
 Tells = Callable[[Action, Collection[str]], bool]
-"""Whether an action gives information about facts of these predicates."""
+"""Tells whether an action informs about facts of these predicates."""
 
 
 def prepare_translation(problem: Problem, used: Collection[str] = ()) -> Translation | None:
-    """Prepare the translation of the relevant part of `problem`; None where no unknown fact matters.
+    """Prepare the translation of the relevant part of `problem`; return None if no unknown fact matters.
 
     The actions `used` stay.
     """

@@ -17,7 +17,10 @@ ROOM: Final = 1 << 26
 
 
 def symbolic_search(space: Space, _estimate: Estimate, run: Run) -> Steps:
-    """Search for the cheapest plan; gives up where memory ends; raises `InputError` where OxiDD is not installed."""
+    """Search for the cheapest plan; give up if memory runs out.
+
+    Raises `InputError` if OxiDD is not installed.
+    """
     require_oxidd()
     from planner.search.symbolic.bidirectional import symbolic_search
 

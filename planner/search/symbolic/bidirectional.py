@@ -30,8 +30,7 @@ class Direction:
     """One side of the search: uniform-cost search from the states `start`, by images or preimages of `relations`.
 
     `prune` removes states that mutexes exclude. `waiting` are the open states by cost. `layers` are the closed states
-    with their cost, in the order in which they were closed. The last step took so many `seconds` for a layer of so many
-    `nodes`.
+    with their cost, in closing order. The last step took `seconds` for a layer of `nodes` nodes.
     """
 
     coding: Coding
@@ -51,7 +50,7 @@ class Direction:
 
     @property
     def next_cost(self) -> int | None:
-        """The cost of the next layer; None where there is none."""
+        """The cost of the next layer; None if there is none."""
         return min(self.waiting, default=None)
 
     @property
@@ -191,7 +190,7 @@ class Trail:
 
 
 TRIAL: Final = 16
-"""Orders of variables are tried in one part in so many of the memory."""
+"""Share of the memory for the trial of variable orders: one part in this number."""
 TRIAL_SECONDS: Final = 0.2
 """Seconds after which no further order is tried."""
 

@@ -33,9 +33,9 @@ RESULT_BYTES: Final = 20
 NODES_A_RESULT: Final = 2
 """Nodes for each entry in the cache."""
 MOST_RESULTS: Final = 1 << 24
-"""Most entries in the cache: more were no faster, since touching memory costs time, too."""
+"""Maximum number of cache entries: more are no faster, since touching memory costs time, too."""
 NONE: Final = -1
-"""The value of a variable of which no fact holds."""
+"""The value of a variable without a true fact."""
 
 
 class Coding:
@@ -147,11 +147,11 @@ class Coding:
 
 
 ATTEMPTS: Final = 20
-"""Initial orders that are improved: the given one and random ones."""
+"""Number of initial orders that are improved: the given one and random ones."""
 ORDERS: Final = 4
-"""Orders that are returned."""
+"""Number of orders that are returned."""
 EXCHANGES: Final = 50_000
-"""Exchanges of pairs that machine code tries for each order."""
+"""Number of exchanges of pairs that machine code tries for each order."""
 FEW_EXCHANGES: Final = 2_000
 """The same for plain Python."""
 

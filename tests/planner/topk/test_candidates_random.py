@@ -68,7 +68,7 @@ def check(task, exploration, orders, wasteful):
         assert costs[: len(expected)] == [cost for cost, _ in expected]
         cheaper = [plan for cost, plan in zip(costs, found, strict=True) if cost < last]
         wanted = {plan for cost, plan in expected if cost < last}
-        assert {plan if orders else traces.first(plan) for plan in cheaper} == wanted
+        assert {plan if orders else traces.sort_steps(plan) for plan in cheaper} == wanted
 
 
 @pytest.mark.parametrize("wasteful", [False, True])
@@ -92,11 +92,11 @@ def test_kernels_explore_what_their_twin_does(heuristic, wasteful, seed, kind):
     task = task_of(kind, seed)
     twin = explored(task, wasteful)
     found = CompiledExplored(Board(task, PLAIN), heuristic, past_goals=wasteful, work=50, room=1)
-    assert finished(found.first()) is finished(twin.first()) is Ending.EXHAUSTED
+    assert finished(found.find_first_plan()) is finished(twin.find_first_plan()) is Ending.EXHAUSTED
     assert found.optimum == twin.optimum
     for more in range(4) if twin.optimum is not None else ():
         bound = twin.optimum + more
-        assert finished(found.through(bound)) is finished(twin.through(bound)) is Ending.EXHAUSTED
+        assert finished(found.expand_through(bound)) is finished(twin.expand_through(bound)) is Ending.EXHAUSTED
         compare(found.part(bound), twin.part(bound))
 
 
