@@ -1,8 +1,8 @@
-"""Call functions that others wrote, and use their values, so that whatever goes wrong there is an `Exception`.
+"""Call foreign code, and use its values, so that any error in it is raised as an `Exception`.
 
-Handlers, observers, callbacks, validators and listeners may raise anything, also `SystemExit`, and so may methods of
-the values that they return: `__bool__`, `__eq__`, `__str__`, `__len__`. Only Ctrl-C, the alarm of a time limit and the
-caller's own cancellation pass. Plain functions run in threads of their own, which may outlive a timeout.
+Foreign code means handlers, observers, callbacks, validators and listeners. It may raise anything, also `SystemExit`,
+and so may methods of the values that they return: `__bool__`, `__eq__`, `__str__`, `__len__`. Only Ctrl-C, the alarm of
+a time limit and the caller's own cancellation pass. Plain functions run in threads, which may outlive a time limit.
 """
 
 from __future__ import annotations

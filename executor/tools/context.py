@@ -1,6 +1,6 @@
-"""Define what a handler may ask for besides its parameters: its `Context`, with working memory and outline of the plan.
+"""Define the `Context` of handlers, with working memory and the outline of the plan, and hooks around their calls.
 
-`Hook` functions stand around every call of a handler: they may log it, refuse it, or change its input and result.
+A hook may log a call of a handler, refuse it, or change its input and result.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Read what a handler returned as an `ActionResult`, also in the shapes of results that other frameworks use.
 
 A dict, a pydantic model or a dataclass with a field `success` is a result: fields of `ActionResult` are taken over, and
-`data` keeps all others. Any other value is data; but it fails its step where it says in a common way that nothing was
-done: `ok` is False, `isError` is True, `error` has a text, or `status` is "error" or "failed". Objects of other classes
-are data as well, and fail their step where an attribute is such a verdict.
+`data` keeps all others. Any other value is data, and fails its step only if it reports a failure in a common form:
+`ok` is False, `isError` is True, `error` has a text, or `status` is "error" or "failed". Objects of other classes are
+data as well; an attribute that reports failure fails their step.
 
-`may_have` and `may_leave` decide by annotations what a handler can return.
+`may_have` and `may_leave` decide by annotations which values a handler can return.
 """
 
 from __future__ import annotations
