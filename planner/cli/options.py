@@ -17,7 +17,6 @@ from planner.language.loading.load import Source, load, load_from
 from planner.lightweight import TYPE_CHECKING, Any, replace
 from planner.model import Problem, SoftGoal
 from planner.plan import Plan, exact
-from planner.plan_json import is_json, read_json_plan
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
 
 if TYPE_CHECKING:
@@ -158,10 +157,11 @@ def read_plan_file(path: Path, problem: AnyProblem) -> tuple[Plan, Number | None
     text = read_plan_text(path)
     if not isinstance(problem, Problem):
         return service_of(problem).read_plan(problem, text, str(path)), None
+    from planner.language.pddl.plan_files import read_plan
+    from planner.plan_json import is_json, read_json_plan
+
     if is_json(text):
         return read_json_plan(text, problem, str(path))
-    from planner.language.pddl.plan_files import read_plan
-
     return read_plan(text, problem, str(path)), None
 
 
