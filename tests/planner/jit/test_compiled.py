@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -305,15 +306,25 @@ def decomposed(seed: int, entries, kind: int) -> Run:
     return run
 
 
+WEEK = 7 * 86_400
+"""How long machine code of other contents is kept, in seconds."""
+
+
 def built() -> Path:
-    """Return a folder with machine code: made once for each content of the kernels, and kept from run to run."""
-    place = Path(os.environ.get("TESTED_KERNELS") or Path(__file__).parents[3] / ".pytest_cache" / "machine-code")
+    """Return a folder with machine code: made once for each content of the kernels, and kept for all checkouts.
+
+    It is `TESTED_KERNELS`, or else a folder in the user's cache that nothing but tests reads.
+    """
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    place = Path(os.environ.get("TESTED_KERNELS") or home / "forethought-tests")
     environment = os.environ | {"FORETHOUGHT_CACHE": str(place)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORETHOUGHT_CACHE", str(place))
         folders = [library.find_folder(package) for package in ("planner", "htn")]
     if not all((folder / library.STAMP).is_file() for folder in folders):
-        shutil.rmtree(place, ignore_errors=True)
+        for old in place.glob("kernels/*"):
+            if time.time() - old.stat().st_mtime > WEEK:
+                shutil.rmtree(old, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "planner.jit.build"], env=environment, check=True, timeout=900)
     return place
 
