@@ -16,9 +16,9 @@ from executor.events.events import Note, Provenance, StepStatus
 from executor.plans.action_plan import Basis
 from planner.model.actions import positive_atoms
 from planner.model.domain import DomainModel
-from planner.model.formulas import Atom, Term, is_variable
+from planner.model.formulas import Atom
 from planner.plan import Step
-from planner.semantics.condition_solver import Universe
+from planner.semantics.condition_solver import Universe, unify
 
 NOT_REPEATED: Final = "it is not repeated"
 """End of the reason why an irreversible action is not repeated."""
@@ -201,27 +201,14 @@ class Irreversible:
 def find_repetitions(domain: DomainModel, universe: Universe, doubtful: Mapping[Atom, str]) -> dict[Step, str]:
     """Return the irreversible ground actions that provide a fact of `doubtful`, with the step of the fact."""
     found: dict[Step, str] = {}
-    for action in domain.actions.values() if doubtful else ():
-        if "irreversible" not in action.tags:
-            continue
-        domains = universe.domains(action.parameters)
-        provided = [fact for effect in action.effects for fact in positive_atoms(effect.provides)]
-        for pattern, (fact, step) in product(provided, doubtful.items()):
-            known = _match_fact(pattern, fact)
+    irreversible = [each for each in domain.actions.values() if "irreversible" in each.tags] if doubtful else []
+    for action, effect in [(each, effect) for each in irreversible for effect in each.effects]:
+        names, domains = universe.domains(action.parameters), universe.domains((*action.parameters, *effect.variables))
+        for pattern, (fact, step) in product(positive_atoms(effect.provides), doubtful.items()):
+            known = unify(pattern.args, fact.args, domains, {}) if pattern.predicate == fact.predicate else None
             if known is not None:
-                choices = [[known[name]] if name in known else domains[name] for name in domains]
+                choices = [[known[name]] if name in known else domains[name] for name in names]
                 found |= {Step(action.name, row): step for row in product(*choices)}
-    return found
-
-
-def _match_fact(pattern: Atom, fact: Atom) -> dict[Term, str] | None:
-    """Return the binding of variables that turns `pattern` into `fact`; None if there is none."""
-    if pattern.predicate != fact.predicate or len(pattern.args) != len(fact.args):
-        return None
-    found: dict[Term, str] = {}
-    for term, name in zip(pattern.args, fact.args, strict=True):
-        if found.setdefault(term, name) != name or not (is_variable(term) or term == name):
-            return None
     return found
 
 

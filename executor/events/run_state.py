@@ -399,9 +399,7 @@ class RunState:
         if reason or not is_new:
             return reason
         other = self._find_repetitions().get(Step(record.step.action, record.step.arguments), record.id)
-        return (
-            "" if other == record.id else f"{record.step} is irreversible, and may do again what step {other} has done"
-        )
+        return "" if other == record.id else f"{record.step} is irreversible, and step {other} may have done the same"
 
     def list_barred(self) -> set[Step]:
         """Return the ground actions that are barred for new steps: irreversible ones that may have happened.
