@@ -68,4 +68,5 @@ PRUNED: Final = 65  # states for which a stubborn set was computed
 APPLICABLE: Final = 66  # actions that were applicable in them
 STUBBORN: Final = 67  # those of them that were kept
 SETS: Final = 68  # steps that it took to compute the sets
-HOW_MANY: Final = 69
+EXPANDED: Final = 69  # the state that A* expanded last
+HOW_MANY: Final = 70

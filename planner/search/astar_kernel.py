@@ -140,6 +140,7 @@ def _expand(
     """Generate the successors of `state` by the first `count` actions of `found`."""
     number[slot.WORK] += (20 + len(symmetries.start)) * count + 20
     number[slot.EXPANSIONS] += 1
+    number[slot.EXPANDED] = state
     nodes.stage[state] = CLOSED
     words = len(registry.state) // len(nodes.parent)
     if kind >= LM_CUT:
