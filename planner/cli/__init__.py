@@ -11,12 +11,11 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
+from planner.cli.interrupt import SIGNALS
 from planner.cli.output import Exit
-from planner.lightweight import Final, NoReturn
+from planner.lightweight import NoReturn
 
 __all__ = ["Exit", "main"]
-
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
 from decimal import Decimal
-from pathlib import Path
 
 from planner.cli import options
 from planner.cli.interrupt import delay_interrupts, interruptible, limit_memory, remaining_seconds
-from planner.cli.output import Exit, check_writable, give, tell, write_atomically
+from planner.cli.output import Exit, check_writable, give, number_file, tell, write_atomically
 from planner.cli.parser import Parser, choice_of, read_whole_number
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final
@@ -78,7 +77,7 @@ def run_candidates(started: float, given: Namespace) -> Exit:
     """Print the candidates, the best first."""
     options.refuse_options(given, TAKEN, "candidates", "it lists plans by cost")
     if given.plan_file is not None:
-        check_writable(_number_file(given.plan_file, 1))
+        check_writable(number_file(given.plan_file, 1))
     limits: dict[str, Any] = {"memory_limit": limit_memory(given.memory_limit)}
     try:
         with interruptible(remaining_seconds(given.time_limit, started)) as watchman:
@@ -100,7 +99,7 @@ def run_candidates(started: float, given: Namespace) -> Exit:
                 tell(f"\n{ranking}")
         if given.plan_file is not None:
             for number, plan in enumerate(plans, start=1):
-                write_atomically(_number_file(given.plan_file, number), options.plan_text(plan))
+                write_atomically(number_file(given.plan_file, number), options.plan_text(plan))
         if given.json:
             give(_as_json(found, ranking))
         elif plans:
@@ -121,11 +120,6 @@ def _report_stop(stopped_by: StoppedBy, *, json: bool) -> Exit:
         nothing = CandidateSet((), proved=False, stopped_by=stopped_by, lower_bound=0, complete=False)
         give(_as_json(nothing, None))
     return Exit.INTERRUPTED if stopped_by is StoppedBy.CANCELLED else Exit.NO_VERDICT
-
-
-def _number_file(path: Path, number: int) -> Path:
-    """Return the file of a plan by its number, named as by Fast Downward."""
-    return path.with_name(f"{path.name}.{number}")
 
 
 def _find_candidates(problem: Any, given: Namespace, limits: dict[str, Any]) -> CandidateSet:

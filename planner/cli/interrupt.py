@@ -1,4 +1,4 @@
-"""Signals and limits of the command: Ctrl-C, SIGTERM, the time limit and the memory limit.
+"""Signals and limits of the command: Ctrl-C, SIGTERM, SIGXCPU, the time limit and the memory limit.
 
 A search watches its limits and its `cancel` event itself, so that it can return what it has found. An exception breaks
 off all other work: reading a pipe or a file of a million lines, or Python code of a domain that never ends.
@@ -23,6 +23,8 @@ from planner.lightweight import Any, Final
 from planner.limits import GIB, Alarm, Finishing, resident_bytes
 from planner.plan import Plan, StoppedBy
 
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGXCPU)
+"""The signals that end the work with what it has found; the last says that `ulimit -t` is reached."""
 PATIENCE_SECONDS: Final = 1.5
 """Seconds after its time limit at which a search is broken off; the process of an engine gets less time to end."""
 GRACE: Final = 20
@@ -82,10 +84,9 @@ class Watchman:
 def delay_interrupts() -> Iterator[None]:
     """Let the body, which writes the result, finish: only a second signal interrupts it."""
     watchman = Watchman()
-    numbers = (signal.SIGINT, signal.SIGTERM)
     with watchman.searching():
         before = {signal.SIGALRM: signal.getsignal(signal.SIGALRM)}
-        before |= {number: signal.signal(number, watchman.interrupt) for number in numbers}
+        before |= {number: signal.signal(number, watchman.interrupt) for number in SIGNALS}
         timer = signal.getitimer(signal.ITIMER_REAL)
         try:
             yield
@@ -116,7 +117,7 @@ def _silence_dropped_interrupts() -> Iterator[None]:
 def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
     """End the body with `KeyboardInterrupt` on a signal, and with `Alarm` after so many `seconds`."""
     watchman = Watchman()
-    handlers = {signal.SIGINT: watchman.interrupt, signal.SIGTERM: watchman.interrupt}
+    handlers = dict.fromkeys(SIGNALS, watchman.interrupt)
     if seconds is not None:
         handlers[signal.SIGALRM] = watchman.alarm
     before = {signal.SIGALRM: signal.getsignal(signal.SIGALRM)}

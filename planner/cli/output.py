@@ -198,6 +198,16 @@ def write_atomically(path: Path, text: str) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
+def number_file(path: Path, number: int) -> Path:
+    """Return the file of a plan by its number, named as by Fast Downward: `FILE.1` is the first."""
+    return path.with_name(f"{path.name}.{number}")
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether `write_atomically` writes to `path` directly: a pipe, a device or a stream of this process."""
+    return _is_special(path) or any(_is_file_of(stream, path) for stream in (sys.stdout, sys.stderr))
+
+
 def _is_special(path: Path) -> bool:
     """Return whether `path` is no regular file, or names an open one as in /dev/fd."""
     return path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())

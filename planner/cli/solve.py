@@ -11,13 +11,23 @@ import threading
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from planner.cli import options
 from planner.cli.candidates import add_candidate_options, run_candidates
 from planner.cli.interrupt import delay_interrupts, interruptible, limit_memory, remaining_seconds
-from planner.cli.output import Exit, check_writable, exit_of, give, is_terminal, tell, write_atomically
+from planner.cli.output import (
+    Exit,
+    check_writable,
+    exit_of,
+    give,
+    is_stream,
+    is_terminal,
+    number_file,
+    tell,
+    write_atomically,
+)
 from planner.cli.parser import Parser, choice_of, read_amount, read_whole_number
 from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import pause_collector
@@ -36,16 +46,52 @@ DRAW_AFTER_SECONDS: Final = 0.4
 REDRAWS_PER_SECOND: Final = 4
 
 
-class Watch:
-    """Keeps the latest `Progress`, for the progress line and for the result of an interrupted search."""
+class PlanFile:
+    """Writes each better plan to a file, or to `FILE.1`, `FILE.2` and so on; a killed process leaves the last one."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path, *, numbered: bool) -> None:
+        """Raise `OSError` if plans cannot be written to `path`."""
+        check_writable(number_file(path, 1) if numbered else path)
+        self._path = path
+        self._numbered = numbered
+        self._count = 0
+        self._written: Plan | None = None
+
+    def write(self, plan: Plan) -> None:
+        """Write `plan`, unless it is the last one that was written; raises `OSError`."""
+        if self._written is not None and plan.steps == self._written.steps:
+            return
+        path = number_file(self._path, self._count + 1) if self._numbered else self._path
+        write_atomically(path, options.plan_text(plan))
+        self._count += 1
+        self._written = plan
+
+    def keep(self, plan: Plan) -> None:
+        """Write `plan` during the search, for which a full disk is no end: `write` tries again at the end.
+
+        A pipe or device gets the last plan only.
+        """
+        if not is_stream(self._path):
+            with suppress(OSError):
+                self.write(plan)
+
+
+class Watch:
+    """Keeps the latest `Progress`, for the progress line and for the result of an interrupted search.
+
+    Its plans also go to `file`.
+    """
+
+    def __init__(self, file: PlanFile | None = None) -> None:
         self.latest: Progress | None = None
+        self._file = file
         self._started = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
         """Note `progress`."""
         self.latest = progress
+        if self._file is not None and progress.plan is not None:
+            self._file.keep(progress.plan)
 
     def result(self, stopped_by: StoppedBy) -> Result:
         """Make the result of a search that `stopped_by` has ended, from the latest progress."""
@@ -152,7 +198,12 @@ def add_arguments(parser: Parser) -> None:
     options.add_problem_changes(parser)
     add_candidate_options(parser)
     options.add_limits(parser, default=10.0)
-    parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")
+    about = "Write the plan to FILE as well; in mode 'anytime', write each better plan as soon as it is found."
+    parser.add_argument("--plan-file", type=Path, metavar="FILE", help=about)
+    about = "Write the plans to FILE.1, FILE.2 and so on, each better than the one before."
+    parser.add_argument("--every-plan", action="store_true", help=about)
+    about = "Give no plan but one that is proved optimal."
+    parser.add_argument("--proved", action="store_true", help=about)
     about = "Draw the decomposition tree of a hierarchical plan on stderr."
     parser.add_argument("--tree", action="store_true", help=about)
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
@@ -175,9 +226,13 @@ def run(started: float, given: Namespace) -> Exit:
 
 def run_search(started: float, given: Namespace) -> Exit:
     """Print the plan or the whole result."""
-    if given.plan_file is not None:
-        check_writable(given.plan_file)
-    memory, watch = limit_memory(given.memory_limit), Watch()
+    if given.every_plan and given.plan_file is None:
+        raise InputError("--every-plan is for plan files", hint="add '--plan-file FILE'")
+    if given.proved and given.mode == "first":
+        raise InputError("--proved goes without --mode first", hint="the first plan is rarely proved optimal")
+    file = None if given.plan_file is None else PlanFile(given.plan_file, numbered=given.every_plan)
+    keep = None if given.proved or given.mode != "anytime" else file
+    memory, watch = limit_memory(given.memory_limit), Watch(keep)
 
     def solve_given() -> Result:
         from planner.portfolio.portfolio import check_names_of_any_kind
@@ -209,12 +264,13 @@ def run_search(started: float, given: Namespace) -> Exit:
             tell(summarise(result))
         if given.tree and result.plan is not None:
             tell(_draw_tree(result.plan))
+        withheld = given.proved and result.status is Status.SOLVED
         try:
-            if result.plan is not None and given.plan_file is not None:
-                write_atomically(given.plan_file, options.plan_text(result.plan))
+            if result.plan is not None and file is not None and not withheld:
+                file.write(result.plan)
         finally:
-            _print_result(result, json=given.json)
-    return exit_of(result)
+            _print_result(result, json=given.json, withheld=withheld)
+    return Exit.NO_VERDICT if withheld and exit_of(result) is Exit.OK else exit_of(result)
 
 
 def attempt(work: Callable[[], Result], watch: Watch) -> Result:
@@ -231,13 +287,13 @@ def attempt(work: Callable[[], Result], watch: Watch) -> Result:
         return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=str(error).removeprefix("unsupported: "))
 
 
-def _print_result(result: Result, *, json: bool) -> None:
-    """Print the result on stdout: as JSON, or the plan in the competition's format."""
+def _print_result(result: Result, *, json: bool, withheld: bool) -> None:
+    """Print the result on stdout: as JSON, or the plan in the competition's format unless it is `withheld`."""
     if json:
         from json import dumps
 
         give(dumps(_as_json(result), check_circular=False))
-    elif result.plan is not None:
+    elif result.plan is not None and not withheld:
         give(options.plan_text(result.plan))
 
 

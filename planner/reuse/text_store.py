@@ -23,16 +23,17 @@ CREATE TABLE IF NOT EXISTS kept(
     kind TEXT NOT NULL, key TEXT NOT NULL, alike TEXT NOT NULL, used INTEGER NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY(kind, key)) WITHOUT ROWID
 """
+_ALIKE: Final = "SELECT data FROM kept WHERE kind = :kind AND alike = :alike ORDER BY used DESC LIMIT :most"
 _USE: Final = """
-UPDATE kept SET used = (SELECT ifnull(max(used), 0) + 1 FROM kept WHERE kind = ?1) WHERE kind = ?1 AND key = ?2
+UPDATE kept SET used = (SELECT ifnull(max(used), 0) + 1 FROM kept WHERE kind = :kind) WHERE kind = :kind AND key = :key
 """
 _PUT: Final = """
 INSERT OR REPLACE INTO kept
-    VALUES (?1, ?2, ?3, (SELECT ifnull(max(used), 0) + 1 FROM kept WHERE kind = ?1), ?4)
+    VALUES (:kind, :key, :alike, (SELECT ifnull(max(used), 0) + 1 FROM kept WHERE kind = :kind), :data)
 """
 _CUT: Final = """
-DELETE FROM kept WHERE kind = ?1
-    AND used <= (SELECT used FROM kept WHERE kind = ?1 ORDER BY used DESC LIMIT 1 OFFSET ?2)
+DELETE FROM kept WHERE kind = :kind
+    AND used <= (SELECT used FROM kept WHERE kind = :kind ORDER BY used DESC LIMIT 1 OFFSET :capacity)
 """
 _LOG: Final = logging.getLogger(__name__)
 
@@ -48,39 +49,39 @@ class Store:
         self._connection = _open_database(":memory:" if path is None else str(path))
 
     def __len__(self) -> int:
-        found = self._ask("SELECT count(*) FROM kept WHERE kind = ?")
+        found = self._ask("SELECT count(*) FROM kept WHERE kind = :kind")
         return int(found[0][0]) if found else 0
 
     def get(self, key: str) -> str | None:
         """Return the text of `key`, which counts as its use; None for a miss."""
-        found = self._ask("SELECT data FROM kept WHERE kind = ? AND key = ?", key)
+        found = self._ask("SELECT data FROM kept WHERE kind = :kind AND key = :key", key=key)
         if found:
-            self._ask(_USE, key)
+            self._ask(_USE, key=key)
         return str(found[0][0]) if found else None
 
     def alike(self, alike: str, most: int) -> Iterator[str]:
         """Yield at most `most` texts that were put as `alike`, the most recently used first."""
-        found = self._ask("SELECT data FROM kept WHERE kind = ? AND alike = ? ORDER BY used DESC LIMIT ?", alike, most)
+        found = self._ask(_ALIKE, alike=alike, most=most)
         yield from (str(data) for (data,) in found)
 
     def put(self, key: str, data: str, alike: str = "") -> None:
         """Store the text `data` under `key`, in place of a former one."""
-        self._ask(_PUT, key, alike, data)
-        self._ask(_CUT, self._capacity)
+        self._ask(_PUT, key=key, alike=alike, data=data)
+        self._ask(_CUT, capacity=self._capacity)
 
     def forget(self, key: str) -> None:
         """Remove the text of `key`."""
-        self._ask("DELETE FROM kept WHERE kind = ? AND key = ?", key)
+        self._ask("DELETE FROM kept WHERE kind = :kind AND key = :key", key=key)
 
     def close(self) -> None:
         """Close the file."""
         with self._guard:
             self._connection.close()
 
-    def _ask(self, statement: str, *values: str | int) -> list[tuple[str | int, ...]]:
+    def _ask(self, statement: str, **values: str | int) -> list[tuple[str | int, ...]]:
         with self._guard:
             try:
-                return self._connection.execute(statement, (self._kind, *values)).fetchall()
+                return self._connection.execute(statement, {"kind": self._kind, **values}).fetchall()
             except sqlite3.Error as error:
                 _LOG.warning("a cache of %s is of no use: %s", self._kind, printable(str(error)))
                 return []

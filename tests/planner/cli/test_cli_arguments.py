@@ -43,6 +43,8 @@ FLAGS = {
     "--wasteful": "wasteful",
     "--fill": "fill",
     "--pareto": "pareto",
+    "--every-plan": "every_plan",
+    "--proved": "proved",
     "--json": "json",
 }
 FLAGS |= {"--fill": "fill", "--quiet": "quiet", "-q": "quiet"}

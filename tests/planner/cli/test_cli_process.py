@@ -151,7 +151,7 @@ problem = domain.problem(initial=[], goal=["waited"])
 """
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGXCPU"])
 def test_a_signal_ends_the_work_in_good_order(tmp_path: Path, name: str) -> None:
     (tmp_path / "slow.py").write_text(INTERRUPTING.replace("SIG)", f"{name})"), encoding="utf-8")
     done = forethought("solve", "slow.py", "--json", cwd=tmp_path)
@@ -159,7 +159,7 @@ def test_a_signal_ends_the_work_in_good_order(tmp_path: Path, name: str) -> None
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGXCPU"])
 @pytest.mark.parametrize("command", ["solve", "check", "explain", "compile"])
 def test_one_signal_ends_reading(tmp_path: Path, name: str, command: str) -> None:
     text = f"import os, signal\nos.kill(os.getpid(), signal.{name})\nwhile True: pass\n"
