@@ -25,6 +25,7 @@ from planner.lightweight import Final
 from planner.options import SolveOptions
 from planner.portfolio.tiers import Contender, run_until_plan, take_turns
 from planner.search.search_run import Ending, Run, Steps
+from planner.search.task_compiled import tier_of
 
 SEARCHES: Final = ("depth-first", "greedy", "weighted", "astar", "uniform")
 ONE_PLAN_SEARCHES: Final = ("depth-first", "greedy")
@@ -60,15 +61,22 @@ def select_search(
         from htn.resources import search_within_budgets
 
         return search_within_budgets(ground, problem, incumbent, options)
-    if options.search or options.heuristic:
-        return run_named_search(ground, incumbent, options.search or "astar", options.heuristic or "composition")
+    search, heuristic = options.names
+    if search is not None:
+        return run_named_search(ground, incumbent, search, heuristic or "composition", build=not options.plain)
     return run_portfolio(ground, options.mode, incumbent, limits)
 
 
-def run_named_search(ground: GroundHtn, incumbent: HtnIncumbent, search: str, heuristic: str) -> Steps:
-    """Run one search by its name; depth-first search is none of these, as it needs no `ground` problem."""
-    run, packed = incumbent.run, PackedHierarchy(ground, kernels.load_kernels(), incumbent.limits.check)
+def run_named_search(
+    ground: GroundHtn, incumbent: HtnIncumbent, search: str, heuristic: str, *, build: bool = True
+) -> Steps:
+    """Run one search by its name; depth-first search is none of these, as it needs no `ground` problem.
+
+    Unless machine code is to be built, kernels without it run in plain Python.
+    """
+    run, packed = incumbent.run, PackedHierarchy(ground, kernels.load_kernels(build=build), incumbent.limits.check)
     run.by = search, heuristic
+    run.note_tier(tier_of(packed.entries))
     make: type[Search] = Progression if ground.is_ordered else NetworkProgression
     if heuristic == "blind" or search == "uniform":
         past = int(search != "greedy")
@@ -82,6 +90,7 @@ def run_named_search(ground: GroundHtn, incumbent: HtnIncumbent, search: str, he
 def run_portfolio(ground: GroundHtn, mode: str, incumbent: HtnIncumbent, limits: LimitsWithDescent) -> Steps:
     """Find a first plan soon, then better ones until none is left; the descent of `limits` goes on until the first."""
     run, packed = incumbent.run, PackedHierarchy(ground, kernels.load_kernels(), limits.check)
+    run.note_tier(tier_of(packed.entries))
     if ground.root is not None:
         run.raise_bound(packed.hierarchy.least[ground.root])
     if mode != "optimal":

@@ -14,16 +14,17 @@ KERNELS: Final = (decomposition_kernel, relaxed_operators_kernel, task_reachabil
 """The modules with the entries of `htn`."""
 
 
-def load_kernels() -> dict[str, Call]:
+def load_kernels(*, build: bool = True) -> dict[str, Call]:
     """Return the entries of both packages by name: machine code where both packages have it, else plain Python.
 
-    Where only `htn` has none, a process starts to compile it.
+    Where only `htn` has none, a process starts to compile it, unless nothing is to be built.
     """
     theirs = library.load()
     if theirs is None:
         return ENTRIES
     ours = library.load("htn")
     if ours is None:
-        build_process.start_build("htn")
+        if build:
+            build_process.start_build("htn")
         return ENTRIES
     return theirs | ours

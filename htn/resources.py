@@ -20,6 +20,7 @@ from planner.resources import resource_portfolio as portfolio
 from planner.resources.label_setting import Estimate, Vector
 from planner.resources.resource_portfolio import CostSearch, Spending, Weights
 from planner.search.search_run import DEAD_END, Ending, Run, Steps
+from planner.search.task_compiled import tier_of
 
 LARGE: Final = 1 << 40
 """Costs from which on sums might exceed the integers of kernels."""
@@ -143,6 +144,7 @@ def _search_labels(
 ) -> Steps:
     """Search by labels for the cost, each resource, and the weighted `sums` of them."""
     run = spending.run
+    run.note_tier("reference", tier_of(packed.entries))
     run.by = ("labels", "composition" if guided else "blind")
     space, columns = DecompositionSpace(packed, run, guided=guided), portfolio.columns_of(spending, sums)
     charges, estimates = space.charges(columns), space.estimates(columns)

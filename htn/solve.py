@@ -11,11 +11,12 @@ from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_
 from htn.model import HtnProblem, seal_problem
 from htn.problem_kind import resolve
 from htn.search.htn_incumbent import HtnIncumbent
+from planner.errors import InputError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, Status
-from planner.portfolio.incumbent import refuse_constructs, weaken_to_intended
+from planner.portfolio.incumbent import refuse_constructs, refuse_plain, weaken_to_intended
 from planner.portfolio.portfolio import MODES, check_name
 from planner.search.search_run import Ending
 
@@ -32,7 +33,8 @@ def solve(problem: HtnProblem, options: SolveOptions) -> Result:
     """
     problem = resolve(problem)
     limits = options.limits()
-    return _add_reason(problem, answer(problem, options), limits)
+    found = answer(problem, options)
+    return found if options.plain else _add_reason(problem, found, limits)
 
 
 def answer(problem: HtnProblem, options: SolveOptions) -> Result:
@@ -57,7 +59,7 @@ def _ground_and_search(problem: HtnProblem, incumbent: HtnIncumbent, options: So
         stops = f"{options.search} search stops at the first plan"
         incumbent.caveat = f"{stops} and does not prove it optimal; astar does"
     if options.search == "depth-first":
-        return search_depth_first(problem, incumbent, options.heuristic)
+        return search_depth_first(problem, incumbent, options.heuristic, plain=options.plain)
     limits = LimitsWithDescent.start(problem, incumbent, options)
     try:
         hierarchy = ground(problem, limits)
@@ -98,10 +100,16 @@ def ask_engine(problem: HtnProblem, options: SolveOptions, *_: object) -> Result
 
 
 def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -> Result | None:
-    """Refuse constructs that no search supports. Raises `InputError` for unknown modes, searches and heuristics."""
+    """Refuse constructs that no search supports.
+
+    Raises `InputError` for unknown modes, searches and heuristics, and for options of classical problems.
+    """
     check_name("mode", options.mode, MODES)
     check_name("search for hierarchical problems", options.search, SEARCHES)
     check_name("heuristic for hierarchical problems", options.heuristic, HEURISTICS)
+    for name in ("pruning", "expansion_limit", "on_expansion"):
+        if getattr(options, name):
+            raise InputError(f"`{name}` is for classical problems", hint="leave it out")
     refused = refuse_constructs(problem.classical, takes=("budgets",))
     if refused is None and options.search is not None and problem.classical.budgets:
         from planner.resources.resource_portfolio import refuse_without_labels
@@ -111,6 +119,7 @@ def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -
 
 
 REDUCTIONS: Final[tuple[Callable[[HtnProblem, SolveOptions, Solve], Result | None], ...]] = (
+    lambda problem, options, _: refuse_plain(problem.classical, options),
     solve_with_creation,
     solve_with_wishes,
     ask_engine,

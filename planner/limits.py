@@ -38,6 +38,14 @@ class LimitReached(BaseException):
         self.stopped_by = stopped_by
 
 
+class CallbackError(BaseException):
+    """Carries the `error` of a user's callback out of the search, past generators and handlers of our own errors."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Alarm(LimitReached):
     """A time limit ended the work by a signal, which raised this in the main thread."""
 

@@ -1,4 +1,4 @@
-"""The options of `solve`: the search to run, its limits, and a callback for its progress."""
+"""The options of `solve`: the search to run, its limits, and callbacks for its progress."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from planner.plan import Progress, Result
 
 if TYPE_CHECKING:
     import threading
+
+PRUNING: Final = ("h2", "stubborn", "symmetries")
+"""The kinds of pruning that a plain search may be asked for."""
+PRUNED: Final = ("astar", "uniform")
+"""The searches that know "stubborn" and "symmetries"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +35,56 @@ class SolveOptions:
     memory_limit: float | None = None
     on_progress: Callable[[Progress], None] | None = None
     cancel: threading.Event | None = None
+    plain: bool = False
+    pruning: tuple[str, ...] = ()
+    expansion_limit: int | None = None
+    on_expansion: Callable[[Any], None] | None = None
+    """Takes a `planner.search.expansion.Expansion`."""
 
     def check(self) -> None:
-        """Raise `InputError` for invalid limits, numbers of simulations and seeds."""
+        """Raise `InputError` for invalid limits, numbers of simulations and seeds, and what `plain` does not allow."""
         check_limits(self.time_limit, self.memory_limit)
         check_simulations(self.search, self.simulations, self.seed)
+        self._check_plain()
+
+    def _check_plain(self) -> None:
+        most = self.expansion_limit
+        if most is not None and not (isinstance(most, int) and most > 0):
+            raise InputError(f"`expansion_limit` must be a positive integer, got {most!r}", hint="None is no limit")
+        if self.on_expansion is not None and not callable(self.on_expansion):
+            raise InputError(f"`on_expansion` must be a function, got {self.on_expansion!r}")
+        if not self.plain:
+            for name in ("pruning", "expansion_limit", "on_expansion"):
+                if getattr(self, name):
+                    raise InputError(f"`{name}` is for plain search only", hint="add plain=True")
+        elif self.engine is not None:
+            raise InputError("`plain` is about our own searches, and `engine` names another planner", hint=_ONE)
+        elif self.search == "symbolic" and (most is not None or self.on_expansion is not None):
+            name = "on_expansion" if most is None else "expansion_limit"
+            raise InputError(f"`{name}` is about states, and search 'symbolic' expands sets of them", hint=_ONE)
+        self._check_pruning()
+
+    def _check_pruning(self) -> None:
+        if not isinstance(self.pruning, (tuple, list)):
+            raise InputError(f"`pruning` must be a tuple of names, got {self.pruning!r}", hint="such as ('h2',)")
+        search, _ = self.names
+        for name in self.pruning:
+            if name not in PRUNING:
+                raise InputError(f"there is no pruning {name!r}", hint=f"there are {', '.join(PRUNING)}")
+            if search == "symbolic":
+                raise InputError("search 'symbolic' always prunes by h2", hint="leave `pruning` out")
+            if name != "h2" and search not in PRUNED:
+                raise InputError(f"search '{search}' does not prune by {name}", hint=f"{' and '.join(PRUNED)} do")
+
+    @property
+    def names(self) -> tuple[str | None, str | None]:
+        """The names of the search and the heuristic to run; None for what is to be selected.
+
+        A heuristic alone stands for A*. A plain search is named in any case: greedy search for a first plan, else A*.
+        """
+        stated = self.search or ("astar" if self.heuristic else None)
+        default = ("greedy" if self.mode == "first" else "astar") if self.plain else None
+        return stated or default, self.heuristic
 
     def limits(self) -> Limits:
         """Return the limits on time and memory; time counts from now."""
@@ -56,6 +106,8 @@ def check_simulations(search: str | None, simulations: Any, seed: Any) -> None:
     if not (isinstance(seed, int) and seed >= 0):
         raise InputError(f"`seed` must be an integer, 0 or more, got {seed!r}")
 
+
+_ONE: Final = "leave one of them out"
 
 ANY_PLAN: Final = SolveOptions(mode="first")
 """The options of a search for any plan."""

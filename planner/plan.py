@@ -7,11 +7,11 @@ be from the optimum.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import Enum
 
 from planner.errors import NoPlan
-from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
+from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field, replace
 
 if TYPE_CHECKING:
     from planner.model import Atom, Constraint, Number, SoftGoal
@@ -34,6 +34,7 @@ class StoppedBy(Enum):
     FIRST_PLAN = "the first plan was asked for, or the search stops at it"
     TIME = "the time limit"
     MEMORY = "the memory limit"
+    EXPANSIONS = "the limit on expansions"
     CANCELLED = "cancellation"
     INCOMPLETE = "a search that gives up parts without proof came to its end"
 
@@ -153,7 +154,9 @@ class Statistics:
     """Statistics of a search: counts of states, sizes of the ground task, and wall-clock times in seconds.
 
     `search_cpu_seconds` is the processor time of the thread that searched. `stored` states take `search_bytes` in the
-    arrays of compiled searches; both are 0 where plain Python was enough. `simulations` are those of search `mcts`.
+    arrays of kernels; both are 0 where the reference tier was enough. `simulations` are those of search `mcts`. `tier`
+    names the tiers of the searches that have run: "reference" (plain Python), "compiled" (kernels as machine code) and
+    "interpreted" (kernels in plain Python). docs/reference/statistics.md says what each search counts.
     """
 
     search: str = ""
@@ -170,6 +173,7 @@ class Statistics:
     stored: int = 0
     search_bytes: int = 0
     simulations: int = 0
+    tier: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON-ready data, times rounded to microseconds."""
@@ -304,6 +308,15 @@ def exact_sum(numbers: Iterable[Number]) -> Number:
 def exact(number: Number) -> Number:
     """Return `number`, as an int where it is integral."""
     return int(number) if number == int(number) else number
+
+
+EXACT: Final = Context(prec=600)
+"""Decimal arithmetic with more digits than any cost has."""
+
+
+def divide_exactly(cost: int, resolution: int) -> Number:
+    """Return `cost` in the units of a problem, of which each is `resolution` units of the ground task."""
+    return cost if resolution == 1 else exact(EXACT.divide(Decimal(cost), resolution))
 
 
 def json_number(number: Number | None) -> int | float | None:

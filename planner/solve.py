@@ -8,15 +8,18 @@ from collections.abc import AsyncIterator, Callable
 
 from planner.compilations.reductions import REDUCTIONS
 from planner.errors import InputError, kind_of
-from planner.lightweight import Any
+from planner.lightweight import TYPE_CHECKING, Any
 from planner.model import Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
-from planner.portfolio.incumbent import Incumbent, qualify_intended
+from planner.portfolio.incumbent import Incumbent, qualify_intended, weaken_to_intended
 from planner.portfolio.select_search import select_search
 from planner.portfolio.workplace import Workplace
 from planner.problem_kinds import AnyProblem, is_other_problem, resolve_problem, service_of
 from planner.search import Space
+
+if TYPE_CHECKING:
+    from planner.search.expansion import Expansion
 
 
 def solve(
@@ -32,6 +35,10 @@ def solve(
     memory_limit: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
+    plain: bool = False,
+    pruning: tuple[str, ...] = (),
+    expansion_limit: int | None = None,
+    on_expansion: Callable[[Expansion], None] | None = None,
 ) -> Result:
     """Solve `problem`: return a validated plan with its proof or gap, or why there is no plan.
 
@@ -45,15 +52,33 @@ def solve(
     assumes each uncertain action's intended outcome (`provides`). `reason` states this. For a problem with wishes, the
     optimum is the greatest net benefit: the utilities of the fulfilled wishes, less the cost.
 
+    With `plain`, one search runs in one tier, with no pruning but that of `pruning` ("h2", "stubborn", "symmetries"):
+    `search` with `heuristic`, else A* with LM-cut, or greedy search with h_FF in mode `first`. Its counts and its plan
+    are the same in every run and on every machine. Only then may `expansion_limit` end the search, and `on_expansion`
+    be called with each expansion; what it raises ends the search and is raised here.
+
     Raises `InputError` for unknown names, invalid limits, and mistakes in the problem that only grounding finds.
     """
     options = SolveOptions(
-        mode, search, heuristic, engine, simulations, seed, time_limit, memory_limit, on_progress, cancel
+        mode,
+        search,
+        heuristic,
+        engine,
+        simulations,
+        seed,
+        time_limit,
+        memory_limit,
+        on_progress,
+        cancel,
+        plain,
+        pruning,
+        expansion_limit,
+        on_expansion,
     )
     limits = options.limits()
     problem = resolve_problem(problem)
     found = answer(problem, options)
-    if found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
+    if plain or found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
         return found
     from planner.explain.conflicts import add_reason
 
@@ -76,6 +101,8 @@ def answer(problem: AnyProblem, options: SolveOptions) -> Result:
             return found
     incumbent = Incumbent(problem, options)
     found = incumbent.run_within_limits(lambda: _ground_and_search(incumbent, options))
+    if options.plain:
+        return weaken_to_intended(problem.domain, found)
     return qualify_intended(problem, found, incumbent.limits, answer)
 
 
@@ -87,7 +114,8 @@ def _ground_and_search(incumbent: Incumbent, options: SolveOptions) -> Result:
     incumbent.take_task(task)
     if task.unreachable_goal is not None:
         return incumbent.unreachable_result()
-    workplace = Workplace(task, Space(task), incumbent.run, incumbent.limits.check)
+    workplace = Workplace(task, Space(task), incumbent.run, incumbent.limits.check, plain=options.plain)
+    workplace.pruning = options.pruning if options.plain else None
     return incumbent.improve(select_search(incumbent.problem, options, workplace, incumbent), options.mode)
 
 

@@ -244,11 +244,12 @@ STRAIGHT_SHARE: Final = 0.97
 class LiftedDescent:
     """Depth-first searches for one plan, which they offer to `incumbent`: methods as they are declared, or backwards.
 
-    Where the methods lead straight to a plan, nothing backtracks, and the reverse order is not tried.
+    Where the methods lead straight to a plan, nothing backtracks, and the reverse order is not tried; a `plain` descent
+    never tries it.
     """
 
-    def __init__(self, problem: HtnProblem, incumbent: HtnIncumbent) -> None:
-        self._problem, self._incumbent = problem, incumbent
+    def __init__(self, problem: HtnProblem, incumbent: HtnIncumbent, *, plain: bool = False) -> None:
+        self._problem, self._incumbent, self._is_plain = problem, incumbent, plain
         self._has_backtracked = False
         self._pauses = 0
         self.unfit = ""
@@ -262,8 +263,9 @@ class LiftedDescent:
     def steps(self) -> Steps:
         """Search for a plan; ends with `FIRST_PLAN` when there is one."""
         run, declared = self._incumbent.run, self._search(backwards=False)
-        while not self._has_backtracked:
+        while self._is_plain or not self._has_backtracked:
             run.by = DEPTH_FIRST
+            run.note_tier("reference")
             self._pauses += 1
             try:
                 next(declared)
@@ -301,11 +303,13 @@ class LiftedDescent:
         return ending
 
 
-def search_depth_first(problem: HtnProblem, incumbent: HtnIncumbent, heuristic: str | None) -> Result:
+def search_depth_first(
+    problem: HtnProblem, incumbent: HtnIncumbent, heuristic: str | None, *, plain: bool = False
+) -> Result:
     """Return the answer of depth-first search alone; raises `UnsupportedError` for constructs that it does not take."""
     if heuristic not in (None, "blind"):
         raise InputError(f"depth-first search does not use the heuristic '{heuristic}'", hint="leave it out")
-    descent = LiftedDescent(problem, incumbent)
+    descent = LiftedDescent(problem, incumbent, plain=plain)
     result = incumbent.improve(descent.steps(), "first")
     if descent.unfit:
         raise UnsupportedError(f"{descent.unfit} in depth-first search", "leave --search out, and others search")
@@ -335,7 +339,7 @@ class LimitsWithDescent(Limits):
     @classmethod
     def start(cls, problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> LimitsWithDescent:
         """Return the limits of `incumbent`, with a descent unless the options name a search or ask for a proof."""
-        alone = options.search or options.heuristic or options.mode == "optimal"
+        alone = options.names[0] is not None or options.mode == "optimal"
         enough = options.mode == "first" and not problem.classical.budgets
         descent = None if alone else LiftedDescent(problem, incumbent)
         return cls(incumbent.limits, descent, incumbent.run, enough=enough)

@@ -27,8 +27,8 @@ from planner.model.domain import TypeHierarchy, creates_objects
 from planner.model.formulas import Atom, Exists, Forall, Formula, Number, Variable, conjuncts, is_variable, walk
 from planner.model.problem import Goal, Metric, Problem
 from planner.options import ANY_PLAN, Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, unsupported_result
-from planner.portfolio.incumbent import EXACT
+from planner.plan import EXACT, Plan, Progress, Result, Statistics, Status, StoppedBy, exact, unsupported_result
+from planner.search.search_run import TIERS
 from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
@@ -399,4 +399,6 @@ class _Turn(threading.Event):
 def _add_statistics(before: Statistics, latest: Statistics) -> Statistics:
     """Return the statistics of the latest round with the counts and times of all rounds."""
     names = ("expanded", "evaluated", "generated", "ground_seconds", "search_seconds", "search_cpu_seconds")
-    return replace(latest, **{name: getattr(before, name) + getattr(latest, name) for name in names})
+    tiers = {tier for each in (before, latest) for tier in each.tier.split(", ") if tier}
+    sums = {name: getattr(before, name) + getattr(latest, name) for name in names}
+    return replace(latest, **sums, tier=", ".join([tier for tier in TIERS if tier in tiers]))

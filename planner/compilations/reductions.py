@@ -14,7 +14,7 @@ from planner.model.domain import creates_objects
 from planner.model.problem import find_constraint_on_unknown
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, unsupported_result
-from planner.portfolio.incumbent import refuse_constructs
+from planner.portfolio.incumbent import refuse_constructs, refuse_plain
 from planner.portfolio.portfolio import check_names
 
 
@@ -88,6 +88,7 @@ def refuse_unsupported(problem: Problem, options: SolveOptions, *_: object) -> R
 
 REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None], ...]] = (
     refuse_constraints_on_unknown,
+    refuse_plain,
     create_objects,
     separate_deadline,
     grant_wishes,

@@ -28,16 +28,22 @@ class Kind:
 
     `admissible`: never above the cost of the cheapest plan, also with conditional effects and axioms. `consistent`:
     never falls by more than the cost of a step. `safe`: `INFINITY` only for states without a plan. `guides`: has
-    preferred actions. `build` takes the task, the costs to assume for its actions, and a `Check`.
+    preferred actions. `build` takes the task, the costs to assume for its actions, and a `Check`; if it `draws` random
+    numbers, also their seed.
     """
 
-    build: Callable[[Task, list[int], Check], Heuristic]
+    build: Callable[..., Heuristic]
     what: str
     admissible: bool = False
     consistent: bool = False
     safe: bool = True
     conditional_effects: bool = True
     axioms: bool = True
+    draws: bool = False
+
+    def build_for(self, task: Task, costs: list[int], check: Check, seed: int) -> Heuristic:
+        """Build the heuristic for `task` under these `costs`; its random numbers, if any, are drawn from `seed`."""
+        return self.build(task, costs, check, seed) if self.draws else self.build(task, costs, check)
 
     def supports(self, task: Task) -> bool:
         """Return whether the declared properties hold for `task`."""

@@ -20,7 +20,7 @@ class Guide:
     """
 
     def __init__(self, board: Board, costs: Sequence[int], *, milestones: bool = True) -> None:
-        self.board = board
+        self.board, self._costs = board, costs
         self.relaxed = board.price_relaxation(costs)
         self.reachable = make_reachable(self.relaxed)
         self.milestones = board.milestones if milestones else packed_milestones(NONE, board.packed)
@@ -53,6 +53,12 @@ class Guide:
         """Return the cost of a relaxed plan, number `plan`, for a packed state; `INFINITE` for a dead end."""
         room, coding = self.board.exploration, self.board.space.coding
         return relaxed_plan(self.relaxed, room, self.achievers, self.reachable, coding, words(state), 0, plan, 0)
+
+    def cost_of_plan(self, plan: int) -> int:
+        """Return the cost of the relaxed plan with this number, the latest one."""
+        # Axioms are free, and an action pays once for all its operators.
+        paid = zip(self.achievers.planned, self._costs, strict=False)
+        return sum([cost for number, cost in paid if number == plan])
 
     def last_plan_of(self, action: int) -> int:
         """Return the number of the last relaxed plan that contained `action`."""

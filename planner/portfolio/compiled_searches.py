@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from planner.heuristics.search_guide_compiled import Guide
 from planner.portfolio.tiers import Contender, run_until_plan, run_while, take_turns
-from planner.search.astar_compiled import CompiledAstar
+from planner.search.astar_compiled import PRUNING, CompiledAstar
 from planner.search.guided_search_compiled import CompiledLazy, CompiledMcts, CompiledWidth
 from planner.search.lazy_best_first import lower_weights
 from planner.search.plan_neighborhood import PartSearch
@@ -24,14 +24,23 @@ TURN: Final = 0.01
 
 
 def compiled_search(
-    board: Board, search: str, heuristic: str, costs: list[int], *, states: int | None = None, landmarks: bool = False
+    board: Board,
+    search: str,
+    heuristic: str,
+    costs: list[int],
+    *,
+    states: int | None = None,
+    landmarks: bool = False,
+    pruning: Collection[str] | None = None,
 ) -> Callable[[Run], Steps]:
     """Make the search of this name on `board`; its estimates add up `costs`, and it ends after so many `states`.
 
-    With `landmarks`, greedy and weighted search count landmarks, and greedy search varies its order.
+    With `landmarks`, greedy and weighted search count landmarks, and greedy search varies its order. A* uses only this
+    `pruning`; None: all that is sound.
     """
     if search in {"astar", "uniform"}:
-        return CompiledAstar(board, heuristic or "blind", states=states).steps
+        kept = PRUNING if pruning is None else pruning
+        return CompiledAstar(board, heuristic or "blind", states=states, pruning=kept).steps
     guide = Guide(board, costs, milestones=landmarks or search == "bfws")
     if search == "mcts":
         return lambda run: CompiledMcts(guide, run).steps()

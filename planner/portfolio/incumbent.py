@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from decimal import Context, Decimal
 
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Final, replace
-from planner.limits import Finishing, LimitReached, Limits
+from planner.limits import CallbackError, Finishing, LimitReached, Limits
 from planner.model import DomainModel, Number, Problem
-from planner.model.domain import uncertain_actions
+from planner.model.domain import creates_objects, uncertain_actions
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, unsupported_result
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, divide_exactly, unsupported_result
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
 from planner.task.ground_task import INFINITY, Task
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 REPORT_SECONDS: Final = 0.05
 """Seconds between two reports of bounds; plans are reported at once."""
-EXACT: Final = Context(prec=600)
-"""Decimal arithmetic with more digits than any cost has."""
 
 
 class Incumbent:
@@ -38,6 +35,10 @@ class Incumbent:
         self.limits = limits or options.limits()
         self.run = Run(on_change=self._report_progress)
         self.run.seed, self.run.most_simulations = options.seed, options.simulations
+        if options.expansion_limit is not None or options.on_expansion is not None:
+            from planner.search.expansion import Watch
+
+            self.run.watch = Watch(options.expansion_limit, options.on_expansion)
         self.caveat = ""
         """A sentence about what the search cannot prove."""
         self._on_progress = options.on_progress
@@ -49,7 +50,10 @@ class Incumbent:
         self._next_report = 0.0
 
     def run_within_limits(self, work: Callable[[], Result]) -> Result:
-        """Return the result of `work`, or a result from the incumbent when a limit ends it."""
+        """Return the result of `work`, or a result from the incumbent when a limit ends it.
+
+        Raises what the callback for expansions has raised.
+        """
         try:
             with pause_collector():
                 return work()
@@ -59,6 +63,9 @@ class Incumbent:
             return self.result_at_limit(StoppedBy.MEMORY)
         except KeyboardInterrupt:
             return self.result_at_limit(StoppedBy.CANCELLED)
+        except CallbackError as failed:
+            error = failed.error
+        raise error
 
     def improve(self, steps: Steps, mode: str) -> Result:
         """Run `steps` to their end, or to the first plan in mode "first"; raises `LimitReached`."""
@@ -118,7 +125,7 @@ class Incumbent:
     def _bound(self) -> Number | None:
         bound = self.run.lower_bound
         resolution = self._task.resolution if self._task else 1
-        return None if bound >= INFINITY else exact(EXACT.divide(Decimal(bound), resolution))
+        return None if bound >= INFINITY else divide_exactly(bound, resolution)
 
     def _validated_plan(self) -> Plan | None:
         """Return the best plan; when it is new, check it by the independent validator."""
@@ -162,6 +169,7 @@ class Incumbent:
             run.stored,
             run.stored_bytes,
             run.simulations,
+            ", ".join(run.tiers),
         )
 
     def _report_progress(self) -> None:
@@ -187,6 +195,21 @@ def refuse_constructs(problem: Problem, takes: Collection[str] = ()) -> Result |
     if not constructs:
         return None
     return unsupported_result(f"search does not take {constructs[0]} yet")
+
+
+def refuse_plain(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
+    """Return a refusal of plain search if `problem` has a construct for which several searches share the work."""
+    if not options.plain:
+        return None
+    has = {
+        "actions that create objects": creates_objects(problem.domain),
+        "unknown facts": bool(problem.unknown),
+        "budgets": bool(problem.budgets),
+        "deadlines": problem.deadline is not None,
+    }
+    constructs = [construct for construct, there in has.items() if there]
+    reason = f"plain search does not take {', '.join(constructs)}: several searches share that work"
+    return unsupported_result(reason) if constructs else None
 
 
 def weaken_to_intended(domain: DomainModel, result: Result) -> Result:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.lightweight import Any, Final, dataclass
 from planner.options import SolveOptions
@@ -162,9 +162,30 @@ def run_named_search(workplace: Workplace, search: str, heuristic: str | None) -
     return workplace.search(search, heuristic), caveat
 
 
-def search_named_in(options: SolveOptions) -> str | None:
-    """Return the search that the options name, if any; a heuristic alone stands for A*."""
-    return options.search or ("astar" if options.heuristic else None)
+def run_plain_search(
+    workplace: Workplace, search: str, heuristic: str | None, pruning: Collection[str]
+) -> tuple[Steps, str]:
+    """Start one search with the named pruning; return it, and a sentence about what it cannot prove.
+
+    Raises `InputError` for pruning that the search does not know with this heuristic.
+    """
+    steps, caveat = run_named_search(workplace, search, heuristic)
+    named = heuristic_of(search, heuristic)
+    for name in pruning:
+        if name != "h2" and not workplace.has_kernels(search, named):
+            raise InputError(f"{search} does not prune by {name} with {named}", hint="only kernels do")
+    return _prune_first(workplace, search, heuristic) if "h2" in pruning else steps, caveat
+
+
+def _prune_first(workplace: Workplace, search: str, heuristic: str | None) -> Steps:
+    """Prune the task by h² to the end, and search what is left; raises `UnsupportedError` if it is too large."""
+    pruned = yield from workplace.prune_by_h2(None)
+    if pruned is None:
+        raise UnsupportedError("the task is too large for h²", hint="leave `pruning` out")
+    if not pruned.solvable:
+        workplace.run.by = (pruned.by, "")
+        return Ending.EXHAUSTED
+    return (yield from workplace.search_pruned(pruned, lambda left: left.search(search, heuristic)))
 
 
 def check_names(options: SolveOptions) -> str | None:
@@ -172,7 +193,7 @@ def check_names(options: SolveOptions) -> str | None:
     check_name("mode", options.mode, MODES)
     check_name("search", options.search, SEARCHES)
     check_name("heuristic", options.heuristic, HEURISTICS)
-    return search_named_in(options)
+    return options.names[0]
 
 
 def check_names_of_any_kind(search: str | None, heuristic: str | None) -> None:

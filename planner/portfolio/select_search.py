@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.model import Problem
 from planner.options import SolveOptions
 from planner.portfolio.incumbent import Incumbent
-from planner.portfolio.portfolio import run_named_search, run_portfolio, search_named_in
+from planner.portfolio.portfolio import run_named_search, run_plain_search, run_portfolio
 from planner.portfolio.symbolic_process import run_symbolic_alone, run_symbolic_beside
 from planner.portfolio.workplace import Workplace
 from planner.search.search_run import Steps
@@ -16,7 +16,7 @@ def select_search(problem: Problem, options: SolveOptions, workplace: Workplace,
 
     The search begins when its first step is asked for.
     """
-    mode, name, heuristic = options.mode, search_named_in(options), options.heuristic
+    mode, (name, heuristic) = options.mode, options.names
     if problem.deadline is not None:
         from planner.scheduling.deadlines import NOT_ALL, search_with_deadline
 
@@ -28,6 +28,10 @@ def select_search(problem: Problem, options: SolveOptions, workplace: Workplace,
         return search_with_budgets(workplace, problem, mode, name, heuristic)
     if name == "symbolic":
         return run_symbolic_alone(workplace, incumbent.limits)
+    if options.plain:
+        assert name is not None
+        steps, incumbent.caveat = run_plain_search(workplace, name, heuristic, options.pruning)
+        return steps
     if name is not None:
         steps, incumbent.caveat = run_named_search(workplace, name, heuristic)
         return steps

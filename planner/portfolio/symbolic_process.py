@@ -52,13 +52,17 @@ BY: Final = ("symbolic", "")
 
 
 class SymbolicProcess:
-    """A process that searches a `pruned` task in `room` bytes of memory, until `stop` is called."""
+    """A process that searches a `pruned` task in `room` bytes of memory, until `stop` is called.
 
-    def __init__(self, pruned: Pruned, room: int) -> None:
+    It draws random numbers from `seed`. If it is `plain`, no clock decides anything.
+    """
+
+    def __init__(self, pruned: Pruned, room: int, *, seed: int = 0, plain: bool = False) -> None:
         from planner.jit import library
         from planner.search.symbolic.bidirectional import job_for
+        from planner.search.symbolic.transition_relations import FEW_EXCHANGES
 
-        self._actions = pruned.actions
+        self._actions, exchanges = pruned.actions, FEW_EXCHANGES if plain else None
         self._process = subprocess.Popen(
             module_command("planner.search.symbolic.worker"),
             stdin=subprocess.PIPE,
@@ -76,10 +80,13 @@ class SymbolicProcess:
         """The lower bound that the process has proved."""
         self.ending: Ending | None = None
         """How the search ended; None while it runs."""
+        self.expanded = 0
+        """The number of sets of states that the process has expanded."""
         self.failure = ""
         """The error of the process, where it crashed."""
         with contextlib.suppress(BrokenPipeError):  # a crash at the start is reported by `poll`
-            pickle.dump((job_for(pruned, library.load_or_plain()), room), self._process.stdin)
+            job = job_for(pruned, library.load_or_plain(), seed=seed, exchanges=exchanges)
+            pickle.dump((job, room, not plain), self._process.stdin)
             self._process.stdin.flush()
 
     def stop(self) -> None:
@@ -122,6 +129,7 @@ class SymbolicProcess:
         if "mortal" in found:
             self._dies_with_parent = found["mortal"]
             return
+        self.expanded = found["expanded"]
         if "ended" in found:
             self.ending = Ending[found["ended"]]
             return
@@ -145,7 +153,8 @@ def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> S
     if room < LEAST_ROOM or not is_installed():
         return (yield from steps)
     limits.elsewhere = room + PROCESS_ROOM
-    process = SymbolicProcess(workplace.pruned, room)
+    process = SymbolicProcess(workplace.pruned, room, seed=workplace.run.seed)
+    workplace.run.note_tier("reference")
     try:
         return (yield from _run_both(steps, process, workplace.run, limits))
     finally:
@@ -221,6 +230,7 @@ def run_symbolic_alone(workplace: Workplace, limits: Limits) -> Steps:
     require_oxidd()
     run = workplace.run
     run.by = BY
+    run.note_tier("reference")
     pruned = yield from workplace.prune_by_h2(None)
     if pruned is None:
         return Ending.INCOMPLETE
@@ -230,10 +240,11 @@ def run_symbolic_alone(workplace: Workplace, limits: Limits) -> Steps:
     room = _room(limits)
     if room < LEAST_ROOM:
         raise LimitReached(StoppedBy.MEMORY)
-    process = SymbolicProcess(pruned, room)
+    process = SymbolicProcess(pruned, room, seed=run.seed, plain=workplace.plain)
     try:
         while process.ending is None:
             process.poll(run, GLANCE)
+            run.expanded = process.expanded
             yield
     finally:
         process.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
@@ -12,7 +12,7 @@ from planner.heuristics.hplus import find_relaxed_plans
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
 from planner.portfolio.tiers import run_at_most, run_in_tiers
 from planner.search import REGISTRY as SEARCHES
-from planner.search import Ending, Run, Space
+from planner.search import Counts, Ending, Run, Space
 from planner.search.lazy_best_first import search_with_weight
 from planner.search.relaxed_plans import try_relaxed_plans
 from planner.search.search_run import Steps, as_advice, search_reduced_task
@@ -67,6 +67,10 @@ class Workplace:
     """Raises when a limit is reached."""
     pruned: Pruned | None = None
     """The result of h² pruning, once that has run."""
+    plain: bool = False
+    """Whether a search keeps to one tier, which depends on the task only."""
+    pruning: Collection[str] | None = None
+    """The pruning by `planner.search.astar_compiled.PRUNING` that A* may use; None: all of it."""
     _board: Board | None = None
     """The arrays of the task, once a kernel has needed them."""
 
@@ -75,14 +79,16 @@ class Workplace:
     ) -> Steps:
         """Run the search called `name` with `heuristic`, or with its default heuristic, in either tier.
 
-        With a number of `states`, the search gives up after about so many in plain Python, or four times as many in
-        machine code, where states are smaller. With `landmarks`, machine code also counts landmarks. The ending is
-        never EXHAUSTED if the search is incomplete or the heuristic is not safe for the task.
+        A plain workplace runs kernels wherever there are some for the search and the heuristic. With a number of
+        `states`, the search gives up after about so many in plain Python, or four times as many in machine code, where
+        states are smaller. With `landmarks`, machine code also counts landmarks. The ending is never EXHAUSTED if the
+        search is incomplete or the heuristic is not safe for the task.
         """
         heuristic = heuristic_of(name, heuristic)
         self.run.by = (name, heuristic)
 
         def reference() -> Steps:
+            self.run.note_tier("reference")
             steps = self._reference(name, heuristic)
             return steps if states is None else run_at_most(states, steps, self.run)
 
@@ -92,11 +98,18 @@ class Workplace:
             costs = SEARCHES[name].counts.of(self.space.costs)
             most = None if states is None else COMPACT * states
             self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
-            search = compiled_search(self.board(), name, heuristic, costs, states=most, landmarks=landmarks)
+            self.run.note_tier(self.board().tier)
+            search = compiled_search(
+                self.board(), name, heuristic, costs, states=most, landmarks=landmarks, pruning=self.pruning
+            )
             return search(self.run)
 
         kind = HEURISTICS[heuristic or "blind"]
-        if (name, heuristic) in COMPILED and self.has_small_costs():
+        if self.run.watch is not None:
+            self.run.watch.sums_costs = SEARCHES[name].counts is Counts.COSTS
+        if self.plain:
+            ending = yield from (compiled if self.has_kernels(name, heuristic) else reference)()
+        elif self.has_kernels(name, heuristic):
             ending = yield from run_in_tiers(
                 reference, compiled, large=self.is_large() or heuristic in PREPARED, again=states is None
             )
@@ -105,10 +118,15 @@ class Workplace:
         proves = self.is_safe(kind) and SEARCHES[name].complete
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not proves else ending
 
+    def has_kernels(self, name: str, heuristic: str) -> bool:
+        """Return whether there are kernels for a search and a heuristic that can compute with the costs of the task."""
+        return (name, heuristic) in COMPILED and self.has_small_costs()
+
     def prune_by_h2(self, seconds: float | None) -> Generator[None, None, Pruned | None]:
         """Prune the task by h², for so many seconds of processor time; return None for tasks that are too large.
 
-        Set `pruned` to the result. If that leaves the task solvable, test whether its state equation is.
+        Set `pruned` to the result. If that leaves the task solvable, test whether its state equation is, except in a
+        plain workplace.
         """
         if len(self.task.facts) > H2_FACTS or len(self.task.actions) > H2_ACTIONS:
             return None
@@ -123,8 +141,10 @@ class Workplace:
                 break
             yield
         found = pruning.result()
-        if found.solvable and (by := (yield from disprove(pruning.values, pruning.pairs, library.load()))):
-            found, self.run.excluded = replace(found, solvable=False, by=by), NO_NUMBERS
+        if found.solvable and not self.plain:
+            by = yield from disprove(pruning.values, pruning.pairs, library.load(), seed=self.run.seed)
+            if by:
+                found, self.run.excluded = replace(found, solvable=False, by=by), NO_NUMBERS
         self.pruned = found
         return found
 
@@ -132,7 +152,9 @@ class Workplace:
         """Run `search` on the pruned task, and report its plans and bounds to the run of this task."""
         task, space = pruned.task, Space(pruned.task)
         return search_reduced_task(
-            lambda run: search(Workplace(task, space, run, self.check)), self.run, pruned.actions
+            lambda run: search(Workplace(task, space, run, self.check, plain=self.plain, pruning=self.pruning)),
+            self.run,
+            pruned.actions,
         )
 
     def has_small_costs(self) -> bool:
@@ -155,13 +177,14 @@ class Workplace:
             from planner.jit import library
             from planner.search.task_compiled import Board
 
-            self._board = Board(self.task, library.load_or_plain(), self.check)
+            entries, seed = library.load_or_plain(), self.run.seed
+            self._board = Board(self.task, entries, self.check, seed=seed, patient=self.plain)
         return self._board
 
     def _reference(self, name: str, heuristic: str) -> Steps:
         """Search in plain Python."""
         algorithm, kind = SEARCHES[name], HEURISTICS[heuristic or "blind"]
-        estimate = kind.build(self.task, algorithm.counts.of(self.space.costs), self.check)
+        estimate = kind.build_for(self.task, algorithm.counts.of(self.space.costs), self.check, self.run.seed)
         return (yield from algorithm.search(self.space, estimate, self.run))
 
     def improve_windows(self) -> Steps:
@@ -176,11 +199,13 @@ class Workplace:
             return search_with_weight(Space(task), as_advice(HEURISTICS["hff"].build(task, costs, self.check)), run, 1)
 
         def reference() -> Steps:
+            self.run.note_tier("reference")
             return Windows(self.space, self.run, part).steps()
 
         def compiled() -> Steps:
             from planner.portfolio.compiled_searches import part_search
 
+            self.run.note_tier(self.board().tier)
             return Windows(self.space, self.run, part_search(self.board(), costs)).steps()
 
         if not self.has_small_costs():
@@ -192,6 +217,7 @@ class Workplace:
         self.run.by = ("unbinding", "hplus")
         if len(self.space.costs) > RELAXED_PLAN_ACTIONS:
             return Ending.INCOMPLETE
+        self.run.note_tier("reference")
         plans = find_relaxed_plans(self.task, self.space.costs, self.check)
         return (yield from try_relaxed_plans(self.space, plans, self.run))
 

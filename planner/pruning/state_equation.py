@@ -155,7 +155,7 @@ MOST_PARTS: Final = 1_000
 
 
 def find_weights(
-    equation: Equation, entries: Entries, seconds: float, *, work: int = WORK
+    equation: Equation, entries: Entries, seconds: float, *, work: int = WORK, seed: int = 0
 ) -> Generator[None, None, list[int] | None]:
     """Return weights of the rows that prove the equation unsolvable; None if none are found in `seconds`."""
     if not equation.right or not 0 < equation.rows <= MOST_ROWS:
@@ -163,7 +163,7 @@ def find_weights(
     signs = [1.0] * equation.rows
     for row, amount in equation.right:
         signs[row] = -1.0 if amount < 0 else 1.0
-    columns, basis, room = _pack_columns(equation, signs), _make_basis(equation), _make_room(equation.rows)
+    columns, basis, room = _pack_columns(equation, signs), _make_basis(equation, seed), _make_room(equation.rows)
     until = time.thread_time() + seconds
     while entries["step_simplex"](work, ENOUGH, columns, basis, room) == kernel.BUSY:
         if time.thread_time() > until:
@@ -195,9 +195,9 @@ def _pack_columns(equation: Equation, signs: Sequence[float]) -> kernel.Columns:
     return kernel.Columns(start, rows, amounts)
 
 
-def _make_basis(equation: Equation) -> kernel.Basis:
+def _make_basis(equation: Equation, seed: int) -> kernel.Basis:
     """Return the basis of artificial columns only."""
-    rows, rng = equation.rows, Random(0)
+    rows, rng = equation.rows, Random(seed)
     value = reals([SHIFT * (1 + rng.random()) for _ in range(rows)])
     for row, amount in equation.right:
         value[row] += abs(amount)
@@ -237,11 +237,12 @@ SECONDS: Final = 0.3
 
 
 def disprove(
-    task: Assignments, pairs: Pairs, entries: Entries | None, seconds: float = SECONDS
+    task: Assignments, pairs: Pairs, entries: Entries | None, seconds: float = SECONDS, *, seed: int = 0
 ) -> Generator[None, None, str]:
     """Return the name of a proof that no plan solves the state equation: "parity", "weights", or "" for none.
 
-    `pairs` are those that h² has not excluded. The kernels are `entries`, or run as plain Python.
+    `pairs` are those that h² has not excluded; perturbations are drawn from `seed`. The kernels are `entries`, or run
+    as plain Python.
     """
     rows = pairs.copy()
     found = yield from write_equation(task, pairs.needed, lambda value: rows(value) >> value & 1 == 1)
@@ -250,4 +251,4 @@ def disprove(
     if is_odd(found):
         return "parity"
     work = PLAIN_WORK if entries is None else WORK
-    return "weights" if (yield from find_weights(found, entries or ENTRIES, seconds, work=work)) else ""
+    return "weights" if (yield from find_weights(found, entries or ENTRIES, seconds, work=work, seed=seed)) else ""

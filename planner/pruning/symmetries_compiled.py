@@ -9,7 +9,7 @@ from typing import Final
 from planner.jit.arrays import flatten, index, make_hollow, words, zeros
 from planner.jit.common_kernel import NOTHING, Words
 from planner.limits import never
-from planner.pruning.symmetries import Moved, Structure, find_interchanges
+from planner.pruning.symmetries import SECONDS, Moved, Structure, find_interchanges
 from planner.pruning.symmetries_kernel import Symmetries, lessens, permute
 from planner.task.ground_task import Task
 from planner.task.packed_states_kernel import Space, apply
@@ -23,8 +23,10 @@ Move = tuple[int, int, list[int]]
 """The effect of a symmetry on a variable: the written variable, the read variable, and the new value by old value."""
 
 
-def find_orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None] = never) -> Orbits | None:
-    """Find the symmetries of packed states of `task`.
+def find_orbits(
+    task: Task, packing: Packing, space: Space, check: Callable[[], None] = never, seconds: float = SECONDS
+) -> Orbits | None:
+    """Find the symmetries of packed states of `task`, until none was found for so many seconds.
 
     Return None if there are none, if facts are derived, or if there are too many actions. `check` raises when a limit
     is reached.
@@ -32,7 +34,7 @@ def find_orbits(task: Task, packing: Packing, space: Space, check: Callable[[], 
     if task.has_axioms or len(task.actions) > MOST_ACTIONS:
         return None
     structure = Structure(task)
-    found = find_interchanges(structure, check)
+    found = find_interchanges(structure, check, seconds)
     return Orbits(structure, packing, space, found) if found else None
 
 

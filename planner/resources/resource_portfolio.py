@@ -107,7 +107,7 @@ def search_weighted_sum(spending: Spending, weights: Weights, *, improve: bool) 
 
     With `improve`, plans on the way there are offered, too.
     """
-    run = Run()
+    run = Run(seed=spending.run.seed)
     steps = spending.search(weigh(weights, spending.charges), run, improve)
     plan: list[int] | None = None
     before = Run()
@@ -217,11 +217,13 @@ def _search_with_counters(workplace: Workplace, spending: Spending, search: str,
         heuristic_of(search, heuristic),
     )
     kind, sure = HEURISTICS[name or "blind"], HEURISTICS[COUNTED_BY]
-    estimate = kind.build(workplace.task, algorithm.counts.of(space.costs), workplace.check)
+    run = workplace.run
+    run.note_tier("reference")
+    estimate = kind.build_for(workplace.task, algorithm.counts.of(space.costs), workplace.check, run.seed)
     told = sure.admissible and workplace.is_safe(sure)
     uses = [sure.build(workplace.task, each.uses, workplace.check) for each in limits if told]
-    workplace.run.by, workplace.run.trusted = (search, name), workplace.is_safe(kind)
-    ending = yield from algorithm.search(space, space.estimate(estimate, uses), workplace.run)
+    run.by, run.trusted = (search, name), workplace.is_safe(kind)
+    ending = yield from algorithm.search(space, space.estimate(estimate, uses), run)
     spending.unsolvable = not space.cut
     return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not workplace.is_safe(kind) else ending
 
@@ -310,9 +312,10 @@ def search_other_costs(spending: Spending, free: Weights, mode: str, labels: Lab
 def _search_labels(workplace: Workplace, spending: Spending, heuristic: str, sums: tuple[Weights, ...] = ()) -> Steps:
     """Search by labels with one heuristic for the cost, for each resource and for each sum."""
     kind, run = HEURISTICS[heuristic], spending.run
+    run.note_tier("reference")
     run.by = ("labels", f"{heuristic} of sums" if sums else heuristic)
     columns = columns_of(spending, sums)
-    estimates = [kind.build(workplace.task, costs, workplace.check) for costs in columns]
+    estimates = [kind.build_for(workplace.task, costs, workplace.check, run.seed) for costs in columns]
     return (yield from search_by_labels(workplace.space, spending, list(zip(*columns, strict=True)), estimates, sums))
 
 

@@ -373,7 +373,7 @@ class Meeting:
 
     def search_without_deadline(self, mode: str) -> Steps:
         """Search for plans that may be late; lower bounds hold for all plans."""
-        run, free = Run(), replace(self.problem, deadline=None)
+        run, free = Run(seed=self.run.seed), replace(self.problem, deadline=None)
         workplace = Workplace(self.workplace.task, self.workplace.space, run, self.workplace.check)
         steps = search_with_budgets(workplace, free, mode) if free.budgets else run_portfolio(mode, workplace)
         plan: list[int] | None = None
@@ -388,6 +388,7 @@ class Meeting:
                 self.take(plan)
             self.run.raise_bound(run.lower_bound)
             self.run.by = run.by
+            self.run.note_tier(*run.tiers)
             if ending is Ending.EXHAUSTED and plan is None:
                 self.unsolvable, self.run.excluded = True, run.excluded
                 return Ending.EXHAUSTED
@@ -402,7 +403,8 @@ class Meeting:
         limited = allowances(self.problem, task)
         columns = [cost_allowance(self.problem, task).uses, *(each.uses for each in limited)]
         limits = ResourceLimits([each.most for each in limited], run)
-        rest = Rest([HEURISTICS[heuristic].build(task, column, check) for column in columns])
+        rest = Rest([HEURISTICS[heuristic].build_for(task, column, check, run.seed) for column in columns])
+        run.note_tier("reference")
         space = TimedSpace(self.workplace.space, self.clock, list(zip(*columns, strict=True)))
         run.by = ("timed", heuristic)
         aims = Aims(limits, rest, self.finish, self.clock.deadline)

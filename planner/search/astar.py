@@ -11,7 +11,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from planner.lightweight import Any, Final, Protocol
-from planner.search.search_run import Ending, Estimate, IncrementalHeuristic, Run, Steps, extract_plan
+from planner.search.search_run import Ending, Estimate, IncrementalHeuristic, Run, Steps, extract_plan, last_action
 from planner.task.ground_task import INFINITY, State
 from planner.task.successor_generator import Space
 
@@ -115,6 +115,8 @@ def astar(space: Space, estimate: Estimate | IncrementalHeuristic, run: Run) -> 
         if space.is_goal(state):
             run.report_plan(extract_plan(parents, state), g)
             break
+        if run.watch is not None:
+            run.watch.expand(space.task, state, g, h, last_action(parents, state))
         run.expanded += 1
         if not run.expanded % PAUSE:
             yield
@@ -152,6 +154,8 @@ def uniform_cost(space: Space, _estimate: Estimate, run: Run) -> Steps:
             if space.is_goal(state) if space.close else not goal & ~state:
                 run.report_plan(extract_plan(parents, state), g)
                 return Ending.EXHAUSTED
+            if run.watch is not None:
+                run.watch.expand(space.task, state, g, None, last_action(parents, state))
             run.expanded += 1
             if not run.expanded % BLIND_PAUSE:
                 yield
@@ -188,6 +192,8 @@ def breadth_first(space: Space, _estimate: Estimate, run: Run) -> Steps:
                 actions = extract_plan(parents, state)
                 run.report_plan(actions, space.cost_of(actions))
                 return Ending.FIRST_PLAN
+            if run.watch is not None:
+                run.watch.expand_from(parents, space.task, state, None)
             run.expanded += 1
             if not run.expanded % BLIND_PAUSE:
                 yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import Final
 
 from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions
@@ -45,6 +45,8 @@ A canonical state inherits no landmarks, so that its evaluation takes twice as l
 """
 BOTH: Final = ("astar", "scp+lmcut")
 """The reported names of an LM-cut search that also uses abstractions prepared by another search."""
+PRUNING: Final = ("stubborn", "symmetries")
+"""Stubborn sets and symmetry reduction, which the search uses unless it is told not to."""
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
 
@@ -60,12 +62,22 @@ class Memory:
 
 
 class CompiledAstar:
-    """A* on `board` with the named heuristic; it gives up before it stores more than this number of `states`."""
+    """A* on `board` with the named heuristic; it gives up before it stores more than this number of `states`.
+
+    It prunes by those of "stubborn" and "symmetries" that are in `pruning` and sound.
+    """
 
     def __init__(
-        self, board: Board, heuristic: str, *, states: int | None = None, work: int = WORK, room: int = 1024
+        self,
+        board: Board,
+        heuristic: str,
+        *,
+        states: int | None = None,
+        pruning: Collection[str] = PRUNING,
+        work: int = WORK,
+        room: int = 1024,
     ) -> None:
-        self._board = board
+        self._board, self._pruning = board, pruning
         self._most_states = MOST_STATES if states is None else states
         self._work = work
         self._kind = KINDS[heuristic]
@@ -104,16 +116,18 @@ class CompiledAstar:
         number, counter = self._number, task_compiled.WorkCounter(run, self._number)
         partitions = yield from self._prepare_abstractions()
         self._prepare_pruning()
+
+        def update() -> None:
+            memory, held = self._memory, partitions.held if partitions else []
+            counter.update(memory.registry, memory.nodes, memory.waiting, memory.landmarks, self._tables, *held)
+
         while True:
             number[slot.LIMIT] = min(run.limit, task_compiled.MOST_COST)
-            outcome = self._call()
+            outcome = yield from counter.call_watched(self._call, self._work, update, lambda: self._look(run))
             self._drop_stubborn_sets()
-            memory = self._memory
-            held = partitions.held if partitions else []
-            counter.update(memory.registry, memory.nodes, memory.waiting, memory.landmarks, self._tables, *held)
             if outcome == FOUND:
                 run.report_plan(self._plan(), number[slot.CURRENT_F])
-            if outcome == EXHAUSTED and task_compiled.were_cut_off(run, memory.nodes.cost):
+            if outcome == EXHAUSTED and task_compiled.were_cut_off(run, self._memory.nodes.cost):
                 return Ending.INCOMPLETE
             if outcome in (FOUND, EXHAUSTED):
                 run.raise_bound(run.limit)
@@ -125,6 +139,15 @@ class CompiledAstar:
             if partitions is not None:
                 yield from self._renew(partitions)
             self._adopt_abstractions(run)
+
+    def _look(self, run: Run) -> None:
+        """Let `run.watch` look at the latest expansion."""
+        assert run.watch is not None
+        nodes, state, board = self._memory.nodes, self._number[slot.EXPANDED], self._board
+        action = None if nodes.parent[state] == NOTHING else nodes.action[state] & ~MOVED
+        estimate = None if self._kind == kernel.BLIND else nodes.bound[state]
+        found = board.unpack_state(self._memory.registry, state)
+        run.watch.look(board.task, found, nodes.cost[state], estimate, action)
 
     def _prepare_abstractions(self) -> Generator[None, None, Partitions | None]:
         """Compute abstractions, if the heuristic uses them."""
@@ -144,10 +167,10 @@ class CompiledAstar:
 
     def _prepare_pruning(self) -> None:
         """Enable symmetry reduction and stubborn sets where they are sound."""
-        orbits = self._board.orbits
+        orbits = self._board.orbits if "symmetries" in self._pruning else None
         if orbits is not None and (self._kind < kernel.LM_CUT or len(orbits) >= FEW_SYMMETRIES):
             self._orbits = orbits
-        if self._board.stubborn is not None:
+        if "stubborn" in self._pruning and self._board.stubborn is not None:
             self._stubborn = self._board.stubborn
             self._number[slot.PRUNES] = 1
 
@@ -175,19 +198,19 @@ class CompiledAstar:
     def _sample_states(self) -> list[Sequence[int]]:
         """Return random unexpanded states."""
         words, memory = self._board.packed.words, self._memory
-        draw = random.Random(self._next)
+        draw = random.Random(self._next + self._board.seed)
         drawn = draw.sample(range(self._number[slot.STATES]), min(MOST_DRAWN, self._number[slot.STATES]))
         waiting = [state for state in drawn if memory.nodes.stage[state] != CLOSED][:MOST_SAMPLES]
         return [memory.registry.state[state * words : (state + 1) * words] for state in waiting]
 
-    def _call(self) -> int:
+    def _call(self, work: int) -> int:
         board, memory = self._board, self._memory
         symmetries = NONE if self._orbits is None else self._orbits.symmetries
         states = (memory.registry, memory.nodes, memory.waiting)
         estimates = (self._relaxed, self._room, memory.landmarks, self._tables)
         buffers = (self._stubborn, board.found, board.stack)
         return board.entries["astar"](
-            self._kind, self._work, self._number, board.space, symmetries, *states, *estimates, *buffers
+            self._kind, work, self._number, board.space, symmetries, *states, *estimates, *buffers
         )
 
     def _plan(self) -> list[int]:

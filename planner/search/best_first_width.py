@@ -30,6 +30,8 @@ def bfws(space: Space, estimate: Estimate, run: Run) -> Steps:
             actions = extract_plan(parents, best.state)
             run.report_plan(actions, space.cost_of(actions))
             return Ending.FIRST_PLAN
+        if run.watch is not None:
+            run.watch.expand_from(parents, space.task, best.state, best.open_goals)
         run.expanded += 1
         successors = space.successors(best.state)
         run.generated += len(successors)

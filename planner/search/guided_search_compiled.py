@@ -18,13 +18,14 @@ from planner.search import task_compiled
 from planner.search.best_first_width_kernel import NOVEL, Facts, Frontier
 from planner.search.lazy_best_first import lower_weights
 from planner.search.lazy_best_first_kernel import Reached
-from planner.search.mcts import EXPLORATION, LOGARITHM_OF_2, LOGARITHMS, LOW_BITS
+from planner.search.mcts import EXPLORATION, LOGARITHM_OF_2, LOGARITHMS, LOW_BITS, MULTIPLIER
 from planner.search.mcts_kernel import MOST, NO_NODE, ROOT, Bandit, Evaluated, SearchTree
 from planner.search.open_lists_kernel import QUEUES, Batches, Types, first_slot
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import ensure_length
 from planner.task.packed_states_kernel import holds
 
+NO_STATE: Final = -1
 FIRST_TYPES: Final = 256
 """Initial capacity for types of states in a lazy search."""
 BUCKETS: Final = 1 << 13
@@ -61,6 +62,14 @@ class States:
             self.registry, count, states, guide.board.packed.words, guide.board.entries
         )
 
+    def look(self, run: Run, state: int, estimate: int) -> None:
+        """Let `run.watch` look at the expansion of `state`, which has this `estimate`."""
+        assert run.watch is not None
+        reached, board = self.reached, self._guide.board
+        action = None if reached.parent[state] == NOTHING else reached.action[state]
+        found = board.unpack_state(self.registry, state)
+        run.watch.look(board.task, found, reached.cost[state], estimate, action)
+
     def report(self, outcome: int, goal: int, run: Run) -> Ending | None:
         """Report to `run` what a kernel found or proved; return how the search ended, or None if it continues.
 
@@ -93,8 +102,8 @@ class CompiledLazy:
 
         Every other search ignores landmarks, and uses relaxed plans that prefer other actions.
         """
-        for seed in count(1):
-            steps = self._search(run, weight=1, reopen=False, seed=seed, most=unit * luby(seed))
+        for order in count(1):
+            steps = self._search(run, weight=1, reopen=False, order=order, most=unit * luby(order))
             if (ending := (yield from steps)) is not Ending.INCOMPLETE:
                 break
             yield
@@ -104,13 +113,22 @@ class CompiledLazy:
         """Search for a plan cheaper than the best one, in the order of cost so far plus `weight` times the estimate."""
         return (yield from self._search(run, weight=weight, reopen=True))
 
-    def _search(self, run: Run, *, weight: int, reopen: bool, seed: int = 0, most: int | None = None) -> Steps:
-        self._allocate(seed)
+    def _search(self, run: Run, *, weight: int, reopen: bool, order: int = 0, most: int | None = None) -> Steps:
+        self._allocate(order, run.seed)
         number, states, counter = self._number, self._states, task_compiled.WorkCounter(run, self._number)
+        pending = NO_STATE
+
+        def call(work: int) -> int:
+            nonlocal pending
+            pending = number[slot.PENDING]
+            return self._call(weight, work, reopen=reopen)
+
+        def update() -> None:
+            counter.update(states.registry, states.reached, self._batches, self._types)
+
         while True:
             number[slot.LIMIT] = min(run.limit, task_compiled.MOST_COST) if reopen else task_compiled.MOST_COST
-            outcome = self._call(weight, reopen=reopen)
-            counter.update(states.registry, states.reached, self._batches, self._types)
+            outcome = yield from counter.call_watched(call, self._work, update, lambda: self._look(run, pending))
             if (ending := states.report(outcome, number[slot.GOAL_STATE], run)) is not None:
                 return ending
             if outcome == FULL:
@@ -119,20 +137,27 @@ class CompiledLazy:
                 return Ending.INCOMPLETE
             yield
 
-    def _call(self, weight: int, *, reopen: bool) -> int:
-        guide, states, options = self._guide, self._states, (weight, int(reopen), self._work)
+    def _look(self, run: Run, state: int) -> None:
+        """Let `run.watch` look at the expansion of `state`, which the latest relaxed plan is for."""
+        self._states.look(run, state, self._guide.cost_of_plan(self._number[slot.EVALUATIONS]))
+
+    def _call(self, weight: int, work: int, *, reopen: bool) -> int:
+        guide, states, options = self._guide, self._states, (weight, int(reopen), work)
         records = (states.registry, states.reached, self._batches, self._types, *relaxation_records(guide))
         board = guide.board
         return board.entries["lazy"](
             *options, self._number, board.space, *records, guide.milestones, board.found, board.stack
         )
 
-    def _allocate(self, seed: int) -> None:
-        """Allocate the arrays of a search, with the initial state as state 0."""
-        self._guide = self._given.copy_afresh(landmarks=not seed & 1)
+    def _allocate(self, order: int, seed: int) -> None:
+        """Allocate the arrays of a search, with the initial state as state 0.
+
+        With a `seed`, and from `order` 1 on, the order of actions and the ties of relaxed plans are random.
+        """
+        self._guide = self._given.copy_afresh(landmarks=not order & 1)
         number = self._number = zeros(slot.HOW_MANY)
         number[slot.STATES] = 1
-        number[slot.SEED] = number[slot.RANDOM] = seed
+        number[slot.SEED] = number[slot.RANDOM] = order + seed * MULTIPLIER & LOW_BITS
         for queue in range(QUEUES):
             number[slot.LOWEST + queue] = queue
         number[slot.BEST] = number[slot.BEST + 1] = INFINITE
@@ -203,20 +228,26 @@ class CompiledWidth:
         if holds(self._guide.board.space.goal, 0, states.registry.state, 0):
             run.report_plan([], 0)
             return Ending.FIRST_PLAN
-        while True:
-            outcome = self._call()
+
+        def update() -> None:
             counter.update(states.registry, states.reached, self._frontier)
+
+        def look() -> None:
+            states.look(run, number[slot.PENDING], self._frontier.left[number[slot.PENDING]])
+
+        while True:
+            outcome = yield from counter.call_watched(self._call, self._work, update, look)
             if (ending := states.report(outcome, number[slot.GOAL_STATE], run)) is not None:
                 return ending
             if outcome == FULL:
                 self._grow()
             yield
 
-    def _call(self) -> int:
+    def _call(self, work: int) -> int:
         guide, states, board = self._guide, self._states, self._guide.board
         records = (states.registry, states.reached, self._frontier, *relaxation_records(guide))
         return board.entries["width"](
-            self._work, self._number, board.space, self._facts, *records, guide.milestones, self._found, board.stack
+            work, self._number, board.space, self._facts, *records, guide.milestones, self._found, board.stack
         )
 
     def _grow(self) -> None:
@@ -261,9 +292,9 @@ class CompiledMcts:
         number[slot.MOST_SIMULATIONS] = min(MOST, MOST if run.most_simulations is None else run.most_simulations)
         while True:
             number[slot.LIMIT] = min(run.limit, task_compiled.MOST_COST)
-            outcome = self._call(weight)
-            self._accounts.update(self._registry, self._known, self.tree)
-            run.simulations = number[slot.SIMULATIONS]
+            outcome = yield from self._accounts.call_watched(
+                lambda work: self._call(weight, work), self._work, self._update, self._look
+            )
             if outcome == FOUND:
                 goal = number[slot.GOAL_STATE]
                 run.report_plan(
@@ -281,10 +312,23 @@ class CompiledMcts:
                 self._grow()
             yield
 
-    def _call(self, weight: int) -> int:
+    def _update(self) -> None:
+        """Bring the counts of the run up to date."""
+        self._accounts.update(self._registry, self._known, self.tree)
+        self._run.simulations = self._number[slot.SIMULATIONS]
+
+    def _look(self) -> None:
+        """Let the watch of the run look at the latest state, which was expanded when it was evaluated."""
+        run, board, state = self._run, self._guide.board, self._number[slot.STATES] - 1
+        assert run.watch is not None
+        cost, action = self.tree.cost[state], None if state == ROOT else self.tree.action[state]
+        found, estimate = board.unpack_state(self._registry, state), self._known.estimate[state]
+        run.watch.look(board.task, found, cost, estimate, action)
+
+    def _call(self, weight: int, work: int) -> int:
         board = self._guide.board
         records = (self._registry, self._known, self.tree, self._bandit, *relaxation_records(self._guide))
-        return board.entries["mcts"](weight, self._work, self._number, board.space, *records, board.found, board.stack)
+        return board.entries["mcts"](weight, work, self._number, board.space, *records, board.found, board.stack)
 
     def _grow(self) -> None:
         """Lengthen the arrays that are full."""

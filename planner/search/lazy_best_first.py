@@ -17,7 +17,17 @@ from heapq import heappop, heappush
 from itertools import chain, repeat
 
 from planner.lightweight import Final
-from planner.search.search_run import DEAD_END, Advice, Ending, Estimate, Run, Steps, as_advice, extract_plan
+from planner.search.search_run import (
+    DEAD_END,
+    Advice,
+    Ending,
+    Estimate,
+    Run,
+    Steps,
+    as_advice,
+    extract_plan,
+    last_action,
+)
 from planner.task.ground_task import INFINITY, State
 from planner.task.successor_generator import Space
 
@@ -81,7 +91,9 @@ class DualQueues:
     def __bool__(self) -> bool:
         return bool(self._all) or bool(self._preferred)
 
-    def open(self, state: State, space: Space, advise: Advice, run: Run) -> None:
+    def open(
+        self, state: State, parents: dict[State, tuple[State, int] | None], space: Space, advise: Advice, run: Run
+    ) -> None:
         """Evaluate `state` and insert its edges, unless it is a dead end."""
         run.evaluated += 1
         value, preferred = advise(state)
@@ -90,6 +102,8 @@ class DualQueues:
         if value < self._best:
             self._best = value
             self._ahead -= BOOST
+        if run.watch is not None:
+            run.watch.expand_from(parents, space.task, state, value)
         run.expanded += 1
         actions = space.actions_in(state)
         run.generated += len(actions)
@@ -116,7 +130,7 @@ def greedy(space: Space, estimate: Estimate, run: Run) -> Steps:
             actions = extract_plan(parents, state)
             run.report_plan(actions, space.cost_of(actions))
             return Ending.FIRST_PLAN
-        queues.open(state, space, advise, run)
+        queues.open(state, parents, space, advise, run)
         yield
         # Generate successors in the order of the queues until one is new: evaluate that state next.
         while queues:
@@ -160,6 +174,8 @@ def search_with_weight(space: Space, advise: Advice, run: Run, weight: int) -> S
         run.evaluated += 1
         value, helpful = advise(state)
         if value < DEAD_END:
+            if run.watch is not None:
+                run.watch.expand(space.task, state, g, value, last_action(parents, state))
             run.expanded += 1
             actions = space.actions_in(state)
             run.generated += len(actions)

@@ -109,9 +109,11 @@ def new_tree(nodes: int) -> SearchTree:
 
 EXPLORATION: Final = 0.1
 """Weight of the exploration term of UCB1, relative to the spread of values."""
-LOGARITHMS: Final = [0.0, *[log(number) for number in range(1, 1024)]]
+GRAIN: Final = float(1 << 32)
+"""Logarithms are rounded down to multiples of 1 / GRAIN: the last digits of `math.log` depend on the platform."""
+LOGARITHMS: Final = [0.0, *[int(log(number) * GRAIN) / GRAIN for number in range(1, 1024)]]
 """Natural logarithms of small numbers, from which those of larger numbers are computed."""
-LOGARITHM_OF_2: Final = log(2)
+LOGARITHM_OF_2: Final = LOGARITHMS[2]
 MULTIPLIER: Final = 0x1E3779B97F4A7C15
 LOW_BITS: Final = (1 << 62) - 1
 
@@ -174,7 +176,7 @@ class Mcts:
         self._draw = RandomNumbers(run.seed)
         self._weight = 1
         self.table, self.tree = Table(), new_tree(0)
-        self._look_up(space.initial)
+        self._look_up(space.initial, 0, None)
 
     def grow_tree(self, weight: int) -> Steps:
         """Grow a tree until it contains a plan that is cheaper than the best one."""
@@ -246,7 +248,7 @@ class Mcts:
         tree.tried[node] += 1
         cost = tree.cost[node] + self._space.costs[action]
         if cost < self._run.limit:
-            child = self._look_up(self._space.apply(action, table.state[node]))
+            child = self._look_up(self._space.apply(action, table.state[node]), cost, action)
             if cost < tree.cost[child] and table.estimate[child] < DEAD_END:
                 self._add_child(child, node, action, cost)
                 return child
@@ -276,13 +278,15 @@ class Mcts:
                 tree.settled[node] = True
             node = tree.parent[node]
 
-    def _look_up(self, state: State) -> int:
-        """Return the number of `state`; evaluate it if it is new."""
+    def _look_up(self, state: State, cost: int, action: int | None) -> int:
+        """Return the number of `state`; evaluate it if it is new, which `action` then reached at this `cost`."""
         table, run = self.table, self._run
         node = table.number.setdefault(state, len(table.state))
         if node == len(table.state):
             run.evaluated += 1
             value, preferred = self._advise(state)
+            if run.watch is not None and value < DEAD_END:
+                run.watch.expand(self._space.task, state, cost, value, action)
             table.state.append(state)
             table.estimate.append(value)
             table.actions.append(self._order_actions(state, preferred) if value < DEAD_END else [])

@@ -159,7 +159,7 @@ class Windows:
 
     def steps(self) -> Steps:
         """Improve the plan, round by round, with larger windows and more effort."""
-        draw, length, effort = Random(0), float(LENGTH), EFFORT
+        draw, length, effort = Random(self._run.seed), float(LENGTH), EFFORT
         while effort <= MOST_EFFORT:
             plan = yield from eliminate_actions(self._space, self._run.plan or [])
             self._take(reorder_plan(self._space, plan, draw))
@@ -186,7 +186,7 @@ class Windows:
 
     def _improve_window(self, start: int, end: int, effort: int) -> Generator[None, None, bool]:
         """Search for cheaper steps from `start` to `end`; return whether there were any."""
-        part = Run(limit=self._space.cost_of(self._plan[start:end]))
+        part = Run(limit=self._space.cost_of(self._plan[start:end]), seed=self._run.seed)
         steps = self._search(self._states[start], self._needs[end], part) if part.limit else iter(())
         for _ in steps:
             if part.evaluated >= effort:

@@ -10,10 +10,15 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from planner.lightweight import Any, Final, dataclass
+from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
 from planner.task.ground_task import INFINITY, State
 from planner.task.successor_generator import Space
 
+if TYPE_CHECKING:
+    from planner.search.expansion import Watch
+
+TIERS: Final = ("reference", "interpreted", "compiled")
+"""The tiers in which searches run: plain Python, kernels in plain Python, and kernels as machine code."""
 DEAD_END: Final = INFINITY
 """The estimate of a state from which the goal cannot be reached."""
 
@@ -91,6 +96,10 @@ class Run:
     """Why there is no plan, if the search knows more than that it found none."""
     failed: str = ""
     """The error that ended a search early."""
+    watch: Watch | None = None
+    """Looks at each expansion, if anybody wants that."""
+    tiers: tuple[str, ...] = ()
+    """The tiers in which searches have run, in the order of `TIERS`."""
 
     @property
     def has_made_all_simulations(self) -> bool:
@@ -110,10 +119,26 @@ class Run:
             self.lower_bound = bound
             self._notify()
 
+    def note_tier(self, *names: str) -> None:
+        """Note that a search runs in the tiers of these names."""
+        if not set(names).issubset(self.tiers):
+            self.tiers = tuple([tier for tier in TIERS if tier in names or tier in self.tiers])
+
+    def begin_part(self) -> Run:
+        """Return a run for a search of another form of the task: with the limit, seed and watch of this one."""
+        return Run(
+            self.limit,
+            trusted=self.trusted,
+            seed=self.seed,
+            most_simulations=self.most_simulations,
+            watch=self.watch,
+        )
+
     def add(self, more: Run, before: Run) -> None:
         """Add what `more` has counted since the last call; `before` keeps the counts of that call."""
         self.by = more.by
-        for name in ("expanded", "evaluated", "generated"):
+        self.note_tier(*more.tiers)
+        for name in ("expanded", "evaluated", "generated", "simulations"):
             setattr(self, name, getattr(self, name) + getattr(more, name) - getattr(before, name))
             setattr(before, name, getattr(more, name))
         self.stored, self.stored_bytes = max(self.stored, more.stored), max(self.stored_bytes, more.stored_bytes)
@@ -136,12 +161,18 @@ def extract_plan(parents: dict[State, tuple[State, int] | None], state: State) -
     return actions[::-1]
 
 
+def last_action(parents: dict[State, tuple[State, int] | None], state: State) -> int | None:
+    """Return the action that leads to `state`; None for the state without a parent."""
+    edge = parents[state]
+    return None if edge is None else edge[1]
+
+
 def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequence[int]) -> Steps:
     """Run `search` on a reduced task, and report its plans and bounds to `run`; its action a is `number[a]` here.
 
     Every plan of the reduced task must be a plan here of the same cost, and some cheapest plan must remain.
     """
-    own, before = Run(limit=run.limit, trusted=run.trusted), Run()
+    own, before = run.begin_part(), Run()
     steps, plan = search(own), own.plan
     while True:
         own.limit = min(own.limit, run.limit)
@@ -150,7 +181,8 @@ def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequen
             ending = None
         except StopIteration as stop:
             ending = stop.value
-        run.add(own, before)
+        finally:
+            run.add(own, before)
         if own.plan is not None and own.plan is not plan:
             plan = own.plan
             run.report_plan([number[action] for action in plan], own.limit)

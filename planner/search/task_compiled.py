@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from copy import copy
 from functools import cached_property
 
@@ -15,15 +16,16 @@ from planner.heuristics.relaxation import RelaxedTask, relax
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import count_bytes, empty_index, flatten, index, lengthen, words, zeros
-from planner.jit.common_kernel import NOTHING
+from planner.jit.common_kernel import ENTRIES, NOTHING, PAUSED
 from planner.jit.library import Call
 from planner.lightweight import Any, Final, dataclass
 from planner.limits import never
 from planner.pruning.stubborn_sets_compiled import make_tables
 from planner.pruning.stubborn_sets_kernel import Stubborn
+from planner.pruning.symmetries import SECONDS
 from planner.pruning.symmetries_compiled import Orbits, find_orbits
 from planner.search.search_run import Run
-from planner.task.ground_task import Task
+from planner.task.ground_task import State, Task
 from planner.task.packed_task_compiled import Packing, choose_packing, pack_conjunction, pack_initial_state, pack_space
 from planner.task.state_registry_kernel import Registry
 
@@ -39,11 +41,20 @@ class Board:
     """The arrays of `task` and the kernels `entries`; it builds optional arrays at first use.
 
     Searches may share a board if they take turns: `found` and `stack` are buffers for the applicable actions of a
-    state, and `tables` are the abstractions that one of the searches has prepared. `check` raises at a limit.
+    state, and `tables` are the abstractions that one of the searches has prepared. `check` raises at a limit. Random
+    numbers of abstractions are drawn from `seed`. With `patient`, symmetries are found without a time limit.
     """
 
-    def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = never) -> None:
-        self.task, self.entries, self.check = task, entries, check
+    def __init__(
+        self,
+        task: Task,
+        entries: dict[str, Call],
+        check: Callable[[], None] = never,
+        *,
+        seed: int = 0,
+        patient: bool = False,
+    ) -> None:
+        self.task, self.entries, self.check, self.seed, self._patient = task, entries, check, seed, patient
         self.packed = choose_packing(task)
         check()
         self.space = pack_space(task, self.packed, check)
@@ -92,7 +103,18 @@ class Board:
     @cached_property
     def orbits(self) -> Orbits | None:
         """The symmetries of the task; None if there are none."""
-        return find_orbits(self.task, self.packed, self.space, self.check)
+        seconds = math.inf if self._patient else SECONDS
+        return find_orbits(self.task, self.packed, self.space, self.check, seconds)
+
+    @property
+    def tier(self) -> str:
+        """The tier of searches on this board."""
+        return tier_of(self.entries)
+
+    def unpack_state(self, registry: Registry, number: int) -> State:
+        """Return the base facts of state `number` of a registry, as bits."""
+        first = number * self.packed.words
+        return self.packed.unpack(registry.state[first : first + self.packed.words], len(self.task.variables))
 
     def retarget(self, state: Sequence[int], goal: Sequence[int]) -> Board:
         """Return a board from another packed `state` to another `goal`, given by base facts.
@@ -107,6 +129,11 @@ class Board:
         missing[-1] = len(set(goal).difference(relaxation_compiled.facts_of_zero(self.packed)))
         part.exploration = relaxation_compiled.make_exploration(self.relaxation, missing, self.costs, self.packed)
         return part
+
+
+def tier_of(entries: dict[str, Call]) -> str:
+    """Return the tier of searches by these kernels."""
+    return "interpreted" if entries is ENTRIES else "compiled"
 
 
 def packed_milestones(marks: Landmarks, packed: Packing) -> Milestones:
@@ -161,6 +188,10 @@ def were_cut_off(run: Run, costs: array[int]) -> bool:
     return run.limit > MOST_COST and max(costs) >= MOST_COST - 2 * SPARE
 
 
+LEAST_WORK: Final = 20
+"""Steps of inner loops that each expansion takes at least, in all kernels of searches."""
+
+
 @dataclass(slots=True)
 class WorkCounter:
     """Adds the increase of the counters in `number` since the last update to the statistics of `run`."""
@@ -186,3 +217,29 @@ class WorkCounter:
         for name, count in counts.items():
             setattr(self.run, name, getattr(self.run, name) + count - getattr(self, name))
             setattr(self, name, count)
+
+    def call_watched(
+        self, call: Callable[[int], int], work: int, update: Callable[[], None], look: Callable[[], None]
+    ) -> Generator[None, None, int]:
+        """Call a kernel for `work` steps, and `update` the counts; return the result of the kernel.
+
+        If expansions are watched, the kernel is called in parts, which together do the same: a part ends with an
+        expansion, which `look` reports, or before the limit on expansions could be exceeded.
+        """
+        number, watch, done = self.number, self.run.watch, 0
+        if watch is None:
+            outcome = call(work)
+            update()
+            return outcome
+        while True:
+            before = self.expanded
+            outcome = call(min(LEAST_WORK * (watch.rest() - 1) + 1, work - done))
+            update()
+            done += number[slot.WORK]
+            if self.expanded > before:
+                watch.expanded += self.expanded - before
+                look()
+            if outcome != PAUSED or done >= work:
+                number[slot.WORK] = done
+                return outcome
+            yield

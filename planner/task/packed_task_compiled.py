@@ -15,7 +15,7 @@ from planner.jit.arrays import empty_index, flatten, index, make_hollow, words, 
 from planner.jit.common_kernel import NOTHING
 from planner.lightweight import dataclass, field
 from planner.limits import check_regularly, never
-from planner.task.ground_task import GroundAction, Task
+from planner.task.ground_task import GroundAction, State, Task
 from planner.task.packed_states_kernel import Actions, Axioms, Changes, Coding, Conditions, Space, Tree, derive_facts
 from planner.task.successor_generator import build_decision_nodes
 
@@ -41,6 +41,16 @@ class Packing:
             word, _, bits = self.places[fact]
             state[word] |= bits
         return state
+
+    def unpack(self, state: Sequence[int], variables: int) -> State:
+        """Return the facts of the first `variables` variables in a state with these words, as bits."""
+        coding, found = self.coding, 0
+        for variable in range(variables):
+            value = state[coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
+            fact = coding.fact[coding.first[variable] + value]
+            if fact != NOTHING:
+                found |= 1 << fact
+        return found
 
 
 def choose_packing(task: Task) -> Packing:

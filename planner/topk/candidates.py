@@ -14,8 +14,8 @@ from planner.limits import Finishing, LimitReached, Limits, check_limits
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
-from planner.plan import Plan, Step, StoppedBy, exact, exact_sum
-from planner.portfolio.incumbent import EXACT, refuse_constructs
+from planner.plan import EXACT, Plan, Step, StoppedBy, divide_exactly, exact_sum
+from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import AnyProblem, resolve_problem, service_of
 from planner.task.ground_task import INFINITY, Task
 from planner.validation.validate import make_checker
@@ -127,14 +127,14 @@ class Candidates(Iterator[Plan]):
         bound = 0
         if self._listing is not None:
             bound = self._listing.lower_bound if self.misses_none else self._listing.optimum
-        return exact(EXACT.divide(Decimal(bound), self._task.resolution if self._task else 1))
+        return divide_exactly(bound, self._task.resolution if self._task else 1)
 
     @property
     def most(self) -> Number | None:
         """Largest cost of a plan; None without a factor, and as long as the cheapest plan is not known."""
         if self._most is None or self._options.within is None or self._task is None:
             return None
-        return exact(EXACT.divide(Decimal(self._most), self._task.resolution))
+        return divide_exactly(self._most, self._task.resolution)
 
     def __next__(self) -> Plan:
         for plan in self._iterate_within_limits(self._plans):

@@ -67,7 +67,7 @@ class CompiledExplored(CompiledAstar):
         number = self._number
         number[slot.UNTIL] = until
         while self.lowest < INFINITY:
-            outcome = self._call()
+            outcome = self._call(self._work)
             if outcome == FOUND and self.optimum is None:
                 self.optimum = number[slot.CURRENT_F]
                 self._go_past_goals()

@@ -69,8 +69,8 @@ def sum_distances(states: Sequence[int], order: Sequence[int], tables: Sequence[
     return sum([table[states[number]] for number, table in zip(order, tables, strict=True)])
 
 
-def build(task: Task, costs: list[int], check: Check) -> Heuristic:
-    """Build the heuristic for `task`."""
+def build(task: Task, costs: list[int], check: Check, seed: int = 0) -> Heuristic:
+    """Build the heuristic for `task`, with samples drawn from `seed`."""
     from planner.heuristics.abstractions.projections import find_moves, make_exclusion, project
     from planner.task.packed_task_compiled import choose_packing
 
@@ -81,7 +81,7 @@ def build(task: Task, costs: list[int], check: Check) -> Heuristic:
         patterns.append(pattern)
         spaces.append(project(made, pattern, excluded))
     estimate = Estimate(made, patterns, spaces)
-    diversify(estimate, spaces, costs, _sample_states(task, check), check)
+    diversify(estimate, spaces, costs, _sample_states(task, check, seed), check)
     return estimate
 
 
@@ -114,11 +114,11 @@ def _select_patterns(made: Moves) -> Iterator[Pattern]:
         yield pattern
 
 
-def _sample_states(task: Task, check: Check) -> Iterator[State]:
+def _sample_states(task: Task, check: Check, seed: int) -> Iterator[State]:
     """Yield the initial state, and the ends of random walks."""
     from planner.task.successor_generator import Space
 
-    draw, space = random.Random(0), Space(task)
+    draw, space = random.Random(seed), Space(task)
     initial = bits(task.initial)
     yield initial
     for _ in range(SAMPLES):
@@ -132,7 +132,7 @@ def _sample_states(task: Task, check: Check) -> Iterator[State]:
         yield state
 
 
-SCP = Kind(build, "saturated cost partitionings over abstractions", admissible=True, consistent=True)
+SCP = Kind(build, "saturated cost partitionings over abstractions", admissible=True, consistent=True, draws=True)
 
 
 def order_abstractions(estimates: Sequence[int], stolen: Sequence[int]) -> list[int]:
@@ -164,9 +164,9 @@ def measure_stolen(spaces: Sequence[AbstractSpace], costs: Sequence[int]) -> lis
     return [sum([max(0, min(much, wanted[action] - costs[action])) for action, much in need.items()]) for need in needs]
 
 
-def build_maximum(task: Task, costs: list[int], check: Check) -> Heuristic:
+def build_maximum(task: Task, costs: list[int], check: Check, seed: int = 0) -> Heuristic:
     """Build the maximum of saturated cost partitioning and LM-cut for `task`."""
-    quick, thorough = SCP.build(task, costs, check), LM_CUT.build(task, costs, check)
+    quick, thorough = build(task, costs, check, seed), LM_CUT.build(task, costs, check)
 
     def estimate(state: State) -> int:
         value = quick(state)
@@ -175,4 +175,4 @@ def build_maximum(task: Task, costs: list[int], check: Check) -> Heuristic:
     return estimate
 
 
-SCP_LM_CUT = Kind(build_maximum, "the larger of scp and lmcut", admissible=True)
+SCP_LM_CUT = Kind(build_maximum, "the larger of scp and lmcut", admissible=True, draws=True)

@@ -32,6 +32,7 @@ from planner.jit.arrays import empty_index, index, words, zeros
 from planner.lightweight import dataclass
 from planner.search.search_run import Pauses
 from planner.search.task_compiled import WORK, Board
+from planner.task.state_registry_kernel import LOW_BITS
 
 
 class Sharing:
@@ -142,6 +143,7 @@ def sample_walks(board: Board, sharing: Sharing, most: int) -> Generator[None, N
     far = max(sharing.estimate_sample(samples, 0), default=0)
     length = max(2, min(LONGEST, 2 * far // average))
     walk, number = board.entries["walk_randomly"], zeros(slot.HOW_MANY)
+    number[slot.RANDOM] = board.seed & LOW_BITS
     while not walk(WORK, length, number, board.space, sharing.lookup, samples, board.found, board.stack):
         yield
     return samples
@@ -191,7 +193,7 @@ class Partitions:
         self._board = board
         self._most_samples = SAMPLES if samples is None else samples
         self.orders: list[Order] = []
-        self._draw = random.Random(0)
+        self._draw = random.Random(board.seed)
         self._useful: set[Pattern] = set()
         self._cartesian: Gathered
         self._sharing: Sharing
@@ -211,7 +213,8 @@ class Partitions:
         links = links_of(made)
         yield
         larger = generate_interesting(made, LARGEST, least=SMALL + 1, links=links)
-        self._sources = (generate_interesting(made, SMALL, links=links), generate_random(made, SIZES, links), larger)
+        drawn = generate_random(made, SIZES, links, self._board.seed)
+        self._sources = (generate_interesting(made, SMALL, links=links), drawn, larger)
         yield from self._collect(BUILDING)
         samples = yield from sample_walks(self._board, self._sharing, self._most_samples)
         yield from self._find(samples, SHARING)

@@ -379,13 +379,13 @@ def generate_interesting(moves: Moves, most: int, *, least: int = 1, links: Link
             )
 
 
-def generate_random(moves: Moves, sizes: Sequence[int], links: Links | None = None) -> Iterator[Pattern]:
+def generate_random(moves: Moves, sizes: Sequence[int], links: Links | None = None, seed: int = 0) -> Iterator[Pattern]:
     """Yield patterns grown at random from goal variables (Rovner, Sievers and Helmert, 2019), without end.
 
     In turn, each of the `sizes` limits the number of states.
     """
     needed_by, changed_with = links or links_of(moves)
-    draw = random.Random(0)
+    draw = random.Random(seed)
     for goal, most in zip(cycle(sorted(moves.goal)), _cycle_sizes(sizes, len(moves.goal)), strict=False):
         pattern: Pattern = (goal,)
         while True:

@@ -8,6 +8,7 @@ lost among unreachable states.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -30,7 +31,8 @@ class Direction:
     """One side of the search: uniform-cost search from the states `start`, by images or preimages of `relations`.
 
     `prune` removes states that mutexes exclude. `waiting` are the open states by cost. `layers` are the closed states
-    with their cost, in closing order. The last step took `seconds` for a layer of `nodes` nodes.
+    with their cost, in closing order. The last step took `seconds` for a layer of `nodes` nodes. A `timed` side
+    estimates the time of its next step, another one the nodes of the layer.
     """
 
     coding: Coding
@@ -43,6 +45,7 @@ class Direction:
     closed: Set = field(init=False)
     seconds: float = 0.0
     nodes: int = 1
+    timed: bool = True
 
     def __post_init__(self) -> None:
         self.waiting[0] = self.start
@@ -59,10 +62,10 @@ class Direction:
         return self.closed | self.start
 
     def expected(self) -> float:
-        """Estimate the seconds of the next step, by the nodes of its layer."""
+        """Estimate the work of the next step by the nodes of its layer: in seconds if `timed`, else in nodes."""
         cost = self.next_cost
         nodes = 0 if cost is None else self.waiting[cost].node_count()
-        return self.seconds * max(1.0, nodes / self.nodes)
+        return self.seconds * max(1.0, nodes / self.nodes) if self.timed else float(nodes)
 
     def advance(self) -> Iterator[Meeting]:
         """Close the next layer, and yield the sets of states that one step reaches from it, each with its cost.
@@ -195,20 +198,22 @@ TRIAL_SECONDS: Final = 0.2
 """Seconds after which no further order is tried."""
 
 
-def bidirectional(space: Space, run: Run, room: int, mutexes: Sequence[State], orders: list[list[int]]) -> Steps:
+def bidirectional(
+    space: Space, run: Run, room: int, mutexes: Sequence[State], orders: list[list[int]], *, timed: bool = True
+) -> Steps:
     """Search for the cheapest plan with `room` bytes for diagrams, with the variables in one of the `orders`.
 
-    `mutexes[f]` are the facts, as bits, that exclude fact f.
+    `mutexes[f]` are the facts, as bits, that exclude fact f. Unless the search is `timed`, no clock decides anything.
     """
     task = space.task
-    coding = Coding(task, _select_order(task, orders, room // TRIAL), room)
+    coding = Coding(task, _select_order(task, orders, room // TRIAL, TRIAL_SECONDS if timed else math.inf), room)
     yield
     steps = build_relations(coding)
     yield
     exclusions = Exclusions(coding, mutexes)
     goal = exclusions.prune(coding.valid & coding.all_of([coding.holds[fact] for fact in task.goal]))
-    forward = Direction(coding, Relation.image, steps, coding.state(task.initial), exclusions.prune)
-    backward = Direction(coding, Relation.preimage, steps, goal, exclusions.prune)
+    forward = Direction(coding, Relation.image, steps, coding.state(task.initial), exclusions.prune, timed=timed)
+    backward = Direction(coding, Relation.preimage, steps, goal, exclusions.prune, timed=timed)
     if (forward.start & goal).satisfiable():
         run.report_plan([], 0)
     while run.lower_bound < run.limit:
@@ -234,10 +239,10 @@ def bidirectional(space: Space, run: Run, room: int, mutexes: Sequence[State], o
     return Ending.EXHAUSTED
 
 
-def _select_order(task: Task, orders: list[list[int]], room: int) -> list[int]:
+def _select_order(task: Task, orders: list[list[int]], room: int, seconds: float) -> list[int]:
     """Return the order with the smallest relations of those that can be tried in time."""
     sizes = {}
-    until = time.thread_time() + TRIAL_SECONDS
+    until = time.thread_time() + seconds
     for number, order in enumerate(orders):
         if number and time.thread_time() > until:
             break
@@ -261,11 +266,11 @@ Job = tuple[Task, list[State], list[list[int]]]
 """The input of symbolic search: a pruned task, its mutexes by fact, and orders of its variables."""
 
 
-def job_for(known: Pruned, entries: Entries) -> Job:
-    """Return the input of symbolic search for a pruned task."""
+def job_for(known: Pruned, entries: Entries, *, seed: int = 0, exchanges: int | None = None) -> Job:
+    """Return the input of symbolic search for a pruned task; see `arrange_variables`."""
     task = known.task
     mutexes = [known.excluded[fact] for fact in range(len(task.facts))]
-    return task, mutexes, arrange_variables(task, variables_of(task), entries)
+    return task, mutexes, arrange_variables(task, variables_of(task), entries, seed=seed, exchanges=exchanges)
 
 
 def symbolic_search(task: Task, run: Run, room: int) -> Steps:

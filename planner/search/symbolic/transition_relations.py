@@ -156,29 +156,35 @@ FEW_EXCHANGES: Final = 2_000
 """The same for plain Python."""
 
 
-def arrange_variables(task: Task, variable_of: list[int], entries: Entries) -> list[list[int]]:
-    """Search for good orders of the variables of `task`, by hill-climbing from several initial orders."""
+def arrange_variables(
+    task: Task, variable_of: list[int], entries: Entries, *, seed: int = 0, exchanges: int | None = None
+) -> list[list[int]]:
+    """Search for good orders of the variables of `task`, by hill-climbing from several initial orders.
+
+    Each climb tries so many `exchanges`; None: as many as the `entries`, which may be machine code, can in time.
+    """
+    many = exchanges or (FEW_EXCHANGES if entries is ENTRIES else EXCHANGES)
     pairs = find_neighbours(task, variable_of)
     near: list[list[int]] = [[] for _ in task.variables]
     for first, second in sorted(pairs):
         near[first].append(second)
         near[second].append(first)
     lists = Lists(*flatten(near))
-    random, given = Random(0), list(range(len(near)))
+    random, given = Random(seed), list(range(len(near)))
     found = {}
     for attempt in range(ATTEMPTS):
-        cost, order = _improve_order(random.sample(given, len(given)) if attempt else given, lists, attempt, entries)
+        begun = random.sample(given, len(given)) if attempt else given
+        cost, order = _improve_order(begun, lists, attempt, entries, many)
         found[tuple(order)] = cost
     return [list(order) for order in sorted(found, key=found.__getitem__)[:ORDERS]]
 
 
-def _improve_order(order: list[int], near: Lists, seed: int, entries: Entries) -> tuple[int, list[int]]:
+def _improve_order(order: list[int], near: Lists, seed: int, entries: Entries, exchanges: int) -> tuple[int, list[int]]:
     if len(order) < 2:
         return 0, order
     better, place = words(order), words(order)
     for index, variable in enumerate(order):
         place[variable] = index
-    exchanges = FEW_EXCHANGES if entries is ENTRIES else EXCHANGES
     return entries["arrange_items"](exchanges, seed, near, better, place), list(better)
 
 

@@ -30,18 +30,18 @@ def main(source: IO[bytes], say: Callable[[dict[str, Any]], None]) -> None:
     """Search for the cheapest plan for the task that is read from `source`; call `say` with each plan and bound."""
     lift_address_limit()  # this process counts its memory itself
     say({"mortal": dies_with_its_starter()})
-    (task, mutexes, orders), room = pickle.load(source)  # noqa: S301 - written by the process that started this
+    (task, mutexes, orders), room, timed = pickle.load(source)  # noqa: S301 - written by the process that started this
     threading.Thread(target=_exit_at_end_of_input, args=(source,), daemon=True).start()
     run = Run()
     run.on_change = lambda: say(_describe(run))
-    steps = bidirectional(Space(task), run, room, mutexes, orders)
+    steps = bidirectional(Space(task), run, room, mutexes, orders, timed=timed)
     try:
         while True:
             next(steps)
     except StopIteration as stop:
-        say({"ended": stop.value.name})
+        say({"ended": stop.value.name, "expanded": run.expanded})
     except MemoryError:
-        say({"ended": Ending.INCOMPLETE.name})
+        say({"ended": Ending.INCOMPLETE.name, "expanded": run.expanded})
 
 
 def dies_with_its_starter() -> bool:
@@ -59,7 +59,7 @@ def dies_with_its_starter() -> bool:
 
 def _describe(run: Run) -> dict[str, Any]:
     plan = {} if run.plan is None else {"plan": run.plan, "cost": run.limit}
-    return {"bound": run.lower_bound, **plan}
+    return {"bound": run.lower_bound, "expanded": run.expanded, **plan}
 
 
 def _exit_at_end_of_input(source: IO[bytes]) -> None:
