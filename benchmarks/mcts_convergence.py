@@ -154,7 +154,7 @@ def _simulate_in_batches(problem: Problem, case: Case, seed: int, *, compiled: b
     penalty = None if case.penalty is None else float(case.penalty * process.task.resolution)
     aim = Aim(process, case.objective, penalty)
     aim.hopes = make_hopes(aim, never)
-    entries = library.load() if compiled else None
+    entries = library.load("policy_mcts", "value_iteration") if compiled else None
     if entries is not None:
         search = CompiledTrials(ProcessBoard(aim, entries), seed)
         while not search.is_settled:

@@ -76,7 +76,7 @@ def run_named_search(
     """
     run, packed = incumbent.run, PackedHierarchy(ground, kernels.load_kernels(build=build), incumbent.limits.check)
     run.by = search, heuristic
-    run.note_tier(tier_of(packed.entries))
+    run.note_tier(tier_of(packed.entries, *kernels.OWN))
     make: type[Search] = Progression if ground.is_ordered else NetworkProgression
     if heuristic == "blind" or search == "uniform":
         past = int(search != "greedy")
@@ -90,7 +90,7 @@ def run_named_search(
 def run_portfolio(ground: GroundHtn, mode: str, incumbent: HtnIncumbent, limits: LimitsWithDescent) -> Steps:
     """Find a first plan soon, then better ones until none is left; the descent of `limits` goes on until the first."""
     run, packed = incumbent.run, PackedHierarchy(ground, kernels.load_kernels(), limits.check)
-    run.note_tier(tier_of(packed.entries))
+    run.note_tier(tier_of(packed.entries, *kernels.OWN))
     if ground.root is not None:
         run.raise_bound(packed.hierarchy.least[ground.root])
     if mode != "optimal":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from htn.grounding import task_reachability_kernel
@@ -12,19 +13,21 @@ from planner.jit.library import Call
 
 KERNELS: Final = (decomposition_kernel, relaxed_operators_kernel, task_reachability_kernel)
 """The modules with the entries of `htn`."""
+OWN: Final = tuple(map(library.short_name, library.module_names("htn")))
+"""All modules with entries that these import, as `planner.jit.library` names them."""
 
 
-def load_kernels(*, build: bool = True) -> dict[str, Call]:
-    """Return the entries of both packages by name: machine code where both packages have it, else plain Python.
+def load_kernels(*, build: bool = True) -> Mapping[str, Call]:
+    """Return the entries of both packages by name: machine code where `htn` has all of it, else plain Python.
 
-    Where only `htn` has none, a process starts to compile it, unless nothing is to be built.
+    Where only `htn` has none, a process starts to make it, unless nothing is to be built.
     """
-    theirs = library.load()
-    if theirs is None:
+    common = [library.short_name(each.__name__) for each in library.COMMON]
+    if library.load(*common) is None:
         return ENTRIES
-    ours = library.load("htn")
-    if ours is None:
+    found = library.load(*OWN)
+    if found is None:
         if build:
-            build_process.start_build("htn")
+            build_process.start_build(OWN)
         return ENTRIES
-    return theirs | ours
+    return found

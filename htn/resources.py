@@ -144,7 +144,7 @@ def _search_labels(
 ) -> Steps:
     """Search by labels for the cost, each resource, and the weighted `sums` of them."""
     run = spending.run
-    run.note_tier("reference", tier_of(packed.entries))
+    run.note_tier("reference", tier_of(packed.entries, *kernels.OWN))
     run.by = ("labels", "composition" if guided else "blind")
     space, columns = DecompositionSpace(packed, run, guided=guided), portfolio.columns_of(spending, sums)
     charges, estimates = space.charges(columns), space.estimates(columns)

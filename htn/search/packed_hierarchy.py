@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
 
@@ -29,7 +29,9 @@ class PackedHierarchy:
     Kernels do unordered subtasks in the order in which the method lists them.
     """
 
-    def __init__(self, ground: GroundHtn, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, ground: GroundHtn, entries: Mapping[str, Call], check: Callable[[], None] = lambda: None
+    ) -> None:
         assert ground.arrays is not None
         task = ground.task
         self.ground, self.entries, self.check = ground, entries, check

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from htn.search.decomposition_kernel import BLIND, CHAIN, EAGER, UNKNOWN, Places, Waiting
@@ -166,7 +167,7 @@ def _needed_room(number: array[int]) -> tuple[int, int, int]:
     return number[slot.STATES] + CHAIN + 2, number[slot.PLACES] + CHAIN + 3, cells
 
 
-def _with_room(registry: Registry, count: int, needed: int, width: int, entries: dict[str, Call]) -> Registry:
+def _with_room(registry: Registry, count: int, needed: int, width: int, entries: Mapping[str, Call]) -> Registry:
     """Return `registry`, with `count` entries of `width` words, lengthened for `needed` entries."""
     if needed * width >= len(registry.state):
         lengthen(registry.state, needed * width + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain
 from typing import Any, Final, TypeAlias, get_type_hints
@@ -86,7 +86,7 @@ def count_bytes(*records: Any) -> int:
     return sum([count_bytes(each) if isinstance(each, tuple) else len(each) * each.itemsize for each in arrays])
 
 
-Entries: TypeAlias = dict[str, Callable[..., int]]
+Entries: TypeAlias = Mapping[str, Callable[..., int]]
 
 
 def zip_columns(rows: int, columns: Sequence[Iterable[int]]) -> Lists:

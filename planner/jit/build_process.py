@@ -1,4 +1,4 @@
-"""Starts the process that compiles the kernels; a mark file keeps others from starting a second one."""
+"""Starts the process that makes machine code; a mark file keeps others from starting a second one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import contextlib
 import os
 import re
 import subprocess
+import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from planner.errors import ForethoughtError
 from planner.jit import library
+from planner.jit.targets import find_targets
 from planner.jit.trusted_files import Untrusted, open_folder
 from planner.subprocesses import module_command
 
-SWITCH: Final = "FORETHOUGHT_JIT"
-"""Environment variable; `off` keeps kernels that were not compiled before in plain Python."""
 COMMAND: Final = tuple(module_command("planner.jit.build"))
 _ROOT: Final = str(Path(library.__file__).parents[2])
 _FAILED: Final = "no machine code was made, search stays in plain Python"
@@ -31,7 +32,7 @@ _CLASS: Final = re.compile(r"[A-Za-z_][\w.]*: ")
 
 
 class CodeWarning(UserWarning):
-    """No machine code can be made, so search stays in plain Python, which is slower."""
+    """Search runs in plain Python, which is slower: there is no machine code, or not yet."""
 
 
 def can_build() -> bool:
@@ -39,46 +40,83 @@ def can_build() -> bool:
     return find_spec("numba") is not None
 
 
-def build_and_wait() -> None:
-    """Compile the kernels and wait for the result; raises `ForethoughtError` where that fails."""
+def build_and_wait(told: Callable[[str], None], *, again: bool = False) -> None:
+    """Make all machine code and wait for it; call `told` with the name of each module of kernels that is made.
+
+    With `again`, make what is there anew. Raises `ForethoughtError` where that fails.
+    """
     try:
         make_private_folder(library.find_folder().parent)
     except (OSError, Untrusted) as error:
         raise ForethoughtError(f"{_FAILED}: {error}") from None
-    done = subprocess.run(
-        COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=build_environment()
-    )
-    if done.returncode != 0:
-        reason = _CLASS.sub("", done.stderr.strip().rpartition("\n")[2], count=1)
-        raise ForethoughtError(f"{_FAILED}: {reason}")
+    command = [*COMMAND, "--again"] if again else COMMAND
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=build_environment(),
+        ) as maker:
+            assert maker.stdout is not None
+            for line in maker.stdout:
+                told(line.strip())
+        if maker.returncode != 0:
+            errors.seek(0)
+            reason = _CLASS.sub("", errors.read().strip().rpartition("\n")[2], count=1)
+            raise ForethoughtError(f"{_FAILED}: {reason or f'exit code {maker.returncode}'}")
 
 
-def start_build(package: str = library.OWN) -> None:
-    """Start a process that compiles the kernels of `package` and outlives this one, unless they are compiled.
+def start_build(first: Iterable[str] = ()) -> None:
+    """Start a process that makes all machine code, the modules `first` early; warn that it does, with a `CodeWarning`.
 
-    Do nothing if machine code is switched off. Warn with `CodeWarning` where other users could change the folder, which
-    the process would refuse.
+    The process outlives this one. Do nothing but warn if another process makes it, where numba is not installed, and
+    where other users could change the folder. Do nothing at all if machine code is switched off.
     """
-    if os.environ.get(SWITCH, "").lower() == "off" or not can_build() or library.load(package) is not None:
+    if library.is_switched_off():
+        return
+    if not can_build():
+        _warn(
+            f"there is no machine code for this computer ({find_targets()[0].name}), and search runs in plain Python, "
+            "which is much slower; pip install 'forethought[jit]' and `forethought warm` make it"
+        )
         return
     with contextlib.suppress(OSError, library.NoCache):
-        mark = library.find_folder(package).with_suffix(".making")
+        place = library.find_folder().parent
+        mark = place / "making"
         try:
-            make_private_folder(mark.parent)
+            make_private_folder(place)
         except Untrusted as error:
-            warnings.warn(f"{_FAILED}: {error}", CodeWarning, stacklevel=2)
+            _warn(f"{_FAILED}: {error}")
             return
-        _claim(mark)
-        maker = subprocess.Popen(
-            [*COMMAND, "--mark", str(mark), package],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env=build_environment(),
+        with contextlib.suppress(FileExistsError):
+            _claim(mark)
+            _started.append(_start(mark, first))
+        made, all_of_them = library.count_made()
+        _warn(
+            f"machine code of search is being made in the background, and {made} of its {all_of_them} parts are there; "
+            "until then search runs in plain Python, which is slower (`forethought warm` makes it ahead)"
         )
-        _started.append(maker)
-        mark.write_text(f"{maker.pid}\n", encoding="ascii")
+
+
+def _warn(text: str) -> None:
+    """Issue a `CodeWarning`, at most once a process by Python's default filter."""
+    warnings.warn(text, CodeWarning, stacklevel=3)
+
+
+def _start(mark: Path, first: Iterable[str]) -> Any:
+    """Start the process that owns `mark`."""
+    maker = subprocess.Popen(
+        [*COMMAND, "--mark", str(mark), *first],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=build_environment(),
+    )
+    mark.write_text(f"{maker.pid}\n", encoding="ascii")
+    return maker
 
 
 def make_private_folder(folder: Path) -> None:
@@ -100,7 +138,10 @@ def build_environment() -> dict[str, str]:
 
 
 def _claim(mark: Path) -> None:
-    """Create the mark of a running process; raises `OSError` where one runs, or where the file cannot be written."""
+    """Create the mark of a running process.
+
+    Raises `FileExistsError` where one runs, and `OSError` where the file cannot be written.
+    """
     with contextlib.suppress(FileNotFoundError):
         if time.time() - mark.stat().st_mtime > ABANDONED_SECONDS or _is_gone(mark.read_bytes()):
             mark.unlink()

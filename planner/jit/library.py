@@ -1,24 +1,25 @@
-"""Loads kernels as functions: machine code from the cache, or the kernels in plain Python.
+"""Loads kernels as functions: machine code of each module of kernels, or the kernels in plain Python.
 
-`planner.jit.build` compiles each entry to an object file for one version of the kernels and of Python, and one kind of
-processor. Where it found a linker, it also made one shared library of them: that loads in 1 ms, object files (by
-llvmlite) in 30 ms. The files are executed, so each is opened once, through folders that only the user and the system
-can change.
+Machine code is made by `planner.jit.build` for the present kernels, whose checksum is in the name of its folder, and
+for a named processor. It comes with the package (platform wheels) or is kept in the user's cache. The code is executed:
+each file is opened once, through folders that only the user and the system can change, and what was opened is loaded.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import sys
+import tempfile
 from binascii import crc32
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 from planner.errors import ForethoughtError
-from planner.heuristics import lmcut_kernel
+from planner.heuristics import landmarks_kernel, lmcut_kernel
 from planner.heuristics.abstractions import (
     abstract_states_kernel,
     cartesian_refinement_kernel,
@@ -27,7 +28,8 @@ from planner.heuristics.abstractions import (
 )
 from planner.jit import containers_kernel
 from planner.jit.common_kernel import ENTRIES
-from planner.jit.trusted_files import Untrusted, open_file, open_folder, read_descriptor
+from planner.jit.targets import find_targets
+from planner.jit.trusted_files import Untrusted, make_checksum, open_file, open_folder, read_descriptor
 from planner.policies import policy_mcts_kernel, value_iteration_kernel
 from planner.pruning import disambiguation_kernel, h2_kernel, simplex_kernel
 from planner.search import astar_kernel, best_first_width_kernel, lazy_best_first_kernel, mcts_kernel
@@ -37,39 +39,39 @@ from planner.topk import exploration_kernel
 Call = Callable[..., int]
 OWN: Final = "planner"
 """The default package; kernels of other packages call its kernels."""
-_BUILD: Final = Path(__file__).parent / "build.py"
-SHARED: Final = "kernels.so"
-STAMP: Final = "complete"
-"""The file that is written last; it names the LLVM and processor that the object files fit."""
-SHARED_STAMP: Final = "linked"
-"""The same for the shared library, in terms that are known without LLVM."""
-_FEATURES: Final = ("model name", "flags", "CPU part", "Features")
-"""Lines of /proc/cpuinfo that tell kinds of processors apart."""
+SWITCH: Final = "FORETHOUGHT_JIT"
+"""Environment variable; `off` keeps all kernels in plain Python."""
+SHIPPED: Final = Path(__file__).parent / "machine_code"
+"""The folder of the machine code that comes with the package."""
+_MAKERS: Final = ("emit.py", "translate.py")
+"""The modules that determine, beside the kernels, what machine code is made."""
 
+COMMON: Final = (containers_kernel, packed_states_kernel, state_registry_kernel, landmarks_kernel)
+"""Modules with entries that prepare every search."""
 KERNELS: Final = (
-    abstract_states_kernel,
+    *COMMON,
     astar_kernel,
-    best_first_width_kernel,
-    cartesian_refinement_kernel,
-    containers_kernel,
-    cost_partitioning_kernel,
-    disambiguation_kernel,
-    exploration_kernel,
-    h2_kernel,
     lazy_best_first_kernel,
+    best_first_width_kernel,
+    h2_kernel,
+    disambiguation_kernel,
+    simplex_kernel,
+    abstract_states_kernel,
+    projections_kernel,
+    cartesian_refinement_kernel,
+    cost_partitioning_kernel,
     lmcut_kernel,
     mcts_kernel,
-    packed_states_kernel,
-    policy_mcts_kernel,
-    projections_kernel,
-    simplex_kernel,
-    state_registry_kernel,
     value_iteration_kernel,
+    policy_mcts_kernel,
+    exploration_kernel,
 )
-"""The modules that declare the entries of `planner`; they import all other kernels."""
+"""The modules that declare the entries of `planner`, in the order in which their code is made."""
 
+_DESCRIPTORS: Final = Path("/proc/self/fd")
+"""The folder whose files are those that this process has opened, where there is one."""
 _loaded: dict[str, dict[str, Call]] = {}
-"""Machine code by package."""
+"""Machine code by module of kernels."""
 _kept: list[Any] = []
 """Objects that own loaded code."""
 
@@ -78,14 +80,51 @@ class NoCache(ForethoughtError):
     """There is no folder in which machine code may be kept."""
 
 
+class _AllEntries(Mapping[str, Call]):
+    """The entries of all packages by name: as machine code where there is some, else as they stand."""
+
+    def __getitem__(self, name: str) -> Call:
+        module = module_of(name)
+        return _loaded[module][name] if _load_module(module) else ENTRIES[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(ENTRIES)
+
+    def __len__(self) -> int:
+        return len(ENTRIES)
+
+
 def plain(name: str) -> Call:
     """Return entry `name` as plain Python."""
     return ENTRIES[name]
 
 
-def load_or_plain() -> dict[str, Call]:
-    """Return the entries of `planner` by name: as machine code where there is some, else as they stand."""
-    return load() or ENTRIES
+def module_of(entry: str) -> str:
+    """Return the name of the module that declares `entry`, without `_kernel`."""
+    return short_name(ENTRIES[entry].__module__)
+
+
+def short_name(module: str) -> str:
+    """Return the name of a module of kernels without its package and `_kernel`."""
+    return module.rpartition(".")[2].removesuffix("_kernel")
+
+
+def load_or_plain() -> Mapping[str, Call]:
+    """Return the entries of all packages by name: as machine code where there is some, else as they stand."""
+    return _AllEntries()
+
+
+def load(*modules: str) -> Mapping[str, Call] | None:
+    """Return the entries if there is machine code of these `modules` of kernels, else None.
+
+    `modules` are named without `_kernel`; if none is named, all of `planner` must be there.
+    """
+    return _AllEntries() if all(map(_load_module, modules or map(short_name, module_names()))) else None
+
+
+def is_loaded(*modules: str) -> bool:
+    """Return whether machine code of these `modules` is loaded, or that of all of `planner`."""
+    return all(each in _loaded for each in modules or map(short_name, module_names()))
 
 
 def entry_names(package: str = OWN) -> list[str]:
@@ -93,19 +132,31 @@ def entry_names(package: str = OWN) -> list[str]:
     return sorted([name for name, function in ENTRIES.items() if function.__module__.startswith(f"{package}.")])
 
 
+def module_names(package: str = OWN) -> list[str]:
+    """Return the names of the modules with entries of `package`, in the order in which their code is made."""
+    order = {each.__name__: number for number, each in enumerate(KERNELS)}
+    found = {ENTRIES[name].__module__ for name in entry_names(package)}
+    return sorted(found, key=lambda each: (order.get(each, len(order)), each))
+
+
 def find_folder(package: str = OWN) -> Path:
-    """Return the folder for machine code of the present kernels of `package`, whether or not it exists.
+    """Return the folder in the cache for machine code of the present kernels of `package`, whether or not it exists.
 
     Raises `NoCache` where there is no folder for it.
     """
-    return find_cache() / "kernels" / _hash_sources(package)
+    return find_cache() / "kernels" / folder_name(package, find_targets()[0].name)
+
+
+def folder_name(package: str, target: str) -> str:
+    """Return the name of a folder with machine code of the present kernels of `package` for `target`."""
+    return f"{package}-{target}-{_hash_sources(package)}"
 
 
 @cache
 def _hash_sources(package: str) -> str:
-    pieces = [f"{package} {sys.implementation.cache_tag} {sys.platform} {os.uname().machine}".encode()]
-    pieces += [path.read_bytes() for path in (*_list_sources(package), _BUILD)]
-    return "".join([f"{crc32(b' '.join(each)):08x}" for each in (pieces, pieces[::-1])])
+    makers = [Path(__file__).with_name(name) for name in _MAKERS]
+    content = b" ".join([path.read_bytes() for path in (*_list_sources(package), *makers)])
+    return f"{crc32(content):08x}{crc32(content[::-1]):08x}"
 
 
 def _list_sources(package: str) -> list[Path]:
@@ -133,84 +184,112 @@ def find_cache() -> Path:
     raise NoCache("there is no folder of your own for machine code; name one with FORETHOUGHT_CACHE")
 
 
-def is_loaded(package: str = OWN) -> bool:
-    """Return whether machine code of `package` is loaded."""
-    return package in _loaded
+def find_used_folder() -> Path:
+    """Return the folder of the machine code of `planner`: the first that exists, else that in the cache."""
+    return next((each for each in list_folders(OWN) if each.is_dir()), find_folder())
 
 
-def load(package: str = OWN) -> dict[str, Call] | None:
-    """Return the compiled entries of `package` by name, or None where there are none that fit."""
-    if package not in _loaded:
+def count_made() -> tuple[int, int]:
+    """Return of how many of the imported modules of kernels there is machine code, and how many there are."""
+    modules = [
+        each
+        for package in {one.__module__.partition(".")[0] for one in ENTRIES.values()}
+        for each in module_names(package)
+    ]
+    return sum(map(_load_module, map(short_name, modules))), len(modules)
+
+
+def is_switched_off() -> bool:
+    """Return whether the user wants no machine code."""
+    return os.environ.get(SWITCH, "").lower() == "off"
+
+
+def list_folders(package: str) -> Iterator[Path]:
+    """Yield the folders that may have machine code of `package`: shipped, for the best processor first, and cached."""
+    for target in find_targets():
+        yield SHIPPED / folder_name(package, target.name)
+    try:
+        yield find_folder(package)
+    except NoCache:
+        return
+
+
+def _load_module(module: str) -> bool:
+    """Load the machine code of a module of kernels; return whether there is some that may be loaded."""
+    if module in _loaded:
+        return True
+    if is_switched_off():
+        return False
+    names = [name for name, function in ENTRIES.items() if short_name(function.__module__) == module]
+    if not names:
+        return False
+    for path in list_folders(ENTRIES[names[0]].__module__.partition(".")[0]):
         try:
-            with open_folder(find_folder(package)) as place:
-                entries = _load_shared(place, entry_names(package)) or _load_objects(place, entry_names(package))
-        except (OSError, Untrusted, NoCache):
-            return None
-        if entries is None:
-            return None
-        _loaded[package] = entries
-    return _loaded[package]
+            with open_folder(path) as folder:
+                addresses = _load_file(folder, module, names)
+        except (OSError, Untrusted):
+            continue
+        if addresses is not None:
+            _loaded[module] = {name: _make_call(address, name) for name, address in addresses.items()}
+            return True
+    return False
 
 
-def _read(place: int, name: str) -> bytes:
-    with open_file(place, name) as file:
-        return read_descriptor(file)
+def _load_file(folder: int, module: str, names: list[str]) -> dict[str, int] | None:
+    """Return the addresses of the entries `names`; None where the file of the `module` is damaged.
 
-
-def _load_shared(place: int, wanted: list[str]) -> dict[str, Call] | None:
-    """Load the shared library from its open, checked file, whatever its path leads to by now."""
-    try:
-        with open_file(place, SHARED) as file:
-            if _read(place, SHARED_STAMP) != make_stamp(read_features(), [read_descriptor(file)]):
-                return None
-            library = ctypes.CDLL(f"/proc/self/fd/{file}")
-        addresses = {name: ctypes.cast(library[f"forethought_{name}"], ctypes.c_void_p).value or 0 for name in wanted}
-    except (OSError, AttributeError, Untrusted):
+    Raises `OSError` where there is none, and `Untrusted`.
+    """
+    with open_file(folder, f"{module}.sum") as file:
+        written = read_descriptor(file)
+    name = written.decode("ascii", "replace").partition(" ")[0]
+    if name not in {f"{module}.so", f"{module}.o"}:
         return None
+    with open_file(folder, name) as file:
+        content = read_descriptor(file)
+        if written != make_checksum(name, content):
+            return None
+        find = _load_shared(file, content) if name.endswith(".so") else _load_object(content)
+    try:
+        return None if find is None else {each: find(f"forethought_{each}") for each in names}
+    except AttributeError:
+        return None
+
+
+def _load_shared(file: int, content: bytes) -> Callable[[str], int]:
+    """Load a shared library from its open, checked file, whatever its path leads to by now."""
+    # The loader takes two libraries of one path for the same, and a closed descriptor's number is given again.
+    path = f"{_DESCRIPTORS}/{'./' * len(_kept)}{file}"
+    library = ctypes.CDLL(path) if _DESCRIPTORS.is_dir() else _load_copy(content)
     _kept.append(library)
-    return {name: _make_call(address, name) for name, address in addresses.items()}
+    return lambda name: ctypes.cast(library[name], ctypes.c_void_p).value or 0
 
 
-def _load_objects(place: int, wanted: list[str]) -> dict[str, Call] | None:
-    """Load the object files from the bytes that were read."""
+def _load_copy(content: bytes) -> ctypes.CDLL:
+    """Load a shared library from a copy in a new folder of the user's own, where no path names an open file."""
+    room = tempfile.mkdtemp(prefix="forethought-")
     try:
-        found = _read(place, STAMP)
-        codes = {name: _read(place, f"{name}.o") for name in wanted}
-        import llvmlite.binding as llvm
-    except (OSError, ImportError, Untrusted):
-        return None
+        path = Path(room) / "kernels.so"
+        path.write_bytes(content)
+        return ctypes.CDLL(str(path))
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
 
-    if found != make_stamp(describe_processor(llvm), codes.values()):
+
+def _load_object(content: bytes) -> Callable[[str], int] | None:
+    """Load an object file with llvmlite, where there was no linker; None without llvmlite."""
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
         return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple().create_target_machine(jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-    for code in codes.values():
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(content))
     engine.finalize_object()
     _kept.append(engine)
-    return {name: _make_call(engine.get_function_address(f"forethought_{name}"), name) for name in codes}
-
-
-def make_stamp(kind: str, contents: Iterable[bytes]) -> bytes:
-    """Return the stamp of files for this `kind` of processor: their lengths and checksums."""
-    return f"{kind}\n{' '.join([f'{len(content)} {crc32(content)}' for content in contents])}\n".encode()
-
-
-def read_features() -> str:
-    """Return the description of the processor in /proc/cpuinfo; "" where there is none."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123 - there may be hundreds: only the first
-            first = file.read(1 << 13).partition("\n\n")[0]
-    except (OSError, UnicodeError):
-        return ""
-    return "\n".join([line for line in first.splitlines() if line.startswith(_FEATURES)])
-
-
-def describe_processor(llvm: Any) -> str:
-    """Return the version of LLVM, and the processor and its features as LLVM calls them."""
-    return f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return engine.get_function_address  # type: ignore[no-any-return]
 
 
 def _make_call(address: int, name: str) -> Call:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from binascii import crc32
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -63,9 +65,35 @@ def read_descriptor(descriptor: int) -> bytes:
         return file.read()
 
 
+def make_checksum(name: str, content: bytes) -> bytes:
+    """Return the line that states the length and the checksum of a file."""
+    return f"{name} {len(content)} {crc32(content):08x}\n".encode()
+
+
+@cache
+def is_own_group(group: int) -> bool:
+    """Return whether nobody but the user and the system is in a group: many systems give each user such a group.
+
+    Where their umask is 002, all that the user installs may be written to by it.
+    """
+    import grp
+    import pwd
+
+    try:
+        named = grp.getgrgid(group).gr_mem
+        members = {pwd.getpwnam(name).pw_uid for name in named}
+    except KeyError:
+        return False
+    members |= {user.pw_uid for user in pwd.getpwall() if user.pw_gid == group}
+    return members <= {os.getuid(), 0}
+
+
 def _check(status: os.stat_result, path: Path, *, may_be_sticky: bool) -> None:
     """Raise `Untrusted` where somebody besides the user and the system owns something or may write to it."""
     if status.st_uid not in (os.getuid(), 0):
         raise Untrusted(f"{path} belongs to the user {status.st_uid}: machine code is loaded from folders of your own")
-    if status.st_mode & _OTHERS and not (may_be_sticky and status.st_mode & stat.S_ISVTX):
+    writers = status.st_mode & _OTHERS
+    if writers == stat.S_IWGRP and is_own_group(status.st_gid):
+        writers = 0
+    if writers and not (may_be_sticky and status.st_mode & stat.S_ISVTX):
         raise Untrusted(f"others may write to {path}; chmod go-w {path}, or name another folder with FORETHOUGHT_CACHE")

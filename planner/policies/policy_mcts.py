@@ -46,7 +46,7 @@ def search_by_simulations(
     from planner.jit import library
     from planner.policies.policy_mcts_compiled import KernelHopes
 
-    if isinstance(graph.aim.hopes, KernelHopes) and library.is_loaded():
+    if isinstance(graph.aim.hopes, KernelHopes) and library.load("policy_mcts", "value_iteration"):
         from planner.policies.policy_mcts_compiled import simulate_by_kernels
 
         return simulate_by_kernels(graph, bounds, check, simulations, seed)

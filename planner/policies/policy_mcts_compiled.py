@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate, islice
 from math import lcm
@@ -58,7 +58,7 @@ class ProcessBoard:
     `check` raises when a limit is reached meanwhile.
     """
 
-    def __init__(self, aim: Aim, entries: dict[str, Call], check: Callable[[], None] = never) -> None:
+    def __init__(self, aim: Aim, entries: Mapping[str, Call], check: Callable[[], None] = never) -> None:
         process, task = aim.process, aim.process.task
         self.aim, self.entries = aim, entries
         self.packed = choose_packing(task)

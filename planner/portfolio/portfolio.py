@@ -16,7 +16,7 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.lightweight import Any, Final, dataclass
 from planner.options import SolveOptions
 from planner.portfolio.tiers import Contender, run_while, take_turns
-from planner.portfolio.workplace import Workplace, heuristic_of
+from planner.portfolio.workplace import ABSTRACTIONS, Workplace, heuristic_of
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending
 from planner.search.search_run import Steps
@@ -94,7 +94,7 @@ def search_anytime(workplace: Workplace) -> Steps:
 
 def can_make_abstractions(workplace: Workplace) -> bool:
     """Return whether machine code can compute abstractions of the task."""
-    return workplace.has_machine_code() and HEURISTICS["scp"].supports(workplace.task)
+    return workplace.has_machine_code(ABSTRACTIONS) and HEURISTICS["scp"].supports(workplace.task)
 
 
 _RELAXED: Final = Entry(

@@ -2,15 +2,15 @@
 
 A search begins in plain Python (the reference tier) and is replaced by machine code (the compiled tier) if it takes
 long, so that small tasks never wait for machine code to load. Large tasks begin in machine code. Where there is no
-machine code yet, a process of its own compiles the kernels while the search goes on in plain Python. Searches that
-machine code cannot run (for very large costs, or without numba) stay in plain Python.
+machine code yet, a process of its own makes it while the search goes on in plain Python, and a warning says so.
+Searches that machine code cannot run (for very large costs, or without numba) stay in plain Python.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 
 from planner.lightweight import Final, dataclass
 from planner.search import Run
@@ -21,7 +21,7 @@ PATIENCE_LOADED: Final = 0.003
 PATIENCE_BUILT: Final = 0.04
 """Seconds of search before machine code is loaded: loading takes about as long."""
 PATIENCE_MISSING: Final = 1.0
-"""Seconds of search before kernels are compiled where they are not: once, for two or three minutes of a processor."""
+"""Seconds of search before machine code is made where there is none: once, for about a minute of a processor."""
 LOOK_AGAIN: Final = 0.5
 """Seconds between two tests whether the compilation has finished."""
 FIRST_TURN: Final = 0.02
@@ -31,14 +31,19 @@ TURN: Final = 0.1
 
 
 def run_in_tiers(
-    reference: Callable[[], Steps], compiled: Callable[[], Steps], *, large: bool = False, again: bool = True
+    reference: Callable[[], Steps],
+    compiled: Callable[[], Steps],
+    kernels: Collection[str],
+    *,
+    large: bool = False,
+    again: bool = True,
 ) -> Steps:
-    """Run `reference`, and replace it by `compiled` if it takes long.
+    """Run `reference`, and replace it by `compiled`, which needs machine code of these `kernels`, if it takes long.
 
     For a `large` task, whose preparation in plain Python takes long, begin with `compiled` if there is machine code.
     With `again`, a compiled search that ends INCOMPLETE is followed by the reference search.
     """
-    ending = None if large and _can_load() else (yield from _until_compiled(reference()))
+    ending = None if large and _can_load(kernels) else (yield from _until_compiled(reference(), kernels))
     if ending is None:
         ending = yield from compiled()
         if ending is Ending.INCOMPLETE and again:
@@ -46,11 +51,11 @@ def run_in_tiers(
     return ending
 
 
-def _until_compiled(reference: Steps) -> Generator[None, None, Ending | None]:
+def _until_compiled(reference: Steps, kernels: Collection[str]) -> Generator[None, None, Ending | None]:
     """Run `reference` to its end, or until machine code can take over; return None then."""
     clock = time.monotonic
     spent, patience = 0.0, PATIENCE_LOADED
-    while spent <= patience or (patience := _next_look(spent)) > spent:
+    while spent <= patience or (patience := _next_look(spent, kernels)) > spent:
         began = clock()
         try:
             next(reference)
@@ -62,24 +67,24 @@ def _until_compiled(reference: Steps) -> Generator[None, None, Ending | None]:
     return None
 
 
-def _can_load() -> bool:
+def _can_load(kernels: Collection[str]) -> bool:
     from planner.jit import library
 
-    return library.load() is not None
+    return library.load(*kernels) is not None
 
 
-def _next_look(spent: float) -> float:
+def _next_look(spent: float, kernels: Collection[str]) -> float:
     """Return after how many seconds of search to look for machine code again; 0 where it is loaded."""
     if spent < PATIENCE_BUILT and "planner.jit.library" not in sys.modules:
         return PATIENCE_BUILT
     from planner.jit import library
 
-    if library.is_loaded() or (spent >= PATIENCE_BUILT and library.load() is not None):
+    if library.is_loaded(*kernels) or (spent >= PATIENCE_BUILT and library.load(*kernels) is not None):
         return 0.0
     if spent >= PATIENCE_MISSING:
         from planner.jit.build_process import start_build
 
-        start_build()
+        start_build(kernels)
     return max(spent + LOOK_AGAIN, PATIENCE_MISSING) if spent >= PATIENCE_BUILT else PATIENCE_BUILT
 
 

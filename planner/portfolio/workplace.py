@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from planner.pruning.h2 import Pruned
     from planner.search.task_compiled import Board
 
-COMPILED: Final = frozenset(
-    {
-        ("astar", "blind"),
-        ("astar", "hmax"),
-        ("astar", "lmcut"),
-        ("astar", "scp"),
-        ("astar", "scp+lmcut"),
-        ("uniform", ""),
-        ("greedy", "hff"),
-        ("weighted", "hff"),
-        ("bfws", "hff"),
-        ("mcts", "hff"),
-    }
-)
-"""Searches and heuristics that have kernels."""
+ABSTRACTIONS: Final = ("astar", "abstract_states", "projections", "cartesian_refinement", "cost_partitioning")
+"""Modules of kernels for A* with abstractions."""
+COMPILED: Final = {
+    ("astar", "blind"): ("astar",),
+    ("astar", "hmax"): ("astar",),
+    ("astar", "lmcut"): ("astar",),
+    ("astar", "scp"): ABSTRACTIONS,
+    ("astar", "scp+lmcut"): ABSTRACTIONS,
+    ("uniform", ""): ("astar",),
+    ("greedy", "hff"): ("lazy_best_first",),
+    ("weighted", "hff"): ("lazy_best_first",),
+    ("bfws", "hff"): ("best_first_width",),
+    ("mcts", "hff"): ("mcts",),
+}
+"""Searches and heuristics that have kernels, and the modules of these kernels, named without `_kernel`."""
 PREPARED: Final = frozenset({"scp", "scp+lmcut"})
 """Heuristics that take long to prepare in plain Python: these searches begin in machine code, if there is any."""
 MANY_ACTIONS: Final = 2_000
@@ -98,7 +98,7 @@ class Workplace:
             costs = SEARCHES[name].counts.of(self.space.costs)
             most = None if states is None else COMPACT * states
             self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
-            self.run.note_tier(self.board().tier)
+            self.run.note_tier(self._tier_of(COMPILED[name, heuristic]))
             search = compiled_search(
                 self.board(), name, heuristic, costs, states=most, landmarks=landmarks, pruning=self.pruning
             )
@@ -110,13 +110,18 @@ class Workplace:
         if self.plain:
             ending = yield from (compiled if self.has_kernels(name, heuristic) else reference)()
         elif self.has_kernels(name, heuristic):
-            ending = yield from run_in_tiers(
-                reference, compiled, large=self.is_large() or heuristic in PREPARED, again=states is None
-            )
+            large, kernels = self.is_large() or heuristic in PREPARED, COMPILED[name, heuristic]
+            ending = yield from run_in_tiers(reference, compiled, kernels, large=large, again=states is None)
         else:
             ending = yield from reference()
         proves = self.is_safe(kind) and SEARCHES[name].complete
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not proves else ending
+
+    def _tier_of(self, kernels: Collection[str]) -> str:
+        """Return the tier of searches by these `kernels`."""
+        from planner.search.task_compiled import tier_of
+
+        return tier_of(self.board().entries, *kernels)
 
     def has_kernels(self, name: str, heuristic: str) -> bool:
         """Return whether there are kernels for a search and a heuristic that can compute with the costs of the task."""
@@ -135,14 +140,14 @@ class Workplace:
         from planner.pruning.state_equation import disprove
 
         until = math.inf if seconds is None else time.thread_time() + seconds
-        pruning = Pruning(self.task, self.check, library.load())
+        pruning = Pruning(self.task, self.check, library.load("h2", "disambiguation"))
         for _ in pruning.steps():
             if time.thread_time() > until:
                 break
             yield
         found = pruning.result()
         if found.solvable and not self.plain:
-            by = yield from disprove(pruning.values, pruning.pairs, library.load(), seed=self.run.seed)
+            by = yield from disprove(pruning.values, pruning.pairs, library.load("simplex"), seed=self.run.seed)
             if by:
                 found, self.run.excluded = replace(found, solvable=False, by=by), NO_NUMBERS
         self.pruned = found
@@ -161,11 +166,11 @@ class Workplace:
         """Return whether the sum of all costs fits the words of machine code."""
         return sum(self.space.costs) < MOST_TOGETHER
 
-    def has_machine_code(self) -> bool:
-        """Return whether there is machine code that can compute with the costs of the task."""
+    def has_machine_code(self, kernels: Collection[str]) -> bool:
+        """Return whether there is machine code of these `kernels`, and it can compute with the costs of the task."""
         from planner.jit import library
 
-        return self.has_small_costs() and library.load() is not None
+        return self.has_small_costs() and library.load(*kernels) is not None
 
     def is_large(self) -> bool:
         """Return whether searches should begin in machine code, if there is any."""
@@ -205,12 +210,13 @@ class Workplace:
         def compiled() -> Steps:
             from planner.portfolio.compiled_searches import part_search
 
-            self.run.note_tier(self.board().tier)
+            self.run.note_tier(self._tier_of(kernels))
             return Windows(self.space, self.run, part_search(self.board(), costs)).steps()
 
         if not self.has_small_costs():
             return (yield from reference())
-        return (yield from run_in_tiers(reference, compiled, large=self.is_large(), again=False))
+        kernels = COMPILED["weighted", "hff"]
+        return (yield from run_in_tiers(reference, compiled, kernels, large=self.is_large(), again=False))
 
     def try_relaxed_plans(self) -> Steps:
         """Try to execute cheapest relaxed plans."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from planner.heuristics.landmarks import Landmarks, find_landmarks
 from planner.heuristics.landmarks_kernel import Milestones
 from planner.heuristics.relaxation import RelaxedTask, relax
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed
+from planner.jit import library
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import count_bytes, empty_index, flatten, index, lengthen, words, zeros
 from planner.jit.common_kernel import ENTRIES, NOTHING, PAUSED
@@ -48,7 +49,7 @@ class Board:
     def __init__(
         self,
         task: Task,
-        entries: dict[str, Call],
+        entries: Mapping[str, Call],
         check: Callable[[], None] = never,
         *,
         seed: int = 0,
@@ -106,11 +107,6 @@ class Board:
         seconds = math.inf if self._patient else SECONDS
         return find_orbits(self.task, self.packed, self.space, self.check, seconds)
 
-    @property
-    def tier(self) -> str:
-        """The tier of searches on this board."""
-        return tier_of(self.entries)
-
     def unpack_state(self, registry: Registry, number: int) -> State:
         """Return the base facts of state `number` of a registry, as bits."""
         first = number * self.packed.words
@@ -131,9 +127,9 @@ class Board:
         return part
 
 
-def tier_of(entries: dict[str, Call]) -> str:
-    """Return the tier of searches by these kernels."""
-    return "interpreted" if entries is ENTRIES else "compiled"
+def tier_of(entries: Mapping[str, Call], *kernels: str) -> str:
+    """Return the tier of searches by these modules of `kernels`, named as `planner.jit.library` names them."""
+    return "interpreted" if entries is ENTRIES or library.load(*kernels) is None else "compiled"
 
 
 def packed_milestones(marks: Landmarks, packed: Packing) -> Milestones:
@@ -150,7 +146,7 @@ def packed_milestones(marks: Landmarks, packed: Packing) -> Milestones:
     )
 
 
-def new_registry(initial: list[int], states: int, entries: dict[str, Call]) -> Registry:
+def new_registry(initial: list[int], states: int, entries: Mapping[str, Call]) -> Registry:
     """Allocate a registry with room for this number of `states`, and the packed initial state as number 0."""
     registry = Registry(zeros(states * len(initial)), empty_index(1 << (2 * states).bit_length()))
     for word, value in enumerate(initial):
@@ -159,7 +155,7 @@ def new_registry(initial: list[int], states: int, entries: dict[str, Call]) -> R
     return registry
 
 
-def enlarge_table(registry: Registry, count: int, states: int, words: int, entries: dict[str, Call]) -> Registry:
+def enlarge_table(registry: Registry, count: int, states: int, words: int, entries: Mapping[str, Call]) -> Registry:
     """Return `registry`, which has `count` states, with a hash table large enough for this number of `states`."""
     if 2 * states > len(registry.table):
         registry = registry._replace(table=empty_index(1 << (4 * states).bit_length()))

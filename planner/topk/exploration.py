@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from planner.heuristics import REGISTRY
 from planner.lightweight import Any, Final, Protocol, dataclass
 from planner.portfolio.tiers import Contender, run_in_tiers, take_turns
-from planner.portfolio.workplace import COMPACT, Workplace
+from planner.portfolio.workplace import COMPACT, COMPILED, Workplace
 from planner.search.astar import ActionCosts, LifoOpenList, PathMax
 from planner.search.search_run import Ending, Estimate, IncrementalHeuristic, Run, Steps
 from planner.task.ground_task import INFINITY, State
@@ -351,11 +351,9 @@ class Tiered(Forwarding):
             ending = yield from self._current.find_first_plan()
             return (yield from work(self._current)) if ending is Ending.EXHAUSTED else ending
 
-        return (
-            yield from run_in_tiers(
-                reference, compiled, large=self._workplace.is_large(), again=self._max_states is None
-            )
-        )
+        large, again = self._workplace.is_large(), self._max_states is None
+        kernels = ("exploration", *COMPILED["astar", "lmcut"])
+        return (yield from run_in_tiers(reference, compiled, kernels, large=large, again=again))
 
 
 class Race(Forwarding):

@@ -6,7 +6,7 @@ The module also packs the effects of actions on single variables, and allocates 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -125,7 +125,7 @@ class Projections:
         moves: Moves,
         arrays: kernel.Moves,
         packed: Packing,
-        entries: dict[str, Call],
+        entries: Mapping[str, Call],
         others: Gathered | None = None,
         *,
         anywhere: bool = False,

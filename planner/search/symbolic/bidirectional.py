@@ -275,7 +275,7 @@ def job_for(known: Pruned, entries: Entries, *, seed: int = 0, exchanges: int | 
 
 def symbolic_search(task: Task, run: Run, room: int) -> Steps:
     """Prune `task` by h², and search for the cheapest plan with `room` bytes for diagrams."""
-    known = prune(task, entries=library.load())
+    known = prune(task, entries=library.load("h2", "disambiguation"))
     if not known.solvable:
         run.raise_bound(run.limit)
         return Ending.EXHAUSTED

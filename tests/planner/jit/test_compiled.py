@@ -321,7 +321,8 @@ def built() -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORETHOUGHT_CACHE", str(place))
         folders = [library.find_folder(package) for package in ("planner", "htn")]
-    if not all((folder / library.STAMP).is_file() for folder in folders):
+    made = sum(len([*folder.glob("*.sum")]) for folder in folders)
+    if made < len(library.module_names() + library.module_names("htn")):
         for old in place.glob("kernels/*"):
             if time.time() - old.stat().st_mtime > WEEK:
                 shutil.rmtree(old, ignore_errors=True)
@@ -334,6 +335,8 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
     pytest.importorskip("numba")
     shutil.copytree(built(), tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
+    monkeypatch.delenv(library.SWITCH)
+    monkeypatch.setattr(library, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setattr(library, "_loaded", {})
     entries = kernels.load_kernels()
     assert entries is not None
@@ -369,18 +372,11 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
         assert (ground.root, [*ground.methods], [*ground.task.actions]) == (
             twin.root, [*twin.methods], [*twin.task.actions],
         )  # fmt: skip
-    for name in (library.SHARED, f"{min(library.entry_names())}.o"):
-        monkeypatch.setattr(library, "_loaded", {})
-        assert library.load() is not None
-        assert searched(task, "lmcut", library.load()).limit == searched(task, "lmcut", PLAIN).limit
-        damaged = library.find_folder() / name
-        if damaged.exists():  # there may be no linker
-            damaged.write_bytes(damaged.read_bytes()[:-1])
-    monkeypatch.setattr(library, "_loaded", {})
-    assert library.load() is None
 
 
 def test_without_machine_code_there_is_none_to_load(tmp_path, monkeypatch):
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
+    monkeypatch.delenv(library.SWITCH)
+    monkeypatch.setattr(library, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setattr(library, "_loaded", {})
     assert library.load() is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,17 +17,20 @@ from planner import Status, load, solve
 from planner.cli.output import Exit
 from planner.cli.root import dispatch
 from planner.errors import ForethoughtError
-from planner.jit import build, build_process, library
+from planner.jit import build_process, library
 from planner.portfolio import tiers
 from planner.portfolio.tiers import run_in_tiers
 from planner.search.search_run import Ending
+
+NEEDED = ("astar",)
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """Return an empty folder for machine code; none is loaded, and none is made unless a test says so."""
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
-    monkeypatch.delenv(build_process.SWITCH, raising=False)
+    monkeypatch.delenv(library.SWITCH, raising=False)
+    monkeypatch.setattr(library, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setattr(library, "_loaded", {})
     return tmp_path
 
@@ -34,7 +38,8 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture
 def impatient(monkeypatch):
     monkeypatch.setattr(tiers, "PATIENCE_LOADED", 0.0)
-    monkeypatch.setattr(library, "_loaded", {"planner": library.ENTRIES})
+    modules = dict.fromkeys(map(library.short_name, library.module_names()), library.ENTRIES)
+    monkeypatch.setattr(library, "_loaded", modules)
 
 
 def starting(started, pid=None):
@@ -65,7 +70,7 @@ def steps(count, ending, log, name):
 def test_what_is_solved_at_once_never_asks_for_machine_code():
     log = []
     quick = steps(0, Ending.EXHAUSTED, log, "plain")
-    assert finished(run_in_tiers(quick, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(quick, steps(0, Ending.EXHAUSTED, log, "compiled"), NEEDED)) is Ending.EXHAUSTED
     assert log == ["plain begins", "plain is left"]
 
 
@@ -73,7 +78,7 @@ def test_what_is_solved_at_once_never_asks_for_machine_code():
 def test_what_lasts_is_taken_over():
     log = []
     slow = steps(10**6, Ending.EXHAUSTED, log, "plain")
-    assert finished(run_in_tiers(slow, steps(2, Ending.FIRST_PLAN, log, "compiled"))) is Ending.FIRST_PLAN
+    assert finished(run_in_tiers(slow, steps(2, Ending.FIRST_PLAN, log, "compiled"), NEEDED)) is Ending.FIRST_PLAN
     assert log == ["plain begins", "plain is left", "compiled begins", "compiled is left"]
 
 
@@ -81,7 +86,7 @@ def test_what_lasts_is_taken_over():
 def test_what_machine_code_cannot_finish_begins_again_in_plain_python():
     log = []
     plain = steps(3, Ending.EXHAUSTED, log, "plain")
-    assert finished(run_in_tiers(plain, steps(2, Ending.INCOMPLETE, log, "compiled"))) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(plain, steps(2, Ending.INCOMPLETE, log, "compiled"), NEEDED)) is Ending.EXHAUSTED
     assert log == [f"{name} {what}" for name in ("plain", "compiled", "plain") for what in ("begins", "is left")]
 
 
@@ -89,7 +94,7 @@ def test_what_machine_code_cannot_finish_begins_again_in_plain_python():
 def test_what_gives_up_by_itself_does_not_begin_again():
     log = []
     plain = steps(10**6, Ending.EXHAUSTED, log, "plain")
-    ended = finished(run_in_tiers(plain, steps(2, Ending.INCOMPLETE, log, "compiled"), again=False))
+    ended = finished(run_in_tiers(plain, steps(2, Ending.INCOMPLETE, log, "compiled"), NEEDED, again=False))
     assert ended is Ending.INCOMPLETE
     assert log == [f"{name} {what}" for name in ("plain", "compiled") for what in ("begins", "is left")]
 
@@ -98,7 +103,7 @@ def test_what_gives_up_by_itself_does_not_begin_again():
 def test_large_tasks_begin_with_machine_code():
     log = []
     plain, compiled = steps(10**6, Ending.EXHAUSTED, log, "plain"), steps(2, Ending.EXHAUSTED, log, "compiled")
-    assert finished(run_in_tiers(plain, compiled, large=True)) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(plain, compiled, NEEDED, large=True)) is Ending.EXHAUSTED
     assert log == ["compiled begins", "compiled is left"]
 
 
@@ -106,7 +111,7 @@ def test_large_tasks_begin_with_machine_code():
 def test_large_tasks_do_not_wait_for_machine_code():
     log = []
     plain, compiled = steps(5, Ending.EXHAUSTED, log, "plain"), steps(0, Ending.EXHAUSTED, log, "compiled")
-    assert finished(run_in_tiers(plain, compiled, large=True)) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(plain, compiled, NEEDED, large=True)) is Ending.EXHAUSTED
     assert log == ["plain begins", "plain is left"]
 
 
@@ -118,29 +123,35 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
     monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
     log = []
     slow = steps(300, Ending.EXHAUSTED, log, "plain")
-    assert finished(run_in_tiers(slow, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
+    with pytest.warns(
+        build_process.CodeWarning, match=r"is being made in the background, and 0 of its \d+ parts"
+    ) as told:
+        assert finished(run_in_tiers(slow, steps(0, Ending.EXHAUSTED, log, "compiled"), NEEDED)) is Ending.EXHAUSTED
+    assert len({str(each.message) for each in told}) == 1
     assert log == ["plain begins", "plain is left"]
     ((command, options),) = started
-    assert command[-2] == str(library.find_folder().with_suffix(".making"))
+    assert command[-3:] == ["--mark", str(library.find_folder().parent / "making"), *NEEDED]
     assert options["start_new_session"]
     assert command[1] == "-P"
     assert (Path(options["env"]["PYTHONPATH"].split(os.pathsep)[0]) / "planner/jit/build.py").is_file()
 
 
 @pytest.mark.usefixtures("cache")
+@pytest.mark.filterwarnings("ignore::planner.jit.build_process.CodeWarning")
 def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
     started = []
     monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
     build_process.start_build()
     build_process.start_build()
     assert len(started) == 1
-    mark = library.find_folder().with_suffix(".making")
+    mark = library.find_folder().parent / "making"
     os.utime(mark, (0, time.time() - 2 * build_process.ABANDONED_SECONDS))
     build_process.start_build()
     assert len(started) == 2
 
 
 @pytest.mark.usefixtures("cache")
+@pytest.mark.filterwarnings("ignore::planner.jit.build_process.CodeWarning")
 def test_making_is_started_again_when_its_process_is_gone(monkeypatch):
     started = []
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
@@ -161,11 +172,13 @@ def test_making_takes_nothing_from_the_working_folder(tmp_path):
 
 
 @pytest.mark.usefixtures("cache")
-def test_code_for_another_processor_is_made_anew(monkeypatch):
+@pytest.mark.filterwarnings("ignore::planner.jit.build_process.CodeWarning")
+def test_damaged_code_is_made_anew(monkeypatch):
     started, place = [], library.find_folder()
     build_process.make_private_folder(place)
-    for name in (*library.ENTRIES, "complete"):
-        (place / (name if name == "complete" else f"{name}.o")).write_text("for another one", encoding="utf-8")
+    for name in map(library.short_name, library.module_names()):
+        (place / f"{name}.so").write_text("damaged", encoding="utf-8")
+        (place / f"{name}.sum").write_text(f"{name}.so 15 00000000\n", encoding="utf-8")
     monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
     build_process.start_build()
     assert len(started) == 1
@@ -176,9 +189,14 @@ def test_making_is_not_started(cache, monkeypatch, why):
     monkeypatch.setattr(build_process.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
     match why:
         case "switched off":
-            monkeypatch.setenv(build_process.SWITCH, "off")
+            monkeypatch.setenv(library.SWITCH, "off")
         case "numba is not installed":
             monkeypatch.setattr(build_process, "find_spec", lambda _: None)
+            with pytest.warns(
+                build_process.CodeWarning, match=r"no machine code for this computer .*forethought\[jit\]"
+            ):
+                build_process.start_build()
+            return
         case _:
             (cache / "kernels").write_text("in the way", encoding="utf-8")
     build_process.start_build()
@@ -193,6 +211,7 @@ def group_may_write():
 
 
 @pytest.mark.usefixtures("group_may_write")
+@pytest.mark.filterwarnings("ignore::planner.jit.build_process.CodeWarning")
 def test_the_folders_for_machine_code_are_the_users_own_whatever_the_umask(cache, monkeypatch):
     started = []
     monkeypatch.delenv("FORETHOUGHT_CACHE")
@@ -209,14 +228,14 @@ def test_the_folders_for_machine_code_are_the_users_own_whatever_the_umask(cache
 def test_a_folder_that_others_can_write_to_is_named_in_a_warning_and_stays_as_it_is(cache, monkeypatch):
     monkeypatch.setattr(build_process.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
     (cache / "kernels").mkdir()
-    (cache / "kernels").chmod(0o775)
+    (cache / "kernels").chmod(0o777)
     with pytest.warns(
         build_process.CodeWarning, match=r"no machine code was made.*others may write to .*; chmod go-w "
     ):
         build_process.start_build()
     with pytest.raises(ForethoughtError, match=r"stays in plain Python: others may write to .*; chmod go-w "):
-        build_process.build_and_wait()
-    assert (cache / "kernels").stat().st_mode & 0o777 == 0o775
+        build_process.build_and_wait(lambda _: None)
+    assert (cache / "kernels").stat().st_mode & 0o777 == 0o777
     assert [*(cache / "kernels").iterdir()] == []
 
 
@@ -235,14 +254,31 @@ def test_code_in_a_folder_that_others_can_write_to_is_not_loaded():
 @pytest.mark.usefixtures("cache")
 def test_warm_makes_code_once(monkeypatch, capsys):
     made = []
-    monkeypatch.setattr(build_process, "build_and_wait", lambda: made.append(True))
+    monkeypatch.setattr(build_process, "build_and_wait", lambda _, again: made.append(again))
     assert dispatch(["warm"], 0.0) is Exit.OK
-    assert (capsys.readouterr().out.strip(), made) == (str(library.find_folder()), [True])
-    monkeypatch.setattr(library, "_loaded", {"planner": library.ENTRIES})
+    assert (capsys.readouterr().out.strip(), made) == (str(library.find_folder()), [False])
+    modules = [*library.module_names(), *library.module_names("htn")]
+    monkeypatch.setattr(library, "_loaded", dict.fromkeys(map(library.short_name, modules), library.ENTRIES))
     dispatch(["warm"], 0.0)
-    assert made == [True]
+    assert made == [False]
     dispatch(["warm", "--again"], 0.0)
-    assert made == [True, True]
+    assert made == [False, True]
+
+
+@pytest.mark.usefixtures("cache")
+def test_warm_counts_the_parts_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(build_process, "build_and_wait", lambda told, **_: told("astar"))
+    monkeypatch.setattr("planner.cli.warm.is_terminal", lambda _: True)
+    dispatch(["warm"], 0.0)
+    assert re.search(r"\r\x1b\[K1 of \d+: astar\r\x1b\[Kmade in", capsys.readouterr().err)
+
+
+@pytest.mark.usefixtures("cache")
+def test_warm_makes_nothing_where_machine_code_is_switched_off(monkeypatch, capsys):
+    monkeypatch.setenv(library.SWITCH, "off")
+    monkeypatch.setattr(build_process, "build_and_wait", lambda *_, **__: pytest.fail("made"))
+    assert dispatch(["warm"], 0.0) is Exit.UNSUPPORTED
+    assert "FORETHOUGHT_JIT=off" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("cache")
@@ -256,38 +292,7 @@ def test_warm_without_numba_says_so(monkeypatch, capsys):
 def test_a_failure_to_make_code_is_told(monkeypatch):
     monkeypatch.setattr(build_process, "COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
     with pytest.raises(ForethoughtError, match=r"no machine code .* in plain Python: no room left$"):
-        build_process.build_and_wait()
-
-
-@pytest.mark.parametrize(
-    ("other", "made"),
-    [
-        ("open('a.o', 'w').write('other'); print('PyErr_Other')", {"a": "other", "b": "mine"}),
-        ("open('a.o', 'w'); raise MemoryError", {"a": "mine", "b": "mine"}),
-    ],
-    ids=["helps", "fails"],
-)
-def test_two_processes_share_the_work_and_one_does_it_alone_if_the_other_fails(tmp_path, monkeypatch, other, made):
-    pytest.importorskip("llvmlite")
-
-    began = []
-
-    def mine(name, _function, _llvm, raising):
-        while not (began or (tmp_path / "a.o").exists()):
-            time.sleep(0.001)
-        began.append(name)
-        raising.add(f"PyErr_{name}")
-        return b"mine"
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(build, "count_processors", lambda: 2)
-    monkeypatch.setattr(build, "_compile_entry", mine)
-    monkeypatch.setattr(build.kernels, "ENTRIES", {"b": mine, "a": mine})
-    monkeypatch.setattr(build_process, "COMMAND", (sys.executable, "-c", other))
-    raising = build._compile_entries(tmp_path, ["b", "a"])
-    assert {file.stem: file.read_text(encoding="utf-8") for file in tmp_path.glob("*.o")} == made
-    assert raising == {"PyErr_b", "PyErr_Other" if made["a"] == "other" else "PyErr_a"}
-    assert began == (["b"] if made["a"] == "other" else ["b", "b", "a"])
+        build_process.build_and_wait(lambda _: None)
 
 
 @pytest.mark.parametrize("mode", ["anytime", "first", "optimal"])
