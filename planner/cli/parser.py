@@ -85,6 +85,16 @@ class _Formatter(HelpFormatter):
     def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
         super().add_usage(usage, actions, groups, "Usage: " if prefix is None else prefix)
 
+    def _set_color(self, *_: object, **_others: object) -> None:
+        """Choose no colours yet: Python 3.14 loads `dataclasses` for them, and does so for each command line."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Choose to write without colours when Python 3.14 first asks for them."""
+        if name not in {"_theme", "_decolor"}:
+            raise AttributeError(name)
+        super()._set_color(False)  # type: ignore[misc]  # typed for Python 3.11, which has no colours
+        return self.__dict__[name]
+
 
 def read_whole_number(text: str) -> int:
     """Read a whole number, 0 or more."""

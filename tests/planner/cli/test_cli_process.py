@@ -135,6 +135,14 @@ def test_a_terminal_without_unicode_is_no_error(corridor: Path) -> None:
     assert "\\u2192 3. move(r, a2, a3)" in done.stdout
 
 
+def test_help_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.14 colours help, but control characters are not for the terminal."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    plain = forethought("solve", "--help").stdout
+    assert "\x1b" not in plain
+    assert plain.startswith("Usage: forethought solve [")
+
+
 def test_in_a_pipe_there_is_no_progress(corridor: Path) -> None:
     done = forethought("solve", corridor)
     assert done.stdout.count("\n") == 11
