@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from planner.repair.undoing import Undo, Written, undo
     from planner.resources import resources
     from planner.scheduling.schedule import makespan, schedule, starts
+    from planner.search.expansion import Expansion
     from planner.solve import improve, solve
     from planner.topk.candidates import Candidates, candidates
     from planner.topk.diverse import diverse
@@ -84,8 +85,8 @@ if TYPE_CHECKING:
 __all__ = [
     "FIXED", "OPEN", "TRUE", "Action", "And", "Atom", "Candidates", "Case", "Constraint", "ConstraintKind",
     "DataParameter", "Decision", "DeclarationError", "DocumentError", "Domain", "DomainModel", "Done",
-    "EngineError", "Entity", "Equals", "Execution", "Exists", "Finding", "Forall", "ForethoughtError", "Formula",
-    "From", "Goal", "InputError", "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or",
+    "EngineError", "Entity", "Equals", "Execution", "Exists", "Expansion", "Finding", "Forall", "ForethoughtError",
+    "Formula", "From", "Goal", "InputError", "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or",
     "Outcome", "Patch", "PddlError", "Plan", "PlanError", "Policy", "Problem", "Progress", "Ranking", "Result",
     "SoftGoal", "Statistics", "Status", "Step", "StoppedBy", "Undo", "UnsupportedError", "Variable", "Verdict",
     "When", "Written", "always", "at_most", "before", "candidates", "causal_links", "check_domain", "check_problem",
@@ -128,6 +129,7 @@ _MODULES = {
     "repair.undoing": "Undo Written undo",
     "resources": "resources",
     "scheduling.schedule": "makespan schedule starts",
+    "search.expansion": "Expansion",
     "solve": "improve solve",
     "topk.candidates": "Candidates candidates",
     "topk.diverse": "diverse",

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from planner.cli.parser import Parser, read_amount, read_gibibytes, read_seconds
+from planner.cli.parser import Parser, choice_of, read_amount, read_gibibytes, read_positive_number, read_seconds
 from planner.errors import InputError, Location, PlanError, did_you_mean
 from planner.language.loading.load import Source, load, load_from
 from planner.lightweight import TYPE_CHECKING, Any, replace
 from planner.model import Problem, SoftGoal
+from planner.options import PRUNING
 from planner.plan import Plan, exact
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
 
@@ -43,6 +44,28 @@ def add_limits(parser: Parser, *, default: float) -> None:
     parser.add_argument("--time-limit", type=read_seconds, default=default, metavar="SECONDS", help=about)
     about = "Memory limit of the process; 'none' for no limit (default: 80%% of the available memory)."
     parser.add_argument("--memory-limit", type=read_gibibytes, metavar="GiB", help=about)
+
+
+def add_plain(parser: Parser) -> None:
+    """Add `--plain`, and the options that need it."""
+    about = "Run one search in one tier without unasked pruning: the same counts in every run, on every machine."
+    parser.add_argument("--plain", action="store_true", help=about)
+    about = f"Pruning of a plain search: {', '.join(PRUNING[:-1])} or {PRUNING[-1]}; may be repeated."
+    parser.add_argument("--pruning", action="append", type=choice_of(*PRUNING), metavar="NAME", help=about)
+    about = "Number of expanded states after which a plain search ends."
+    parser.add_argument("--expansion-limit", type=read_positive_number, metavar="N", help=about)
+
+
+def plain_options(given: Namespace) -> dict[str, Any]:
+    """Return the options of `solve` for plain search; raises `InputError` for those that need `--plain`."""
+    for name in ("pruning", "expansion_limit"):
+        if getattr(given, name) is not None and not given.plain:
+            raise InputError(f"--{name.replace('_', '-')} is for plain search", hint="add '--plain'")
+    return {
+        "plain": given.plain,
+        "pruning": tuple(dict.fromkeys(given.pruning or ())),
+        "expansion_limit": given.expansion_limit,
+    }
 
 
 def add_quiet(parser: Parser) -> None:

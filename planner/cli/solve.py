@@ -194,6 +194,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--simulations", type=read_whole_number, metavar="N", help=about)
     about = "Seed of the random choices of a search (default: %(default)s)."
     parser.add_argument("--seed", type=read_whole_number, default=0, metavar="N", help=about)
+    options.add_plain(parser)
     add_objective(parser)
     options.add_problem_changes(parser)
     add_candidate_options(parser)
@@ -230,6 +231,7 @@ def run_search(started: float, given: Namespace) -> Exit:
         raise InputError("--every-plan is for plan files", hint="add '--plan-file FILE'")
     if given.proved and given.mode == "first":
         raise InputError("--proved goes without --mode first", hint="the first plan is rarely proved optimal")
+    plain = options.plain_options(given)
     file = None if given.plan_file is None else PlanFile(given.plan_file, numbered=given.every_plan)
     keep = None if given.proved or given.mode != "anytime" else file
     memory, watch = limit_memory(given.memory_limit), Watch(keep)
@@ -255,6 +257,7 @@ def run_search(started: float, given: Namespace) -> Exit:
                     memory_limit=memory,
                     on_progress=watch,
                     cancel=cancel,
+                    **plain,
                 )
 
     with show_progress(watch, quiet=given.quiet):

@@ -14,6 +14,7 @@ import select
 import signal
 import subprocess
 import time
+from collections import deque
 
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast
 from planner.limits import GIB, LimitReached, Limits, count_processors
@@ -73,6 +74,8 @@ class SymbolicProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._output, self._incomplete_line = self._process.stdout.fileno(), b""
+        self._lines = deque[bytes]()
+        """Complete lines that were not looked at yet."""
         self._poll = select.poll()
         self._poll.register(self._output, select.POLLIN)
         self._dies_with_parent = False
@@ -109,15 +112,23 @@ class SymbolicProcess:
             self._process.send_signal(signal.SIGCONT)
 
     def poll(self, run: Run, wait: float = 0.0) -> None:
-        """Report to `run` the plans and bounds of the process until now and for `wait` more seconds."""
-        until = time.monotonic() + wait
-        while self.ending is None and self._poll.poll(1000 * max(0.0, until - time.monotonic())):
-            more = os.read(self._output, 1 << 16)
-            if not more:
-                self.ending, self.failure = Ending.INCOMPLETE, self._describe_crash()
-            *lines, self._incomplete_line = (self._incomplete_line + more).split(b"\n")
-            for line in lines:
-                self._report(json.loads(line), run)
+        """Report to `run` the bounds of the process until now and for `wait` more seconds, up to its next plan."""
+        until, plan = time.monotonic() + wait, run.plan
+        while self.ending is None and run.plan is plan:
+            if self._lines:
+                self._report(json.loads(self._lines.popleft()), run)
+            elif self._poll.poll(1000 * max(0.0, until - time.monotonic())):
+                self._read()
+            else:
+                return
+
+    def _read(self) -> None:
+        """Read what the process has written; if it has ended without an ending, note why."""
+        more = os.read(self._output, 1 << 16)
+        if not more:
+            self.ending, self.failure = Ending.INCOMPLETE, self._describe_crash()
+        *lines, self._incomplete_line = (self._incomplete_line + more).split(b"\n")
+        self._lines += lines
 
     def _describe_crash(self) -> str:
         assert self._process.stderr is not None

@@ -318,9 +318,9 @@ class PlanCache:
 
         A plan of a search that ended by itself, such as with a proof, always will. Any other plan will if any plan does
         (`mode="first"`), or if its search had as much time as this one would have. `statistics.search` is "cache" or
-        "adapted" then. Problems with unknown facts are always searched.
+        "adapted" then. Problems with unknown facts are always searched, and with `plain` every problem is.
         """
-        if problem.unknown:
+        if problem.unknown or options.get("plain"):
             return Recalled(solve(problem, **options))
         began = time.monotonic()
         shape = shape_of(problem)

@@ -120,6 +120,8 @@ class CompiledAstar:
         def update() -> None:
             memory, held = self._memory, partitions.held if partitions else []
             counter.update(memory.registry, memory.nodes, memory.waiting, memory.landmarks, self._tables, *held)
+            if run.watch is not None:  # its limit may end the search here
+                run.raise_bound(number[slot.CURRENT_F])
 
         while True:
             number[slot.LIMIT] = min(run.limit, task_compiled.MOST_COST)

@@ -63,6 +63,11 @@ class Watch:
         self.expanded = 0
         self.sums_costs = True
 
+    @property
+    def tells(self) -> bool:
+        """Whether there is a callback."""
+        return self._tell is not None
+
     def rest(self) -> int:
         """Return how many states may be expanded before the next look; raises `LimitReached` if none."""
         if self.expanded >= self._most:

@@ -234,7 +234,8 @@ class WorkCounter:
             done += number[slot.WORK]
             if self.expanded > before:
                 watch.expanded += self.expanded - before
-                look()
+                if watch.tells:
+                    look()
             if outcome != PAUSED or done >= work:
                 number[slot.WORK] = done
                 return outcome
