@@ -95,6 +95,8 @@ class Workplace:
         def compiled() -> Steps:
             from planner.portfolio.compiled_searches import compiled_search
 
+            if self.plain:
+                self._set_plain_board(COMPILED[name, heuristic])
             costs = SEARCHES[name].counts.of(self.space.costs)
             most = None if states is None else COMPACT * states
             self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
@@ -182,9 +184,17 @@ class Workplace:
             from planner.jit import library
             from planner.search.task_compiled import Board
 
-            entries, seed = library.load_or_plain(), self.run.seed
-            self._board = Board(self.task, entries, self.check, seed=seed, patient=self.plain)
+            self._board = Board(self.task, library.load_or_plain(), self.check, seed=self.run.seed)
         return self._board
+
+    def _set_plain_board(self, kernels: Collection[str]) -> None:
+        """Build the arrays of the task for a search that keeps to one tier, even if machine code is made meanwhile."""
+        from planner.jit import library
+        from planner.jit.common_kernel import ENTRIES
+        from planner.search.task_compiled import Board
+
+        entries = library.load(*kernels) or ENTRIES
+        self._board = Board(self.task, entries, self.check, seed=self.run.seed, patient=True)
 
     def _reference(self, name: str, heuristic: str) -> Steps:
         """Search in plain Python."""
