@@ -2,6 +2,7 @@
 #
 #   make demo                          plan something, see it proved, explained and checked
 #   make test                          lint, types, import rules, and the tests that the commit draws
+#   make wheels                        build the sdist and the wheels, with machine code for each platform, in dist/
 #   make test-all                      every third of the random tests, and the slow oracles
 #   make test TESTS="tests/htn -x"     the same, with arguments for pytest
 #   make test PYTHON=python3.12        with an interpreter of your choice (after `make clean`)
@@ -13,15 +14,18 @@ TESTS ?= tests
 PYTHON ?= python3.13 python3.12 python3.11 python3 python3.14 python
 FITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: demo test test-all clean
+.PHONY: demo test test-all wheels clean
 
+# The demo needs no machine code, but what a user does next may: make it then, once, and go on where it cannot be made.
 demo: $(VENV)/installed
 	@$(BIN)/forethought demo
+	-@$(BIN)/forethought warm >/dev/null
 
 test: $(VENV)/installed-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
+	@$(BIN)/forethought warm >/dev/null
 	@# types are checked beside the tests
 	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest -n auto --dist worksteal $(TESTS); tests=$$?; \
@@ -32,17 +36,26 @@ test-all: $(VENV)/installed-test
 	TESTED_PART=1 $(BIN)/python -m pytest -n auto --dist worksteal -m drawn tests
 	TESTED_PART=2 $(BIN)/python -m pytest -n auto --dist worksteal -m drawn tests
 
+wheels: $(VENV)-wheels/installed
+	$(VENV)-wheels/bin/python .packaging/wheels/make_wheels.py
+
 clean:
-	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-wheels build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # A stamp is older than pyproject.toml when what must be installed may have changed.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(PIP) install --editable .
+	$(PIP) install --editable '.[jit]'
 	@touch $@
 
 $(VENV)/installed-test: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[test]'
 	@touch $(VENV)/installed $@
+
+# Zig's linker alone takes 400 MB: wheels are built in an environment of their own.
+$(VENV)-wheels/installed: pyproject.toml
+	$(MAKE) VENV=$(VENV)-wheels $(VENV)-wheels/bin/python
+	$(VENV)-wheels/bin/python -m pip --quiet --disable-pip-version-check install --editable '.[wheels]'
+	@touch $@
 
 # The first interpreter that runs, is new enough and can make environments: a name on the PATH promises none of it.
 $(BIN)/python:

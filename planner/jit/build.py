@@ -10,8 +10,10 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -25,6 +27,8 @@ from planner.jit.trusted_files import make_checksum, open_folder
 
 MARK: Final = "--mark"
 AGAIN: Final = "--again"
+KEPT_SECONDS: Final = 90 * 86_400.0
+"""How long machine code of other contents of the kernels is kept, in seconds."""
 
 
 def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool = False) -> None:
@@ -46,6 +50,7 @@ def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool
         with open_folder(place):
             pass
         places |= dict.fromkeys(library.module_names(package), place)
+        _remove_old(place)
     early = {*map(library.short_name, [each.__name__ for each in library.COMMON]), *first}
     wanted = sorted(places, key=lambda each: library.short_name(each) not in early)
     missing = [each for each in wanted if again or not is_made(places[each], library.short_name(each))]
@@ -53,6 +58,13 @@ def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool
     for module, code in make_objects(missing, [target]):
         write_module(places[module], library.short_name(module), code[target.name])
         told(library.short_name(module))
+
+
+def _remove_old(place: Path) -> None:
+    """Remove the folders beside `place` that nobody has made code in for `KEPT_SECONDS`."""
+    for each in place.parent.iterdir():
+        if each != place and each.is_dir() and time.time() - each.stat().st_mtime > KEPT_SECONDS:
+            shutil.rmtree(each, ignore_errors=True)
 
 
 def make_objects(modules: Iterable[str], targets: list[Target]) -> Iterator[tuple[str, dict[str, bytes]]]:

@@ -7,7 +7,6 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -306,34 +305,31 @@ def decomposed(seed: int, entries, kind: int) -> Run:
     return run
 
 
-WEEK = 7 * 86_400
-"""How long machine code of other contents is kept, in seconds."""
+CACHE = os.environ.get("FORETHOUGHT_CACHE")
+"""The cache folder that the user has named."""
 
 
-def built() -> Path:
-    """Return a folder with machine code: made once for each content of the kernels, and kept for all checkouts.
-
-    It is `TESTED_KERNELS`, or else a folder in the user's cache that nothing but tests reads.
-    """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    place = Path(os.environ.get("TESTED_KERNELS") or home / "forethought-tests")
-    environment = os.environ | {"FORETHOUGHT_CACHE": str(place)}
+def built() -> list[Path]:
+    """Return the folders with machine code in the user's cache, which `make test` has made; make what is missing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORETHOUGHT_CACHE", str(place))
+        if CACHE is None:
+            patch.delenv("FORETHOUGHT_CACHE", raising=False)
+        else:
+            patch.setenv("FORETHOUGHT_CACHE", CACHE)
+        place = library.find_cache()
         folders = [library.find_folder(package) for package in ("planner", "htn")]
     made = sum(len([*folder.glob("*.sum")]) for folder in folders)
     if made < len(library.module_names() + library.module_names("htn")):
-        for old in place.glob("kernels/*"):
-            if time.time() - old.stat().st_mtime > WEEK:
-                shutil.rmtree(old, ignore_errors=True)
+        environment = os.environ | {"FORETHOUGHT_CACHE": str(place)}
         subprocess.run([sys.executable, "-m", "planner.jit.build"], env=environment, check=True, timeout=900)
-    return place
+    return folders
 
 
 @pytest.mark.timeout(900)
 def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
     pytest.importorskip("numba")
-    shutil.copytree(built(), tmp_path, dirs_exist_ok=True)
+    for folder in built():
+        shutil.copytree(folder, tmp_path / "kernels" / folder.name)
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
     monkeypatch.delenv(library.SWITCH)
     monkeypatch.setattr(library, "SHIPPED", tmp_path / "shipped")
