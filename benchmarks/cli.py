@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from benchmarks.adversary.adversary_campaign import adversary
-from benchmarks.commands import reading, running
+from benchmarks.commands import exporting, reading, running
 from benchmarks.commands import running as listing
 from benchmarks.faults.fault_campaign import faults
 from benchmarks.foreign_plans.foreign_plan_repair import foreign
@@ -27,6 +27,9 @@ for command in (
     reading.table,
     reading.compare,
     reading.html,
+    exporting.csv,
+    exporting.latex,
+    exporting.properties,
     reading.rates,
     reading.proofs,
     running.validate,

@@ -49,6 +49,7 @@ def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], count
             *_format_rows("", ["task", "left", "right", "how"], [(*_cost_cells((a, b)), how) for a, b, how in clashes]),
             ratio_report(report.compute_ratios(left, right, counts), "left", "right"),
             f"Memory, left / right, on the same tasks: median {memory[1]}, geometric mean {memory[2]}\n",
+            *filter(None, [report.note_guarded(record for pair in pairs for record in pair)]),
         ]
     )
 

@@ -228,9 +228,11 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
     columns = report.columns_of(records)
     searches = select_long_searches(records, LEAST_SEARCH)
     tracks = report.track_tables(records, counts)
+    guarded = report.note_guarded(records)
     parts = [
         element("h1", text(title)),
         *format_section("Summary", [report.totals_table(scores), report.tabulate_outcomes(records)]),
+        *([element("p", text(guarded))] if guarded else []),
         *(format_section("Against the first", [report.ratio_table(records, counts)]) if len(columns) > 1 else []),
         *(format_section("Search alone", [rate_ratios(searches)]) if len(searches) > 1 else []),
         *format_section("Plots", [], [_cactus(columns, counts), *_scatters(columns, counts)]),

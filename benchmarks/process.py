@@ -15,6 +15,8 @@ from typing import Any, Final
 from planner.errors import ForethoughtError
 
 GIB: Final = 1024**3
+WALL_CLOCK_GUARD: Final = "wall-clock guard"
+"""Ends a process that has CPU time left, but has slept or waited for too long."""
 OUTPUT_BYTES: Final = 64_000_000
 """How much of a process's output is read back: its end."""
 THREADS: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -61,8 +63,13 @@ class Run:
 
     @property
     def limit(self) -> str | None:
-        """The limit that a process which failed has reached: "time", "memory" or None, judged by what it used."""
-        if self.killed in ("cpu", "wall") or self.returncode == -signal.SIGXCPU:
+        """The limit that a process which failed has reached, judged by what it used.
+
+        It is "time" (CPU time), "memory", `WALL_CLOCK_GUARD`, or None.
+        """
+        if self.killed == "wall":
+            return WALL_CLOCK_GUARD
+        if self.killed == "cpu" or self.returncode == -signal.SIGXCPU:
             return "time"
         if self.cpu_seconds >= 0.97 * self.limits.cpu_seconds:
             return "time"

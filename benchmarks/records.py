@@ -34,10 +34,13 @@ class Record:
 
     `checks` maps each validator that saw the plan to its verdict (see `benchmarks.validators`); `cost` is theirs where
     one states it, else the planner's claim. Times are in seconds, `cpu_seconds` of all its processes together;
-    `peak_mib` is the resident memory of the largest of them. `evaluations`, `expansions` and `stored_states` are those
-    of the search by itself, `search_bytes` and `effort_seconds` the memory and the time that they took, where the
-    planner tells. `tracks` are those of the task, and `shortest_known` the steps of the shortest plan that its suite
-    knows. `by` is the search that had the last word, where the planner has several. `round` counts repetitions.
+    `peak_mib` is the resident memory of the largest of them. `evaluations`, `expansions`, `generated` and
+    `stored_states` are those of the search by itself, `search_bytes` and `effort_seconds` the memory and the time that
+    they took, where the planner tells. `tracks` are those of the task, and `shortest_known` the steps of the shortest
+    plan that its suite knows. `by` is the search that had the last word, where the planner has several, and `tier` what
+    ran it: plain Python or machine code. `ended_by` is the limit at which the process was killed, also where it had
+    written a plan before: "cpu", "memory" or "wall", the wall-clock guard. `round` counts repetitions. `attributes` are
+    those of the run in downward-lab's properties that it was read from.
     """
 
     suite: str
@@ -57,12 +60,15 @@ class Record:
     expansions: int | None = None
     stored_states: int | None = None
     search_bytes: int | None = None
+    generated: int | None = None
     effort_seconds: float | None = None
     peak_mib: float = 0.0
     checks: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     features: tuple[str, ...] = ()
     by: str = ""
+    tier: str = ""
+    ended_by: str = ""
     detail: str = ""
     limits: Mapping[str, float] = field(default_factory=dict)
     tracks: tuple[str, ...] = ()
@@ -71,6 +77,12 @@ class Record:
     date: str = ""
     round: int = 0
     plan: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the wall-clock guard ended the process, be it with a plan or without."""
+        return self.outcome is Outcome.GUARD or self.ended_by == "wall"
 
     @property
     def covered(self) -> bool:
@@ -163,10 +175,29 @@ def report_write_errors(path: Path) -> Iterator[None]:
         raise DocumentError(f"it cannot be written: {error.strerror}", Location(str(path))) from None
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, all of it or nothing: to a file beside it that then takes its name.
+
+    What is no regular file, such as `/dev/stdout`, is written as it is. Raises `DocumentError` where that cannot be.
+    """
+    if not path.parent.is_dir():
+        raise DocumentError(f"there is no folder {path.parent}", Location(str(path)), "make it, or write elsewhere")
+    with report_write_errors(path):
+        target = path.resolve()
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(content)
+            return
+        beside = target.with_name(f".{target.name[:200]}.{os.getpid()}")
+        try:
+            beside.write_bytes(content)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write all `records` to `path` in one go; raises `DocumentError` where that cannot be."""
-    with report_write_errors(path):
-        path.write_text("".join(record.to_line() for record in records), encoding="utf-8")
+    write_whole(path, "".join(record.to_line() for record in records).encode())
 
 
 def append_record(path: Path, record: Record) -> None:

@@ -217,6 +217,19 @@ def tabulate_outcomes(records: Sequence[Record]) -> Table:
     return Table(["planner", *seen], [(label, *(c[outcome] for outcome in seen)) for label, c in columns.items()])
 
 
+def note_guarded(records: Iterable[Record]) -> str:
+    """Return a sentence that counts the runs which the wall-clock guard ended; nothing where there are none."""
+    found = Counter(record.planner for record in records if record.guarded)
+    if not found:
+        return ""
+    runs = "1 run" if found.total() == 1 else f"{found.total()} runs"
+    by_planner = ", ".join(f"{label} {count}" for label, count in found.items())
+    return (
+        f"The wall-clock guard ended {runs} ({by_planner}): the processes slept or waited, and had CPU time left. "
+        "That is no time-out of the planner.\n"
+    )
+
+
 def compute_ratios(
     these: Mapping[TaskId, Record], others: Mapping[TaskId, Record], counts: Counts, measure: Measure = cpu_seconds_of
 ) -> list[tuple[float, Record, Record]]:
@@ -273,7 +286,8 @@ def full_report(
     if any(record.checks for record in records):
         tables.append(tabulate_checks(records))
     tables += more
-    return "\n".join(table.markdown() for table in tables)
+    notes = filter(None, [note_guarded(records)])
+    return "\n".join([*(table.markdown() for table in tables), *notes])
 
 
 MEASURES: Final = ("outcome", "cost", "CPU s", "MiB")

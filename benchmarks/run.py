@@ -146,6 +146,8 @@ def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -
         sizes=answer.sizes,
         features=tuple(sorted(features)),
         by=answer.by,
+        tier=answer.tier,
+        ended_by=run.killed or "",
         detail=answer.detail,
         versions=versions_of(attempt.planner),
         date=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -90,8 +90,21 @@ SuiteFolder = Annotated[
 ResultFile = Annotated[
     Path, typer.Argument(metavar="RESULTS", help="File of results (JSON lines).", exists=True, dir_okay=False)
 ]
+Results = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RESULTS",
+        help="File of results (JSON lines), or properties of downward-lab or their folder.",
+        exists=True,
+    ),
+]
 ResultFiles = Annotated[
-    list[Path], typer.Argument(metavar="RESULTS…", help="Files of results (JSON lines).", exists=True, dir_okay=False)
+    list[Path],
+    typer.Argument(
+        metavar="RESULTS…",
+        help="Files of results (JSON lines), or properties of downward-lab or their folders.",
+        exists=True,
+    ),
 ]
 TrackFilter = Annotated[Track | None, typer.Option("--track", help="Use tasks of this track only.")]
 DomainFilter = Annotated[

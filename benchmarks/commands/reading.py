@@ -35,8 +35,8 @@ def table(
     if tasks:
         give(task_table(records).markdown())
     else:
-        more = track_tables(records, _select_counts(proved=proved))
-        give(full_report(records, _select_counts(proved=proved), _read_best_known(best_known), more))
+        more = track_tables(records, select_counts(proved=proved))
+        give(full_report(records, select_counts(proved=proved), read_best_known(best_known), more))
 
 
 def html(
@@ -54,19 +54,18 @@ def html(
 ) -> None:
     """Write tables, cactus and scatter plots of results as one HTML page that needs nothing else."""
     from benchmarks.html_report import report_page
-    from benchmarks.records import report_write_errors
+    from benchmarks.records import write_whole
 
     records = select_records(
         results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
     )
-    page = report_page(records, _select_counts(proved=proved), _read_best_known(best_known), title)
-    with report_write_errors(out):
-        out.write_text(page, encoding="utf-8")
+    page = report_page(records, select_counts(proved=proved), read_best_known(best_known), title)
+    write_whole(out, page.encode())
     tell(f"{len(records)} results shown in {out}")
 
 
 def compare(
-    left_file: options.ResultFile,
+    left_file: options.Results,
     right_file: Annotated[
         Path | None, typer.Argument(metavar="[RESULTS]", help="Second file of results; by default the first.")
     ] = None,
@@ -82,11 +81,13 @@ def compare(
     """Compare two planners, or two runs of one: coverage, scores, contradicting claims, times, memory."""
     from benchmarks.compare import RecordFilter
     from benchmarks.compare import compare as comparison
-    from benchmarks.records import read_records
+    from benchmarks.lab_properties import adopt_suites, read_results
     from benchmarks.report import select_by_task
 
-    ours = read_records(left_file)
-    theirs = ours if right_file is None else read_records(right_file)
+    ours = read_results(left_file)
+    theirs = ours if right_file is None else read_results(right_file)
+    both = adopt_suites([*ours, *theirs])
+    ours, theirs = both[: len(ours)], both[len(ours) :]
     choice = RecordFilter(
         without=without or (), supported_by=supported_by or (), domains=domain or (), names=name or ()
     )
@@ -95,7 +96,7 @@ def compare(
         select_by_task(choice.of(ours, theirs), _find_label(ours, left, 0)),
         select_by_task(choice.of(theirs, ours), _find_label(theirs, right, default)),
     )
-    give(comparison(*sides, _select_counts(proved=proved)))
+    give(comparison(*sides, select_counts(proved=proved)))
 
 
 def rates(
@@ -162,11 +163,11 @@ def select_records(
 ) -> list[Record]:
     """Return the records in `results` that the options choose; raises `DocumentError` where there are none."""
     from benchmarks.compare import RecordFilter
-    from benchmarks.records import read_records
+    from benchmarks.lab_properties import adopt_suites, read_results
     from planner.errors import DocumentError, Location
 
     files = ", ".join(map(str, results))
-    records = [record for path in results for record in read_records(path)]
+    records = adopt_suites([record for path in results for record in read_results(path)])
     if not records:
         raise DocumentError("there are no results", Location(files), "`bench run` makes them")
     found = RecordFilter(planners or (), without or (), supported_by or (), domains or (), names or ()).of(records)
@@ -175,13 +176,15 @@ def select_records(
     return found
 
 
-def _select_counts(*, proved: bool) -> Counts:
+def select_counts(*, proved: bool) -> Counts:
+    """Return what counts as done: proofs alone, or any plan, proof or ground task."""
     from benchmarks import records
 
     return records.is_proved if proved else records.is_done
 
 
-def _read_best_known(best_known: Path | None) -> dict[str, float]:
+def read_best_known(best_known: Path | None) -> dict[str, float]:
+    """Return the costs in a file of best known costs, by the names of tasks; none without a file."""
     from benchmarks.report import read_costs
 
     return {} if best_known is None else read_costs(best_known)

@@ -38,14 +38,23 @@ def run(
 ) -> None:
     """Run planners on the tasks of a suite; start it again to continue where it stopped."""
     from benchmarks.process import Limits
+    from benchmarks.report import note_guarded
     from benchmarks.run import Settings, attempts_of, run_all
 
     tasks = options.select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
     attempts = attempts_of(tasks, options.select_installed(planner))
     settings = Settings(Limits(time_limit, memory_limit), _select_validators(check), jobs, core.numbers if core else ())
-    count = run_all(attempts, out, settings, _tell_record)
+    carried_out: list[Record] = []
+
+    def watch(record: Record) -> None:
+        carried_out.append(record)
+        _tell_record(record)
+
+    count = run_all(attempts, out, settings, watch)
     others = f", the others were in {out} already" if count < len(attempts) else ""
     tell(f"{count} of {len(attempts)} runs carried out{others}")
+    if note := note_guarded(carried_out):
+        tell(note)
 
 
 def ground(

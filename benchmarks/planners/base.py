@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
 
-from benchmarks.process import Limits, Run
+from benchmarks.process import WALL_CLOCK_GUARD, Limits, Run
 from benchmarks.suite import HDDL, PDDL
 
 VARIABLE: Final = "FORETHOUGHT_PEERS"
@@ -56,7 +56,11 @@ OWN_ENVIRONMENT: Final = frozenset({"gtpyhop", "jupyddl", "kairos-planner", "up-
 
 
 class Outcome(StrEnum):
-    """How a planner fared on a task."""
+    """How a planner fared on a task.
+
+    `TIME` is its CPU time limit. `GUARD` is the harness's guard against processes that sleep or wait, and says nothing
+    of the planner's speed.
+    """
 
     OPTIMAL = "optimal"
     SOLVED = "solved"
@@ -65,6 +69,7 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
     TIME = "time"
     MEMORY = "memory"
+    GUARD = WALL_CLOCK_GUARD
     UNSUPPORTED = "unsupported"
     ERROR = "error"
     INVALID = "invalid"
@@ -90,7 +95,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a search took by itself, where it tells: states evaluated, expanded and stored, memory, seconds.
+    """What a search took by itself, where it tells: states evaluated, expanded, stored and generated, memory, seconds.
 
     The seconds are without reading and preparing heuristics, where the planner tells them apart.
     """
@@ -100,6 +105,7 @@ class Effort:
     stored_states: int | None = None
     search_bytes: int | None = None
     effort_seconds: float | None = None
+    generated: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ class Answer:
     """What a process claims: `cost` and `lower_bound` as it states them, times in seconds where it tells them.
 
     `search_seconds` are those of all that follows grounding. `by` names the search that had the last word, if several
-    have part.
+    have part, and `tier` what ran it, where that is told.
     """
 
     outcome: Outcome
@@ -119,6 +125,7 @@ class Answer:
     effort: Effort = Effort()
     sizes: Mapping[str, int] = field(default_factory=dict)
     by: str = ""
+    tier: str = ""
     detail: str = ""
 
 
@@ -186,13 +193,11 @@ def find_package_folder(name: str) -> Path:
 
 def explain_failure(run: Run) -> Answer:
     """Return the outcome of a process that gave no answer: the limit that it reached, or an error in its last words."""
-    match run.limit:
-        case "time":
-            return Answer(Outcome.TIME)
-        case "memory":
-            return Answer(Outcome.MEMORY)
-        case _:
-            return Answer(Outcome.ERROR, detail=f"exit code {run.returncode}: {run.last_words}")
+    if run.limit is None:
+        return Answer(Outcome.ERROR, detail=f"exit code {run.returncode}: {run.last_words}")
+    outcome = Outcome(run.limit)
+    ended = f"ended after {run.wall_seconds:.0f} s by the clock, {run.cpu_seconds:.1f} s of CPU time"
+    return Answer(outcome, detail=ended if outcome is Outcome.GUARD else "")
 
 
 def find_last_count(pattern: str, text: str) -> int | None:

@@ -89,12 +89,15 @@ class Downward:
         """Return the outcome from the exit code, the last plan written, and the times and bounds in the log."""
         plan = read_last_plan(folder)
         proves = self.proves(features)
+        detail = ""
         if plan is not None:
             outcome = Outcome.OPTIMAL if proves and run.returncode == 0 else Outcome.SOLVED
         elif proves and run.returncode == GAVE_UP and have_bounds_met(run.stdout):
             outcome = Outcome.UNSOLVABLE
         else:
-            outcome = EXIT_CODES.get(run.returncode, explain_failure(run).outcome)
+            failure = explain_failure(run)
+            outcome = EXIT_CODES.get(run.returncode, failure.outcome)
+            detail = failure.detail if outcome is failure.outcome else ""
         bound = None if outcome is Outcome.UNSOLVABLE else read_lower_bound(run.stdout)
         cost = None if plan is None else read_stated_cost(plan)
         return Answer(
@@ -105,7 +108,7 @@ class Downward:
             translate_seconds=find_last_number(r"Done! \[([\d.]+)s CPU", run.stdout),
             search_seconds=find_last_number(r"Total time: ([\d.]+)s", run.stdout),
             effort=read_effort(run.stdout),
-            detail=explain_failure(run).detail if outcome is Outcome.ERROR else "",
+            detail=detail,
         )
 
     def proves(self, features: frozenset[str]) -> bool:
@@ -139,6 +142,7 @@ def read_effort(log: str) -> Effort:
     return Effort(
         evaluations=find_last_count(r"Evaluated (\d+) state", log),
         expansions=find_last_count(r"Expanded (\d+) state", log),
+        generated=find_last_count(r"Generated (\d+) state", log),
         stored_states=find_last_count(r"Number of registered states: (\d+)", log),
         effort_seconds=find_last_number(r"Search time: ([\d.]+)s", log),
         search_bytes=None if before is None or peak is None else 1024 * (peak - int(before[1])),
@@ -175,8 +179,9 @@ class Translator:
         """Return the sizes of the ground task."""
         log = run.stdout
         if run.returncode not in (0, 10):
-            outcome = EXIT_CODES.get(run.returncode, explain_failure(run).outcome)
-            return Answer(outcome, detail=explain_failure(run).detail if outcome is Outcome.ERROR else "")
+            failure = explain_failure(run)
+            outcome = EXIT_CODES.get(run.returncode, failure.outcome)
+            return Answer(outcome, detail=failure.detail if outcome is failure.outcome else "")
         names = {"facts": "facts", "actions": "operators", "variables": "variables", "axioms": "axioms"}
         found = {size: find_last_number(rf"Translator {word}: (\d+)", log) for size, word in names.items()}
         return Answer(

@@ -28,6 +28,7 @@ STATUSES: Final = {
 COUNTS: Final = {
     "evaluations": "evaluated",
     "expansions": "expanded",
+    "generated": "generated",
     "stored_states": "stored",
     "search_bytes": "search_bytes",
 }
@@ -91,6 +92,7 @@ class Ours:
             effort=read_effort(statistics, run),
             sizes={name: statistics[name] for name in ("facts", "actions", "variables") if name in statistics},
             by=" ".join(filter(None, [statistics.get("search"), statistics.get("heuristic")])),
+            tier=statistics.get("tier") or "",
             detail=result.get("reason") or "",
         )
 

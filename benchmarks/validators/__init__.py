@@ -30,7 +30,7 @@ VALID: Final = "valid"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`said` is "valid", or a word and a reason: "invalid: …", "unsupported: …", "error: …", "time", "memory".
+    """`said` is "valid", or a word and a reason: "invalid: …", "unsupported: …", "error: …", or the limit reached.
 
     `cost` is the plan's cost where the validator computes one.
     """

@@ -85,7 +85,7 @@ def test_what_is_no_planner(text: str, message: str) -> None:
         (ended(34), Outcome.UNSUPPORTED),
         (ended(35, stderr="crashed"), Outcome.ERROR),
         (ended(-9, cpu_seconds=19.9), Outcome.TIME),
-        (ended(-9, killed="wall"), Outcome.TIME),
+        (ended(-9, killed="wall"), Outcome.GUARD),
         (ended(-9, killed="memory"), Outcome.MEMORY),
         (ended(-6, stderr="std::bad_alloc"), Outcome.MEMORY),
         (ended(-11, peak_bytes=2 << 30), Outcome.MEMORY),
