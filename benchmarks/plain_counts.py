@@ -3,7 +3,7 @@
 `python -m benchmarks.plain_counts SUITE` runs `forethought solve --plain` as processes, prints a table of the counts,
 and ends with exit code 0 if all runs of a task and a search agree, 10 if not, and 11 if there is no machine code to
 compare with. Of each domain it takes the task with the smallest files that takes some expansions of the first search,
-and of these the smallest ones. Searches end after a number of expansions, so that runs without machine code end as well.
+and of these the smallest ones. Searches end after a number of expansions, so that runs without machine code end too.
 """
 
 from __future__ import annotations
