@@ -37,6 +37,8 @@ from planner.semantics.simulation import bind_parameters
 
 LONGEST: Final = 80
 """Longest name that a message quotes, in characters."""
+MOST_DOUBLINGS: Final = 1000
+"""Number of times that a pause doubles at most: a float holds no power of two past 1,023."""
 
 
 def check_created_objects(state: RunState, record: StepRecord, action: Action, attempt: Attempt) -> Attempt:
@@ -156,12 +158,8 @@ def _is_to_be_retried(policy: ExecutionPolicy, attempt: Attempt) -> bool:
 
 def compute_pause(policy: ExecutionPolicy, attempts: int, rng: random.Random) -> float:
     """Return the pause after so many attempts, in seconds: exponential backoff with jitter."""
-    from tenacity import RetryCallState, wait_exponential
-
-    call = RetryCallState(None, None, (), {})  # type: ignore[arg-type]  # the arithmetic asks for the attempt only
-    call.attempt_number = attempts
-    waits = wait_exponential(multiplier=policy.backoff, max=policy.longest)
-    return float(waits(call)) + rng.uniform(0, policy.jitter)
+    doubled = policy.backoff * 2.0 ** min(attempts - 1, MOST_DOUBLINGS)
+    return min(doubled, policy.longest) + rng.uniform(0, policy.jitter)
 
 
 def choose_skill(

@@ -42,6 +42,8 @@ class Exit(IntEnum):
     """Interrupted from the keyboard, or asked to terminate."""
 
 
+OWN_PACKAGES: Final = ("planner", "htn", "executor", "domains", "benchmarks")
+"""The packages of Forethought: a module that is missing there is a bug, elsewhere an incomplete environment."""
 MAX_CAUSES: Final = 20
 """Number of causes that are followed back from an exception."""
 
@@ -106,6 +108,8 @@ def judge(error: BaseException) -> tuple[Exit, str]:
             return Exit.USAGE, f"Error: a file that should be UTF-8 text is not: {error}"
         case _ if (stop := _find_interruption(error)) is not None:
             return judge(stop)
+        case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] not in OWN_PACKAGES:
+            return Exit.USAGE, f"Error: this needs {name}, which is not installed; 'pip install forethought' brings it"
         case _:
             return Exit.INTERNAL, (
                 f"Internal error: {type(error).__name__}: {error}\n"

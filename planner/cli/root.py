@@ -10,7 +10,7 @@ from importlib import import_module
 from planner.cli.interrupt import interruptible
 from planner.cli.output import Exit, give, tell, tell_error
 from planner.cli.parser import Parser
-from planner.errors import InputError, did_you_mean
+from planner.errors import ForethoughtError, InputError, did_you_mean
 from planner.lightweight import Any, Final, NoReturn
 from planner.limits import LimitReached
 
@@ -62,15 +62,23 @@ def dispatch(arguments: Sequence[str], started: float) -> Exit:
         case ["-h" | "--help", *_]:
             give(write_usage())
         case ["--version", *_]:
-            from importlib.metadata import version
-
-            give(f"forethought {version('forethought')}")
+            give(f"forethought {read_version()}")
         case []:
             tell(write_usage())
             return Exit.USAGE
         case _:
             run_plugin_command(arguments, started)
     return Exit.OK
+
+
+def read_version() -> str:
+    """Return the version of the installed package; raises `ForethoughtError` if there is none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("forethought")
+    except PackageNotFoundError:
+        raise ForethoughtError("only an installed package has a version; 'pip install .' in the sources") from None
 
 
 def module_of(name: str) -> Any:

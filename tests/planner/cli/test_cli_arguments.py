@@ -25,6 +25,8 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--memory-limit": ("none", float("inf")),
     "--simulations": ("7", 7),
     "--seed": ("3", 3),
+    "--pruning": ("h2", ["h2"]),
+    "--expansion-limit": ("4", 4),
     "--objective": ("cost", "cost"),
     "--penalty": ("2.5", Decimal("2.5")),
     "--budget": ("money=2.5", [("money", Decimal("2.5"))]),
@@ -43,6 +45,7 @@ FLAGS = {
     "--wasteful": "wasteful",
     "--fill": "fill",
     "--pareto": "pareto",
+    "--plain": "plain",
     "--every-plan": "every_plan",
     "--proved": "proved",
     "--json": "json",
@@ -57,6 +60,7 @@ DEFAULTS = {
     **dict.fromkeys(
         ("search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty", "budget")
     ),
+    **dict.fromkeys(("pruning", "expansion_limit")),
     **dict.fromkeys(("deadline", "soft", "candidates", "within", "diverse", "least", "rank", "rule")),
 }
 

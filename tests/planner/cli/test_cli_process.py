@@ -353,6 +353,9 @@ def test_errors_that_are_no_bugs() -> None:
     assert judge(NoPlan(unknown))[0] is Exit.NO_VERDICT
     assert judge(EngineError("pyperplan crashed")) == (Exit.NO_VERDICT, "no verdict: pyperplan crashed")
     assert judge(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"))[0] is Exit.USAGE
+    missing = "Error: this needs scipy.stats, which is not installed; 'pip install forethought' brings it"
+    assert judge(ModuleNotFoundError("no", name="scipy.stats")) == (Exit.USAGE, missing)
+    assert judge(ModuleNotFoundError("no", name="planner.lost"))[0] is Exit.INTERNAL
 
 
 def test_a_bug_is_one_message_and_a_traceback_only_on_demand(
