@@ -149,7 +149,7 @@ class Objects:
         self._goal = frozenset(task.goal)
         self._about: dict[str, list[int]] = {}
         for fact in [fact for facts in task.variables for fact in facts]:
-            for each in {*self._literals[fact][2]}:
+            for each in dict.fromkeys(self._literals[fact][2]):
                 self._about.setdefault(each, []).append(fact)
 
     def group_alike(self) -> list[list[str]]:

@@ -18,17 +18,21 @@ from search_twins import finished, perfect, random_task, replayed
 from htn.problem_kind import validate as verify
 from planner import Status, StoppedBy, improve, load, solve, validate
 from planner.errors import InputError
+from planner.grounding.ground import ground
 from planner.heuristics import REGISTRY as HEURISTICS
+from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions
 from planner.jit import library
-from planner.limits import never
+from planner.limits import Limits, never
 from planner.portfolio.portfolio import run_plain_search
 from planner.portfolio.workplace import COMPILED, Workplace
 from planner.search import REGISTRY as SEARCHES
-from planner.search import Run, Space
+from planner.search import Ending, Run, Space
+from planner.search.astar_compiled import CompiledAstar
 from planner.search.expansion import Expansion, Watch
 from planner.search.mcts import GRAIN, LOGARITHMS
 from planner.search.search_run import TIERS
 from planner.search.symbolic import is_installed
+from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY
 
 GRIPPER = """(define (domain gripper) (:requirements :strips :typing :action-costs) (:types room ball hand)
@@ -215,6 +219,46 @@ def test_hashes_do_not_change_abstractions():
     assert found[0] == found[1]
 
 
+SYMMETRIES = """
+import sys
+from planner import load
+from planner.grounding.ground import ground
+from planner.limits import Limits
+from planner.pruning.symmetries import Structure, find_interchanges
+print(find_interchanges(Structure(ground(load(*sys.argv[1:]), Limits())), seconds=1e9))
+"""
+
+
+def test_hashes_do_not_change_the_order_of_symmetries(files):
+    command = [sys.executable, "-c", SYMMETRIES, *files]
+    found = {
+        subprocess.run(
+            command, env=os.environ | {"PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in range(4)
+    }
+    assert len(found) == 1
+    assert len(next(iter(found))) > 10
+
+
+def test_a_callback_does_not_move_the_renewal_of_abstractions(files, monkeypatch):
+    monkeypatch.setattr("planner.search.astar_compiled.FIRST_RENEWAL", 400)
+    task, renew, found = ground(load(*files), Limits()), Partitions.renew, []
+    for watch in (None, Watch(None, lambda _: None)):
+        run, renewed = Run(watch=watch), []
+
+        def note(self, states, work, run=run, renewed=renewed):
+            renewed.append(run.expanded)
+            return renew(self, states, work)
+
+        monkeypatch.setattr(Partitions, "renew", note)
+        search = CompiledAstar(Board(task, library.ENTRIES), "scp", work=100, room=1, pruning=())
+        assert finished(search.steps(run)) is Ending.EXHAUSTED
+        found.append((counted(run), renewed))
+    assert found[0] == found[1]
+    assert len(renewed) > 1
+
+
 @pytest.mark.parametrize("search", [None, "depth-first", "greedy", "weighted", "astar", "uniform"])
 @pytest.mark.parametrize("domain", HIERARCHIES)
 @pytest.mark.usefixtures("hasty_clock")
@@ -365,6 +409,26 @@ def test_options_that_do_not_fit_are_refused(options, message):
     with pytest.raises(InputError) as raised:
         solve(load("courier"), **options)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ("--plain --expansion-limit 2", 11, "a plan costs"),
+        ("--plain --pruning h2 --pruning h2", 0, "proved optimal: cost 12"),
+        ("--pruning h2", 2, "--pruning is for plain search; add '--plain'"),
+        ("--expansion-limit 2", 2, "--expansion-limit is for plain search"),
+        ("--plain --expansion-limit 0", 2, "'0' is not a whole number above 0"),
+        ("--plain --pruning h3", 2, "'h3' is not one of h2, stubborn, symmetries"),
+        ("--plain --candidates 2", 2, "--candidates goes without --plain"),
+        ("--plain --deadline 9", 12, "unsupported: plain search does not take deadlines"),
+    ],
+)
+def test_the_command_ends_with_its_exit_codes(options, code, message):
+    command = [sys.executable, "-m", "planner.cli", "solve", "courier", *options.split(), "--time-limit=none"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize("name", ["pruning", "expansion_limit", "on_expansion"])
