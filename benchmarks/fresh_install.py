@@ -1,9 +1,9 @@
 """What a fresh install costs: the wheel in a new environment beside this checkout with its machine code made.
 
-`python -m benchmarks.fresh_install WHEEL FOLDER` installs the wheel into a new virtual environment with an empty cache,
-draws tasks from the suite in FOLDER (`tasks.tsv`, as `forethought bench` reads it) whose first plan takes this checkout
-some time, and lets both find the first plan of each in turn, on one processor. It prints processor times and ratios, the
-time for a tiny task, and the size of the environment.
+`python -m benchmarks.fresh_install WHEEL FOLDER --cache CACHE` installs the wheel into a new environment with an empty
+cache, draws tasks from the suite in FOLDER (`tasks.tsv`, as `forethought bench` reads it) whose first plan takes this
+checkout some time, and lets both find the first plan of each in turn, on one processor. It prints processor times and
+ratios, the time for a tiny task, and the size of the environment.
 """
 
 from __future__ import annotations

@@ -156,7 +156,8 @@ class Statistics:
     `search_cpu_seconds` is the processor time of the thread that searched. `stored` states take `search_bytes` in the
     arrays of kernels; both are 0 where the reference tier was enough. `simulations` are those of search `mcts`. `tier`
     names the tiers of the searches that have run: "reference" (plain Python), "compiled" (kernels as machine code) and
-    "interpreted" (kernels in plain Python). docs/reference/statistics.md says what each search counts.
+    "interpreted" (kernels in plain Python). `machine_code` says what there was of machine code where it was looked for:
+    "loaded", "being made", "missing" or "off" (FORETHOUGHT_JIT). docs/reference/statistics.md says what is counted.
     """
 
     search: str = ""
@@ -174,6 +175,7 @@ class Statistics:
     search_bytes: int = 0
     simulations: int = 0
     tier: str = ""
+    machine_code: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON-ready data, times rounded to microseconds."""

@@ -83,10 +83,9 @@ def start_build(first: Iterable[str] = ()) -> None:
         )
         return
     with contextlib.suppress(OSError, library.NoCache):
-        place = library.find_folder().parent
-        mark = place / "making"
+        mark = library.find_mark()
         try:
-            make_private_folder(place)
+            make_private_folder(mark.parent)
         except Untrusted as error:
             _warn(f"{_FAILED}: {error}")
             return

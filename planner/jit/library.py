@@ -199,6 +199,23 @@ def count_made() -> tuple[int, int]:
     return sum(map(_load_module, map(short_name, modules))), len(modules)
 
 
+def find_mark() -> Path:
+    """Return the file that is there while a process makes machine code in the background; raises `NoCache`."""
+    return find_folder().parent / "making"
+
+
+def describe_state() -> str:
+    """Return what there is of machine code: "loaded", "off", "being made" or "missing"."""
+    if _loaded:
+        return "loaded"
+    if is_switched_off():
+        return "off"
+    try:
+        return "being made" if find_mark().exists() else "missing"
+    except NoCache:
+        return "missing"
+
+
 def is_switched_off() -> bool:
     """Return whether the user wants no machine code."""
     return os.environ.get(SWITCH, "").lower() == "off"

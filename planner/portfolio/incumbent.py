@@ -13,6 +13,7 @@ from planner.model import DomainModel, Number, Problem
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, divide_exactly, unsupported_result
+from planner.portfolio.tiers import describe_machine_code
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
 from planner.task.ground_task import INFINITY, Task
@@ -170,6 +171,7 @@ class Incumbent:
             run.stored_bytes,
             run.simulations,
             ", ".join(run.tiers),
+            describe_machine_code(),
         )
 
     def _report_progress(self) -> None:

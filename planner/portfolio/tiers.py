@@ -88,6 +88,15 @@ def _next_look(spent: float, kernels: Collection[str]) -> float:
     return max(spent + LOOK_AGAIN, PATIENCE_MISSING) if spent >= PATIENCE_BUILT else PATIENCE_BUILT
 
 
+def describe_machine_code() -> str:
+    """Return what there is of machine code, in the words of `Statistics`; "" where no search has looked for it."""
+    if "planner.jit.library" not in sys.modules:
+        return ""
+    from planner.jit import library
+
+    return library.describe_state()
+
+
 @dataclass(slots=True)
 class Contender:
     """A search that takes turns with others, started in its first turn."""

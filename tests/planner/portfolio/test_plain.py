@@ -314,6 +314,8 @@ def test_machine_code_changes_nothing_but_the_tier(monkeypatch, files):
         if isinstance(value, tuple):
             assert value[0]["statistics"].pop("tier") == "compiled"
             assert plain[key][0]["statistics"].pop("tier") == "interpreted"
+            assert value[0]["statistics"].pop("machine_code") == "loaded"
+            assert plain[key][0]["statistics"].pop("machine_code") == "missing"
         assert value == plain[key]
 
 
