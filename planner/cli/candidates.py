@@ -77,6 +77,7 @@ def run_candidates(started: float, given: Namespace) -> Exit:
     """Print the candidates, the best first."""
     options.refuse_options(given, TAKEN, "candidates", "it lists plans by cost")
     if given.plan_file is not None:
+        check_writable(given.plan_file)
         check_writable(number_file(given.plan_file, 1))
     limits: dict[str, Any] = {"memory_limit": limit_memory(given.memory_limit)}
     try:

@@ -51,7 +51,9 @@ class PlanFile:
 
     def __init__(self, path: Path, *, numbered: bool) -> None:
         """Raise `OSError` if plans cannot be written to `path`."""
-        check_writable(number_file(path, 1) if numbered else path)
+        check_writable(path)
+        if numbered:
+            check_writable(number_file(path, 1))
         self._path = path
         self._numbered = numbered
         self._count = 0

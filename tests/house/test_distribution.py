@@ -282,6 +282,8 @@ def test_without_a_proof_the_optimal_track_gets_no_plan(folder: Path) -> None:
         (["d.pddl", "p.pddl", "./d.pddl"], "./d.pddl is an input file"),
         (["nowhere.pddl", "p.pddl", "plan"], "nowhere.pddl"),
         (["d.pddl", "p.pddl", "nowhere/plan"], "nowhere/plan"),
+        (["d.pddl", "p.pddl", "bin"], "bin: Is a directory"),
+        (["d.pddl", "p.pddl", ""], "Is a directory"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
 )

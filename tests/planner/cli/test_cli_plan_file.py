@@ -154,7 +154,9 @@ def test_a_disk_that_is_full_for_a_while_loses_no_plan(
         (["--every-plan"], "--every-plan is for plan files"),
         (["--mode", "first", "--proved"], "--proved goes without --mode first"),
         (["--candidates", "2", "--proved"], "--candidates goes without --proved"),
-        (["--plan-file", "nowhere/plan", "--every-plan"], "nowhere/plan.1: No such file or directory"),
+        (["--plan-file", "nowhere/plan", "--every-plan"], "nowhere/plan: No such file or directory"),
+        (["--plan-file", "", "--every-plan"], ".: Is a directory"),
+        (["--plan-file", "/", "--candidates", "2"], "/: Is a directory"),
     ],
     ids=lambda given: given if isinstance(given, str) else " ".join(given),
 )
