@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from benchmarks.adversary.adversary_campaign import adversary
-from benchmarks.commands import exporting, reading, running
+from benchmarks.commands import exporting, peers, reading, running
 from benchmarks.commands import running as listing
 from benchmarks.faults.fault_campaign import faults
 from benchmarks.foreign_plans.foreign_plan_repair import foreign
@@ -50,3 +50,4 @@ for command in (
 ):
     app.command()(command)
 app.command("patch")(measure_patches)
+app.add_typer(peers.app, name="peers")

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -21,10 +20,11 @@ from benchmarks.commands.options import (
     NameFilter,
     SuiteFolder,
     check_choices,
+    hint_at_installation,
     parse_positive,
     select_tasks,
 )
-from benchmarks.planners.base import find_package_folder
+from benchmarks.planners.environments import find_installed, find_interpreter, find_package_folder
 from benchmarks.process import Limits, Run, run_limited
 from benchmarks.report import format_table
 from benchmarks.suite import BenchmarkTask
@@ -49,9 +49,9 @@ def candidates(
     numbers = [int(parse_positive(word)) for word in k.split(",")]
     chosen = [each for each in LISTERS if not lister or each.label in lister]
     for each in chosen:
-        if each.package and find_spec(each.package) is None:
-            tell(f"{each.label} is left out: {each.package} is not installed")
-    chosen = [each for each in chosen if not each.package or find_spec(each.package) is not None]
+        if each.package and not find_installed((each.package,)):
+            tell(f"{each.label} is left out: {each.package} is not installed; {hint_at_installation(each.package)}")
+    chosen = [each for each in chosen if not each.package or find_installed((each.package,))]
     tasks = select_tasks(suite, track=None, domains=domain, names=name)
     found = []
     for listed in run_listers(tasks, chosen, numbers, Limits(time_limit, memory_limit)):
@@ -92,7 +92,7 @@ def _symk_command(domain: Path, problem: Path, k: int) -> Sequence[str]:
     script = find_package_folder("up_symk") / "symk" / "fast-downward.py"
     search = f"symk_bd(plan_selection=top_k(num_plans={k},dump_plans=false))"
     whole = ["--translate-options", "--keep-unimportant-variables", "--search-options", "--search", search]
-    return [sys.executable, str(script), "--plan-file", "plan", str(domain), str(problem), *whole]
+    return [find_interpreter("up-symk"), str(script), "--plan-file", "plan", str(domain), str(problem), *whole]
 
 
 def _read_symk_costs(run: Run, folder: Path) -> list[float]:
@@ -111,7 +111,7 @@ def _kstar_command(domain: Path, problem: Path, k: int) -> Sequence[str]:
         f"kstar(lmcut(transform=undo_to_origin()), k={k}, find_unordered_plans=false, dump_plan_files=false, "
         "json_file_to_dump=plans.json, symmetries=sym)"
     )
-    driver = [sys.executable, "-B", "-m", "kstar_planner.driver.main", "--build", str(build)]
+    driver = [find_interpreter("kstar-planner"), "-B", "-m", "kstar_planner.driver.main", "--build", str(build)]
     return [*driver, str(domain), str(problem), "--symmetries", symmetries, "--search", search]
 
 
@@ -124,8 +124,8 @@ def _read_kstar_costs(run: Run, folder: Path) -> list[float]:
 
 LISTERS = (
     Lister("ours", _make_our_command("--orders", "--wasteful"), _read_our_costs),
-    Lister("symk", _symk_command, _read_symk_costs, "up_symk"),
-    Lister("kstar", _kstar_command, _read_kstar_costs, "kstar_planner"),
+    Lister("symk", _symk_command, _read_symk_costs, "up-symk"),
+    Lister("kstar", _kstar_command, _read_kstar_costs, "kstar-planner"),
     Lister("ours-distinct", _make_our_command(), _read_our_costs),
 )
 """The last one leaves out what differs only in order, and what is wasteful: its costs are no others'."""

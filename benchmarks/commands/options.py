@@ -175,8 +175,16 @@ def select_installed(names: list[str]) -> list[Planner]:
         if lacking is None:
             found.append(one)
         else:
-            tell(f"{one.label} is left out: {lacking} is not installed")
+            tell(f"{one.label} is left out: {lacking} is not installed; {hint_at_installation(lacking)}")
     return found
+
+
+def hint_at_installation(package: str) -> str:
+    """Return what installs `package`, which is a peer or comes with Forethought."""
+    from benchmarks.peer_installation import PEERS
+
+    command = "forethought bench peers install" if package in PEERS else "pip install"
+    return f"`{command} {package}` installs it"
 
 
 def select_tasks(

@@ -19,8 +19,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, find_installed, find_missing
+from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, find_missing
 from benchmarks.planners.downward import Downward, Translator, make_symk
+from benchmarks.planners.environments import find_installed
 from benchmarks.planners.ours import Ours, TaskProbe
 from benchmarks.planners.python_peers import Guest, Pyperplan
 from planner.errors import DocumentError, did_you_mean

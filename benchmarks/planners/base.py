@@ -1,46 +1,17 @@
-"""What the harness asks of a planner: a command to run, and what the end of its process means.
-
-Peers in Python environments of their own, so that what they install does not meet what we do.
-
-They lie in one folder, each in a folder named by its distribution: `python -m venv FOLDER/jupyddl`, and then
-`FOLDER/jupyddl/bin/pip install jupyddl`. The folder is `FORETHOUGHT_PEERS`, or else `forethought/peers` in the user's
-cache.
-"""
+"""What the harness asks of a planner: a command to run, and what the end of its process means."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from importlib.metadata import PackageNotFoundError, distributions, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
 
+from benchmarks.planners.environments import find_installed
 from benchmarks.process import WALL_CLOCK_GUARD, Limits, Run
 from benchmarks.suite import HDDL, PDDL
-
-VARIABLE: Final = "FORETHOUGHT_PEERS"
-
-
-def find_peers_folder() -> Path:
-    """Return the folder of environments, whether it exists or not."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get(VARIABLE) or Path(cache) / "forethought" / "peers").absolute()
-
-
-def interpreter_of(package: str) -> Path:
-    """Return the interpreter of the environment of `package`, whether it exists or not."""
-    return find_peers_folder() / package / "bin" / "python"
-
-
-def find_own_version(package: str) -> str | None:
-    """Return the version of `package` in an environment of its own; None where there is none."""
-    places = [str(path) for path in (find_peers_folder() / package / "lib").glob("python*/site-packages")]
-    return next((one.version for one in distributions(name=package, path=places)), None)
-
 
 DOMAIN_FILE: Final = "domain.pddl"
 PROBLEM_FILE: Final = "problem.pddl"
@@ -51,8 +22,6 @@ NAMED_FILES: Final[Mapping[str, Mapping[str, str]]] = {
 """The names of the files of tasks in each language, by those that planners use in their commands."""
 PLAN_FILE: Final = "plan"
 """The names of a task's files in the folder that a planner's process runs in; hierarchical ones end in `.hddl`."""
-OWN_ENVIRONMENT: Final = frozenset({"gtpyhop", "jupyddl", "kairos-planner", "up-aries"})
-"""Distributions that are looked for in environments of their own (`benchmarks.planners.base`)."""
 
 
 class Outcome(StrEnum):
@@ -156,22 +125,6 @@ class Planner(Protocol):
         ...
 
 
-def find_installed(packages: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions of those distributions of `packages` that are installed, here or by themselves."""
-    found = {
-        package: find_own_version(package) if package in OWN_ENVIRONMENT else _find_version(package)
-        for package in packages
-    }
-    return {package: version for package, version in found.items() if version is not None}
-
-
-def _find_version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
 def languages_of(planner: Planner) -> frozenset[str]:
     """Return the suffixes of the files that `planner` reads: what its `languages_of` say, or PDDL alone."""
     return getattr(planner, "languages", frozenset({PDDL}))
@@ -181,14 +134,6 @@ def find_missing(planner: Planner) -> str | None:
     """Return the first distribution that `planner` lacks, or None."""
     found = find_installed(planner.packages)
     return next((package for package in planner.packages if package not in found), None)
-
-
-def find_package_folder(name: str) -> Path:
-    """Return the folder of an installed import package without importing it."""
-    spec = find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError(name)
-    return Path(spec.submodule_search_locations[0])
 
 
 def explain_failure(run: Run) -> Answer:

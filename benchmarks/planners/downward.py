@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
@@ -23,9 +22,9 @@ from benchmarks.planners.base import (
     explain_failure,
     find_last_count,
     find_last_number,
-    find_package_folder,
     read_stated_cost,
 )
+from benchmarks.planners.environments import find_interpreter, find_package_folder
 from benchmarks.process import Limits, Run
 
 ADMISSIBLE: Final = frozenset({"blind", "lmcut", "hmax", "ipdb", "merge_and_shrink"})
@@ -83,7 +82,7 @@ class Downward:
                 arguments = [*files, *shlex.split(self.options)]
             case _:
                 arguments = [*files, "--search", self.options]
-        return Job((sys.executable, str(script), "--plan-file", PLAN_FILE, *bounds, *arguments))
+        return Job((find_interpreter(self.package), str(script), "--plan-file", PLAN_FILE, *bounds, *arguments))
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:
         """Return the outcome from the exit code, the last plan written, and the times and bounds in the log."""
@@ -172,7 +171,7 @@ class Translator:
     def job(self, limits: Limits) -> Job:  # noqa: ARG002 - the limits of the process are all it has
         """Return the translator's command, without the driver's process around it."""
         place = find_package_folder("up_fast_downward") / "downward" / "builds" / "release" / "bin"
-        command = (sys.executable, "-m", "fast_downward.translate", DOMAIN_FILE, PROBLEM_FILE)
+        command = (find_interpreter(self.packages[0]), "-m", "fast_downward.translate", DOMAIN_FILE, PROBLEM_FILE)
         return Job(command, {"PYTHONPATH": str(place)})
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the log says it all

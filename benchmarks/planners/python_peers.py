@@ -21,8 +21,8 @@ from benchmarks.planners.base import (
     Outcome,
     explain_failure,
     find_last_number,
-    interpreter_of,
 )
+from benchmarks.planners.environments import interpreter_of
 from benchmarks.process import Limits, Run
 from benchmarks.suite import HDDL, PDDL
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.planners.base import find_installed
+from benchmarks.planners.environments import find_installed
 from benchmarks.planners.ours import HERE
 from benchmarks.process import Limits, run_limited
 

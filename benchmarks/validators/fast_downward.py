@@ -8,7 +8,6 @@ its optimal cost is the plan's. Everything that the translator takes is covered,
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,8 +21,9 @@ from benchmarks.pddltext import (
     read_plan_steps,
     write_expression,
 )
-from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Outcome, find_package_folder, read_stated_cost
+from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Outcome, read_stated_cost
 from benchmarks.planners.downward import EXIT_CODES, read_last_plan
+from benchmarks.planners.environments import find_interpreter, find_package_folder
 from benchmarks.validators import VALID, Verdict
 
 NO_INVARIANTS = ("--translate-options", "--invariant-generation-max-candidates", "0")
@@ -124,7 +124,14 @@ def _solve(domain: list[Expression], problem: list[Expression]) -> Verdict:
         (folder / DOMAIN_FILE).write_text(write_expression(domain), encoding="utf-8")
         (folder / PROBLEM_FILE).write_text(write_expression(problem), encoding="utf-8")
         files = ("--plan-file", "plan", DOMAIN_FILE, PROBLEM_FILE)
-        command = (sys.executable, str(driver), *files, "--search", "astar(blind())", *NO_INVARIANTS)
+        command = (
+            find_interpreter("up-fast-downward"),
+            str(driver),
+            *files,
+            "--search",
+            "astar(blind())",
+            *NO_INVARIANTS,
+        )
         run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         found = read_last_plan(folder)
         if run.returncode == 0 and found is not None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.planners import Answer, Outcome, find_installed, find_missing, planner_of
-from benchmarks.planners.base import VARIABLE, find_own_version, find_peers_folder, interpreter_of
+from benchmarks.planners.environments import VARIABLE, find_own_version, find_peers_folder, interpreter_of
 from benchmarks.planners.python_peers import Guest
 from benchmarks.process import Limits, Run, run_limited
 from benchmarks.records import read_records

@@ -15,7 +15,7 @@ from benchmarks.hop.gtpyhop_domains import Blocks, Snacks, Towers, find_parts, r
 from benchmarks.hop.gtpyhop_guest import choose_method, find_python_domain, plan_text, recover_decomposition
 from benchmarks.planners import Outcome, find_missing, planner_of
 from benchmarks.planners import guest_script as aries
-from benchmarks.planners.base import VARIABLE
+from benchmarks.planners.environments import VARIABLE
 from benchmarks.process import Limits, run_limited
 from benchmarks.suite import HDDL
 from benchmarks.validators.plan_checks import check_by_forethought

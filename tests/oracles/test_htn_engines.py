@@ -16,7 +16,7 @@ import pytest
 from random_hierarchies import USUAL, HtnFeatures, random_htn
 from unified_planning.environment import get_environment
 
-from benchmarks.planners.base import find_peers_folder, interpreter_of
+from benchmarks.planners.environments import find_peers_folder, interpreter_of
 from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import parse_domain, parse_problem, read, write
