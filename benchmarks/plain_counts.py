@@ -24,6 +24,8 @@ from planner.subprocesses import module_command, module_environment
 SEARCHES: Final = ("astar", "greedy", "mcts")
 LEAST_EXPANSIONS: Final = 50
 """Fewer expansions of the first search show little."""
+MOST_ACTIONS: Final = 300
+"""Without machine code, the evaluation of a state of a larger task may take a tenth of a second and more."""
 SHOWN: Final = ("expanded", "evaluated", "generated")
 OK: Final = 0
 DIFFERENT: Final = 10
@@ -106,11 +108,11 @@ def choose_tasks(suites: Sequence[Path], many: int, search: str, expansions: int
     Leave out tasks that plain search does not take.
     """
     taken = set[str]()
-    found = [task for suite in suites for task in load_suite(suite) if task.suffix != HDDL and not task.fault()]
-    for task in sorted(found, key=measure_files):
+    known = [task for suite in suites for task in load_suite(suite) if task.suffix != HDDL and not task.fault()]
+    for task in sorted(known, key=measure_files):
         if len(taken) < many and task.domain not in taken:
-            answer = Setting(1, machine_code=True).run(task, search, expansions)
-            if answer["statistics"]["expanded"] >= LEAST_EXPANSIONS:
+            found = Setting(1, machine_code=True).run(task, search, expansions)["statistics"]
+            if found["expanded"] >= LEAST_EXPANSIONS and found["actions"] <= MOST_ACTIONS:
                 taken.add(task.domain)
                 yield task
 

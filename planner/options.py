@@ -12,9 +12,9 @@ from planner.plan import Progress, Result
 if TYPE_CHECKING:
     import threading
 
-PRUNING: Final = ("h2", "stubborn", "symmetries")
+PRUNING_KINDS: Final = ("h2", "stubborn", "symmetries")
 """The kinds of pruning that a plain search may be asked for."""
-PRUNED: Final = ("astar", "uniform")
+PRUNING_SEARCHES: Final = ("astar", "uniform")
 """The searches that know "stubborn" and "symmetries"."""
 
 
@@ -69,12 +69,14 @@ class SolveOptions:
             raise InputError(f"`pruning` must be a tuple of names, got {self.pruning!r}", hint="such as ('h2',)")
         search, _ = self.names
         for name in self.pruning:
-            if name not in PRUNING:
-                raise InputError(f"there is no pruning {name!r}", hint=f"there are {', '.join(PRUNING)}")
+            if name not in PRUNING_KINDS:
+                raise InputError(f"there is no pruning {name!r}", hint=f"there are {', '.join(PRUNING_KINDS)}")
             if search == "symbolic":
                 raise InputError("search 'symbolic' always prunes by h2", hint="leave `pruning` out")
-            if name != "h2" and search not in PRUNED:
-                raise InputError(f"search '{search}' does not prune by {name}", hint=f"{' and '.join(PRUNED)} do")
+            if name != "h2" and search not in PRUNING_SEARCHES:
+                raise InputError(
+                    f"search '{search}' does not prune by {name}", hint=f"{' and '.join(PRUNING_SEARCHES)} do"
+                )
 
     @property
     def names(self) -> tuple[str | None, str | None]:

@@ -16,7 +16,7 @@ from planner.errors import InputError, Location, PlanError, did_you_mean
 from planner.language.loading.load import Source, load, load_from
 from planner.lightweight import TYPE_CHECKING, Any, replace
 from planner.model import Problem, SoftGoal
-from planner.options import PRUNING
+from planner.options import PRUNING_KINDS
 from planner.plan import Plan, exact
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
 
@@ -50,8 +50,8 @@ def add_plain(parser: Parser) -> None:
     """Add `--plain`, and the options that need it."""
     about = "Run one search in one tier without unasked pruning: the same counts in every run, on every machine."
     parser.add_argument("--plain", action="store_true", help=about)
-    about = f"Pruning of a plain search: {', '.join(PRUNING[:-1])} or {PRUNING[-1]}; may be repeated."
-    parser.add_argument("--pruning", action="append", type=choice_of(*PRUNING), metavar="NAME", help=about)
+    about = f"Pruning of a plain search: {', '.join(PRUNING_KINDS[:-1])} or {PRUNING_KINDS[-1]}; may be repeated."
+    parser.add_argument("--pruning", action="append", type=choice_of(*PRUNING_KINDS), metavar="NAME", help=about)
     about = "Number of expanded states after which a plain search ends."
     parser.add_argument("--expansion-limit", type=read_positive_number, metavar="N", help=about)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.heuristics.search_guide_compiled import Guide
 from planner.portfolio.tiers import Contender, run_until_plan, run_while, take_turns
-from planner.search.astar_compiled import PRUNING, CompiledAstar
+from planner.search.astar_compiled import OWN_PRUNING, CompiledAstar
 from planner.search.guided_search_compiled import CompiledLazy, CompiledMcts, CompiledWidth
 from planner.search.lazy_best_first import lower_weights
 from planner.search.plan_neighborhood import PartSearch
@@ -39,7 +39,7 @@ def compiled_search(
     `pruning`; None: all that is sound.
     """
     if search in {"astar", "uniform"}:
-        kept = PRUNING if pruning is None else pruning
+        kept = OWN_PRUNING if pruning is None else pruning
         return CompiledAstar(board, heuristic or "blind", states=states, pruning=kept).steps
     guide = Guide(board, costs, milestones=landmarks or search == "bfws")
     if search == "mcts":

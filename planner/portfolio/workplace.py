@@ -52,6 +52,8 @@ H2_FACTS: Final = 10_000
 H2_ACTIONS: Final = 100_000
 """Most actions for which h² is computed: preparing more takes seconds."""
 
+TOO_DEAR: Final = "plans cost more than the kernels of this search can count"
+"""The reason reported where kernels give up, after which only a search in plain Python could go on."""
 NO_NUMBERS: Final = "however often each action is used, they do not add up to the goal"
 """The reason reported where the state equation has no solution."""
 
@@ -70,7 +72,7 @@ class Workplace:
     plain: bool = False
     """Whether a search keeps to one tier, which depends on the task only."""
     pruning: Collection[str] | None = None
-    """The pruning by `planner.search.astar_compiled.PRUNING` that A* may use; None: all of it."""
+    """The pruning by `planner.search.astar_compiled.OWN_PRUNING` that A* may use; None: all of it."""
     _board: Board | None = None
     """The arrays of the task, once a kernel has needed them."""
 
@@ -109,9 +111,11 @@ class Workplace:
         kind = HEURISTICS[heuristic or "blind"]
         if self.run.watch is not None:
             self.run.watch.sums_costs = SEARCHES[name].counts is Counts.COSTS
-        if self.plain:
-            ending = yield from (compiled if self.has_kernels(name, heuristic) else reference)()
-        elif self.has_kernels(name, heuristic):
+        if self.plain and self.has_kernels(name, heuristic):
+            ending = yield from compiled()
+            if ending is Ending.INCOMPLETE and not self.run.has_made_all_simulations:
+                self.run.failed = TOO_DEAR
+        elif self.has_kernels(name, heuristic) and not self.plain:
             large, kernels = self.is_large() or heuristic in PREPARED, COMPILED[name, heuristic]
             ending = yield from run_in_tiers(reference, compiled, kernels, large=large, again=states is None)
         else:

@@ -45,7 +45,7 @@ A canonical state inherits no landmarks, so that its evaluation takes twice as l
 """
 BOTH: Final = ("astar", "scp+lmcut")
 """The reported names of an LM-cut search that also uses abstractions prepared by another search."""
-PRUNING: Final = ("stubborn", "symmetries")
+OWN_PRUNING: Final = ("stubborn", "symmetries")
 """Stubborn sets and symmetry reduction, which the search uses unless it is told not to."""
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
@@ -73,7 +73,7 @@ class CompiledAstar:
         heuristic: str,
         *,
         states: int | None = None,
-        pruning: Collection[str] = PRUNING,
+        pruning: Collection[str] = OWN_PRUNING,
         work: int = WORK,
         room: int = 1024,
     ) -> None:

@@ -20,7 +20,7 @@ class Expansion:
     `number` counts the expansions of the search from 1. `g` is the cost of the path to the state, `h` the estimate by
     which the search has ordered it (None for a search without one), and `step` the last step of the path (None in the
     initial state). Costs are in the problem's units. Estimates are too in searches for cheapest plans; the estimates of
-    other searches count what the page on statistics says.
+    other searches count what docs/how-to/plain-search.md says.
     """
 
     number: int

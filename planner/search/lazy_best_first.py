@@ -156,6 +156,7 @@ def lower_weights(search: Callable[[int], Steps]) -> Steps:
         ending = yield from search(weight)
         if ending is not Ending.FIRST_PLAN:
             break
+        yield  # the first plan may be all that is wanted
     return ending
 
 

@@ -143,6 +143,24 @@ def test_a_limit_on_expansions_is_kept(search, heuristic, files):
             assert part.plan is None or validate(problem, part.plan).valid
 
 
+@pytest.mark.parametrize(("search", "heuristic"), PAIRS)
+def test_the_first_plan_is_the_same_with_a_callback(search, heuristic, files):
+    problem, told = load(*files), []
+    options = {"plain": True, "search": search, "heuristic": heuristic or None, "mode": "first", "time_limit": None}
+    options["expansion_limit"] = 300
+    alone, watched = solve(problem, **options), solve(problem, **options, on_expansion=told.append)
+    assert counts(watched) == counts(alone)
+    assert len(told) == alone.statistics.expanded
+
+
+def test_costs_that_kernels_cannot_count_end_a_search_with_a_reason(tmp_path, files):
+    dear = tmp_path / "dear.pddl"
+    dear.write_text(GRIPPER.replace("(total-cost) 0.5", "(total-cost) 40000000"))
+    found = solve(load(str(dear), files[1]), plain=True, time_limit=None)
+    assert found.status is Status.UNKNOWN
+    assert "cost more than the kernels" in found.reason
+
+
 @pytest.mark.parametrize(
     "pruning", [("h2",), ("stubborn",), ("symmetries",), ("h2", "stubborn", "symmetries")], ids="+".join
 )
@@ -307,6 +325,10 @@ def test_machine_code_changes_nothing_but_the_tier(monkeypatch, files):
                     time_limit=None, expansion_limit=400, on_expansion=lambda each: told.append(str(each)),  # noqa: B023
                 )  # fmt: skip
                 found[search, heuristic, pruning] = counts(result), told
+        for domain in HIERARCHIES:
+            for search in ("greedy", "astar"):
+                result = solve(load(domain), plain=True, search=search, time_limit=None)
+                found[domain, search] = counts(result), []
         return found
 
     plain, compiled = with_machine_code(place / "nothing"), with_machine_code(place)
