@@ -110,9 +110,12 @@ class Point:
 
 
 def find_range(values: Sequence[float], limit: float) -> tuple[float, float]:
-    """Return from where to where an axis has to go: from a power of ten below all values to a bit beyond the limit."""
+    """Return from where to where an axis has to go: from a power of ten below all values to a bit beyond the limit.
+
+    Values of 0 have no place on it; they are drawn at its end.
+    """
     high = BEYOND * max([limit, *values])
-    low = 10.0 ** math.floor(math.log10(min([high / 10, *values])))
+    low = 10.0 ** math.floor(math.log10(min([high / 10, *[value for value in values if value > 0]])))
     return low, high
 
 
@@ -246,6 +249,11 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
         *format_section("Runs", [run_table(records)]),
         element("footer", text(f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by forethought bench")),
     ]
+    return html_page(title, parts)
+
+
+def html_page(title: str, parts: Iterable[str]) -> str:
+    """Return a whole page of these elements, such as a drawing."""
     style = STYLE.read_text(encoding="utf-8")
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'

@@ -28,8 +28,8 @@ class Kind:
 
     `admissible`: never above the cost of the cheapest plan, also with conditional effects and axioms. `consistent`:
     never falls by more than the cost of a step. `safe`: `INFINITY` only for states without a plan. `guides`: has
-    preferred actions. `build` takes the task, the costs to assume for its actions, and a `Check`; if it `draws` random
-    numbers, also their seed.
+    preferred actions. `sums_costs`: estimates are in the unit of the costs. `build` takes the task, the costs to assume
+    for its actions, and a `Check`; if it `draws` random numbers, also their seed.
     """
 
     build: Callable[..., Heuristic]
@@ -40,6 +40,7 @@ class Kind:
     conditional_effects: bool = True
     axioms: bool = True
     draws: bool = False
+    sums_costs: bool = True
 
     def build_for(self, task: Task, costs: list[int], check: Check, seed: int) -> Heuristic:
         """Build the heuristic for `task` under these `costs`; its random numbers, if any, are drawn from `seed`."""

@@ -10,6 +10,7 @@ respect such orders.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Iterable
 
 from planner.heuristics.declare import Check
 from planner.heuristics.relaxation import RelaxedTask
@@ -109,17 +110,26 @@ MOST_FACTS: Final = 4
 class Landmarks:
     """The landmarks of a task: each is a fact, or a few facts of which one holds at some time.
 
-    `before[i]` are the landmarks ordered before landmark i. `needed_for[i]` are the landmarks right before which
-    landmark i must hold when they first become true. `goals[i]` tells whether it is part of the goal.
+    `before[i]` are the landmarks ordered before landmark i, and `reasonable[i]` those of them that are only ordered
+    reasonably. `needed_for[i]` are the landmarks right before which landmark i must hold when they first become true.
+    `goals[i]` tells whether it is part of the goal. `marks` are the landmarks of each fact as bits, negative for an
+    unreachable fact.
     """
 
     facts: list[tuple[int, ...]]
     before: list[list[int]]
     needed_for: list[list[int]]
     goals: list[bool]
+    reasonable: list[set[int]]
+    marks: list[int]
+
+    def find_first_achievers(self, relaxed: RelaxedTask, facts: Iterable[int]) -> list[int]:
+        """Return the operators of `relaxed` that may be the first to make one of `facts` true, if none holds before."""
+        found, wanted = {operator for fact in facts for operator in relaxed.added_by[fact]}, bits(facts)
+        return sorted([operator for operator in found if not _marks_of(relaxed, self.marks, operator) & wanted])
 
 
-NONE: Final = Landmarks([], [], [], [])
+NONE: Final = Landmarks([], [], [], [], [], [])
 
 
 def find_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
@@ -150,6 +160,8 @@ def find_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
         [sorted(natural | reasonable) for natural, reasonable in zip(before, late, strict=True)],
         needed_for,
         [fact in goal for fact in facts],
+        late,
+        marks,
     )
     _add_disjunctions(task, relaxed, achievers, marks, made)
     return made
@@ -227,6 +239,7 @@ def _add_disjunctions(
                     made.before.append([number[fact] for fact in facts_of(shared) if fact in number])
                     made.needed_for.append([])
                     made.goals.append(False)
+                    made.reasonable.append(set())
                 made.before[late].append(place)
                 made.needed_for[place].append(late)
 

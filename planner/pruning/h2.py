@@ -354,13 +354,16 @@ class Pruning:
             if self._first:
                 self._unreachable, self._first = self._excluded, False
 
+    def find_mutexes(self, facts: Iterable[int]) -> tuple[Mutexes, Mutexes]:
+        """Return the mutexes among these facts of the task: of reachable states, and of states on a plan."""
+        values = [self.values.value_of[fact] for fact in facts]
+        rows, others = self._unreachable, self._excluded
+        return Mutexes(rows, values, self.values.size), Mutexes(others, values, self.values.size)
+
     def result(self) -> Pruned:
         """Return the task as pruned so far."""
         task, actions, facts = restrict_task(self._task, self.pairs.actions() if self._solvable else [])
-        values = [self.values.value_of[fact] for fact in facts]
-        unreachable, excluded = (
-            Mutexes(rows, values, self.values.size) for rows in (self._unreachable, self._excluded)
-        )
+        unreachable, excluded = self.find_mutexes(facts)
         task = replace(
             merge_variables(task, unreachable.__getitem__),
             conflicts=tuple(islice(_find_conflicts(task, unreachable, excluded), MOST_CONFLICTS)),

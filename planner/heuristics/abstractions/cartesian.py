@@ -13,18 +13,19 @@ plan leaves the box; the cost of the landmark is the least cost of doing so.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
 from planner.heuristics.abstractions import abstract_states_kernel as space
 from planner.heuristics.abstractions import cartesian_boxes_kernel as refinement
+from planner.heuristics.abstractions import cartesian_refinement_kernel  # noqa: F401 - it fills ENTRIES
 from planner.heuristics.abstractions import projections_kernel as kernel
 from planner.heuristics.abstractions.cartesian_boxes_kernel import Form, Refinement
 from planner.heuristics.abstractions.projections import Condition, Moves
 from planner.heuristics.abstractions.projections_compiled import FEW, gather_nothing, lengthen_spaces
 from planner.jit.arrays import double_used, empty_index, index, words, zeros
-from planner.jit.common_kernel import DONE, FULL, NOTHING, PAUSED
+from planner.jit.common_kernel import DONE, ENTRIES, FULL, NOTHING, PAUSED
 from planner.lightweight import dataclass
 from planner.search.search_run import Pauses
 from planner.search.task_compiled import Board
@@ -72,7 +73,7 @@ def generate_aims(moves: Moves, before: Before) -> Iterator[Aim]:
     for goal in goals:
         yield Aim(_narrow(full, [goal]), inside=True)
     if len(goals) > 1:
-        yield Aim(_narrow(full, goals), inside=True)
+        yield aim_at_goal(moves)
 
 
 def full_box(moves: Moves) -> Box:
@@ -170,6 +171,40 @@ class Cartesian:
             if many and common[begin + each] == many and moves.initial[variable] != each
         ]
         return unpack_box(box, self.form, moves), needed
+
+
+def aim_at_goal(moves: Moves) -> Aim:
+    """Return the set of the states with all goal values."""
+    return Aim(_narrow(full_box(moves), sorted(moves.goal.items())), inside=True)
+
+
+def refine_to(
+    most: int, aim: Aim, moves: Moves, arrays: kernel.Moves, form: Form, *, check: Callable[[], None]
+) -> Refinement:
+    """Refine an abstraction in plain Python until it has `most` states, or its abstract plan is a plan of the task.
+
+    It has more states only if cutting out the `aim` takes more. `arrays` are the packed `moves`; `check` raises when a
+    limit is reached.
+    """
+    made, box, entry = make_refinement(form), pack_box(aim.box, form), ENTRIES["refine"]
+    made.counts[refinement.STATES] = 0
+    outcome = PAUSED
+    while outcome != DONE and (made.counts[refinement.STATES] < most or made.counts[refinement.CUT] < len(moves.sizes)):
+        check()
+        outcome = entry(1, int(aim.inside), arrays, form, box, made)
+        if outcome == FULL and not _lengthen_refinement(made):
+            break
+    return made
+
+
+def find_box(made: Refinement, values: Sequence[int]) -> int:
+    """Return the number of the box of a state, given by the value of each variable."""
+    node = 0
+    while made.variable[node] != NOTHING:
+        place = made.bit[node] + values[made.variable[node]]
+        is_inside = made.piece[place // BITS] >> place % BITS & 1
+        node = made.high[node] if is_inside else made.low[node]
+    return made.low[node]
 
 
 def choose_form(moves: Moves, costs: list[int]) -> Form:
