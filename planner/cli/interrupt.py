@@ -162,8 +162,11 @@ def remaining_seconds(limit: float, started: float) -> float | None:
 
 
 def available_gibibytes() -> float:
-    """Return the GiB that this process may still take: the free memory, or less by the limit of a cgroup."""
+    """Return the GiB that this process may still take: the free memory, or less by the limit of a cgroup or `ulimit`."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if addresses != resource.RLIM_INFINITY:
+        found.append(addresses)
     free = [line for line in _read_lines(Path("/proc/meminfo")) if line.startswith("MemAvailable:")]
     found.extend(int(line.split()[1]) * 1024 for line in free)
     for limit in (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")):

@@ -90,6 +90,14 @@ def test_ten_steps_are_planned_without_anything_heavy(corridor: Path, tmp_path: 
     assert {f"planner.cli.{name}" for name in root.OWN} & modules == {"planner.cli.solve"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps the limit on address space")
+def test_the_default_memory_limit_is_within_that_of_the_shell() -> None:
+    code = "from planner.cli.interrupt import available_gibibytes; print(available_gibibytes())"
+    limited = ["sh", "-c", 'ulimit -v 1048576; exec "$@"', "sh", sys.executable, "-c", code]
+    done = subprocess.run(limited, capture_output=True, text=True, check=True)
+    assert 0 < float(done.stdout) <= 1
+
+
 WASTEFUL = {
     "while reading": "waste = bytearray(64 << 30)\n",
     "while planning": """
