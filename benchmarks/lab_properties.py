@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import lzma
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from functools import cache
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ NAMES: Final = ("properties", "properties.xz")
 """The names of the file in an evaluation folder."""
 KIB: Final = 1024
 """KiB in a MiB, and MiB in a GiB."""
+GREATEST: Final = sys.float_info.max
 RAW: Final = "raw_"
 """Lab gives the results of runs without an answer other names, so that its means leave them out."""
 ANSWERS: Final[Mapping[str, Sequence[str]]] = {
@@ -115,7 +116,10 @@ def read_results(path: Path) -> list[Record]:
         raise DocumentError("this is a folder without a file `properties`", Location(str(path)), hint)
     try:
         content = path.read_bytes()
-        text = (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8", "replace")
+        text = (lzma.decompress(content) if path.suffix == ".xz" else content).decode()
+    except UnicodeDecodeError as error:
+        message = f"the file is no UTF-8 text: {error.reason} at offset {error.start}"
+        raise DocumentError(message, Location(str(path))) from None
     except lzma.LZMAError as error:
         raise DocumentError(f"the file cannot be unpacked: {error}", Location(str(path))) from None
     except OSError as error:
@@ -177,7 +181,7 @@ class _RunReader:
             value = self.run.get(attribute)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not -GREATEST <= value <= GREATEST:
                 raise self.fault(f"the attribute `{attribute}` is {_describe(value)}, expected a finite number")
             return _shorten(value)
         return None

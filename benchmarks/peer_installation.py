@@ -122,7 +122,7 @@ def install_peer(package: str, tell: Callable[[str], None], *, fresh: bool = Fal
     with report_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / f".{package}.lock").open("a", encoding="utf-8")
-    with lock, _locked(lock, package, tell):
+    with lock, _locked(lock, package, tell), report_write_errors(folder / package):
         if find_own_distribution(package) is not None and not fresh:
             found = find_installation(package)
             return Installation(package, "own", found.version, found.licence, found.beside, already=True)

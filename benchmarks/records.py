@@ -21,6 +21,8 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+BEGINNING: Final = b'{"suite": '
+"""What every record begins with."""
 NO_NUMBERS: Final = (inf, -inf)
 """What JSON as Python reads it may hold, and no measurement is."""
 Key = tuple[str, str, str, str, str, int]
@@ -152,13 +154,12 @@ def read_records(path: Path) -> list[Record]:
     """
     records: list[Record] = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        content = path.read_bytes()
+        lines = content[: content.rfind(b"\n") + 1].decode().split("\n")[:-1]
     except UnicodeDecodeError as error:
         message = f"the file is no UTF-8 text: {error.reason} at offset {error.start}"
         raise DocumentError(message, Location(str(path))) from None
     for number, line in enumerate(lines, start=1):
-        if not line.endswith("\n"):
-            break
         try:
             records.append(Record.from_line(line))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -183,10 +184,10 @@ def write_whole(path: Path, content: bytes) -> None:
     if not path.parent.is_dir():
         raise DocumentError(f"there is no folder {path.parent}", Location(str(path)), "make it, or write elsewhere")
     with report_write_errors(path):
-        target = path.resolve()
-        if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_bytes(content)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(content)
             return
+        target = path.resolve()
         beside = target.with_name(f".{target.name[:200]}.{os.getpid()}")
         try:
             beside.write_bytes(content)
@@ -229,12 +230,20 @@ def lock_results(path: Path) -> Iterator[None]:
 
 
 def resume(path: Path) -> set[Key]:
-    """Cut off an unfinished last line of `path`, and return the keys of its records; create its folder."""
+    """Cut off an unfinished last line of `path`, and return the keys of its records; create its folder.
+
+    Raises `DocumentError`, and changes nothing, where `path` holds something else.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         return set()
     content = path.read_bytes()
+    keys = {record.key for record in read_records(path)}
     complete = content.rfind(b"\n") + 1
-    if complete < len(content):
+    unfinished = content[complete:]
+    if not (unfinished.startswith(BEGINNING) or BEGINNING.startswith(unfinished)):
+        message = "the last line is no unfinished record; nothing was changed"
+        raise DocumentError(message, Location(str(path)), "give another file with --out")
+    if unfinished:
         os.truncate(path, complete)
-    return {record.key for record in read_records(path)}
+    return keys

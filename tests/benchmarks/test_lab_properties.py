@@ -187,6 +187,10 @@ def test_labs_runs_are_of_the_suite_that_has_their_tasks() -> None:
         ),
         ('{"x": {"algorithm": "a", "domain": "d", "problem": "p", "cost": NaN}}', r"`cost` is NaN, expected a finite"),
         (
+            '{"x": {"algorithm": "a", "domain": "d", "problem": "p", "cost": 1' + 400 * "0" + "}}",
+            "expected a finite number",
+        ),
+        (
             '{"x": {"algorithm": "a", "domain": "d", "problem": "p", "outcome": "time", "configuration": "", "by": 1}}',
             r"run 'x': the attribute by is 1",
         ),
@@ -204,6 +208,7 @@ def test_other_files_and_folders_that_are_no_properties(tmp_path: Path) -> None:
         ("empty", b"", "there are no results"),
         ("none", b"{}", "there are no results"),
         ("list", b"[1]\n", "no benchmark record"),
+        ("latin", '{\n"x": "\xe9"}'.encode("latin-1"), "the file is no UTF-8 text"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DocumentError, match=message):

@@ -56,6 +56,30 @@ def test_a_last_line_that_was_not_finished_is_cut_off(path: Path) -> None:
     assert [record.round for record in read_records(path)] == [0, 2]
 
 
+def test_only_line_feeds_end_a_record(path: Path) -> None:
+    odd = replace(RECORD, detail="a\u2028b\x85c\x0cd\re")
+    resume(path)
+    write_records(path, [odd, RECORD])
+    assert read_records(path) == [odd, RECORD]
+
+
+def test_a_last_line_that_ends_within_a_letter_is_cut_off(path: Path) -> None:
+    resume(path)
+    line = replace(RECORD, detail="é").to_line().encode()
+    path.write_bytes(line + line[: line.index("é".encode()) + 1])
+    assert resume(path) == {RECORD.key}
+    assert path.read_bytes() == line
+
+
+@pytest.mark.parametrize("content", ["{}", '{"a": {"algorithm": "b"}}', "notes", RECORD.to_line() + "}"])
+def test_what_is_no_unfinished_record_is_not_cut_off(content: str, path: Path) -> None:
+    resume(path)
+    path.write_text(content)
+    with pytest.raises(DocumentError, match="no unfinished record; nothing was changed"):
+        resume(path)
+    assert path.read_text() == content
+
+
 @pytest.mark.parametrize("line", ["{", "[]", "3", "{}", '{"suite": "s", "outcome": "won"}'])
 def test_any_other_line_that_is_no_record_is_an_error(line: str, path: Path) -> None:
     resume(path)
