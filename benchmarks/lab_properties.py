@@ -273,7 +273,7 @@ def adopt_suites(records: Sequence[Record]) -> list[Record]:
     """
     places: dict[str, set[tuple[str, str, str]]] = {}
     for record in records:
-        words = record.task.split("/")
+        words = f"{record.domain}/{_problem_of(record)}".split("/")
         for first in range(len(words) if record.suite else 0):
             places.setdefault("/".join(words[first:]), set()).add((record.suite, record.domain, record.task))
     return [
@@ -282,6 +282,11 @@ def adopt_suites(records: Sequence[Record]) -> list[Record]:
         else record
         for record in records
     ]
+
+
+def _problem_of(record: Record) -> str:
+    """Return the name of the task without its domain; tasks of a suite without folders have none in their names."""
+    return record.task.removeprefix(f"{record.domain}/")
 
 
 @cache
@@ -300,7 +305,7 @@ def attributes_of(record: Record) -> dict[str, Any]:
     if record.attributes:
         return dict(record.attributes)
     answered = record.outcome in PLANS or record.outcome is Outcome.UNSOLVABLE
-    problem = record.task.removeprefix(f"{record.domain}/")
+    problem = _problem_of(record)
     run: dict[str, Any] = {
         "algorithm": record.planner,
         "domain": record.domain,

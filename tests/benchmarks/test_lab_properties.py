@@ -170,6 +170,8 @@ def test_labs_runs_are_of_the_suite_that_has_their_tasks() -> None:
         ("ipc", "opt/gripper/prob05.pddl"),
         ("", "gripper/prob09.pddl"),
     ]
+    flat = replace(mine[0], domain="gripper", task="prob01.pddl")
+    assert adopt_suites([flat, labs[0]])[1].task_id == ("ipc", "prob01.pddl")
     twice = [mine[0], replace(mine[0], suite="other")]
     assert adopt_suites([labs[0], *twice])[0].suite == ""
 
