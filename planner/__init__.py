@@ -153,6 +153,8 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
+    if name == "lab":  # so that `planner.lab` is there after `import planner`
+        return import_module("planner.lab")
     if name not in _HOMES:
         raise AttributeError(f"module 'planner' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
@@ -161,4 +163,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "lab"})

@@ -286,12 +286,12 @@ def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anyw
     for action in sorted({action for variable in pattern for action in moves.affecting[variable]}):
         for rule in dict.fromkeys(_find_rules(moves, pattern, action)):
             rules.setdefault(rule, []).append(action)
-    states = [tuple(reversed(each)) for each in product(*[range(moves.sizes[each]) for each in reversed(pattern)])]
+    states = _list_states(moves, pattern, (None,) * len(pattern))
     possible = {state for state in states if not _is_impossible(state, pattern, excluded)}
     edges = [
         (source, target, rule)
         for rule in rules
-        for source in states
+        for source in _list_states(moves, pattern, rule[0])
         if source in possible and (target := _apply_rule(source, rule)) in possible
     ]
     goals = {state for state in possible if all(moves.goal.get(v, x) == x for v, x in zip(pattern, state, strict=True))}
@@ -300,14 +300,15 @@ def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anyw
     alive = _reach_states(goals & reached, [(b, a) for a, b, _ in edges if a in reached])
     rank = {state: number for number, state in enumerate([state for state in states if state in alive])}
     lively = [(rank[a], rank[b], rule) for a, b, rule in edges if a in alive and b in alive]
-    used = [rule for rule in rules if any(rule is other for _, _, other in lively)]
+    kept, looping = {rule for _, _, rule in lively}, {rule for a, b, rule in lively if a == b}
+    used = [rule for rule in rules if rule in kept]
     number_of = {rule: number for number, rule in enumerate(used)}
     return AbstractSpace(
         [rank.get(state, DEAD) for state in states],
         [state in goals for state in rank],
         [Edge(a, b, number_of[rule]) for a, b, rule in lively if a != b],
         [tuple(rules[rule]) for rule in used],
-        [any(a == b and rule is other for a, b, other in lively) for rule in used],
+        [rule in looping for rule in used],
     )
 
 
@@ -335,10 +336,17 @@ def _is_impossible(state: Values, pattern: tuple[int, ...], excluded: Exclusion)
     )
 
 
-def _apply_rule(state: Values, rule: Rule) -> Values | None:
-    """Return the state after `rule`, or None if the rule does not apply."""
-    if any(needed not in (None, value) for needed, value in zip(rule[0], state, strict=True)):
-        return None
+def _list_states(moves: Moves, pattern: Pattern, needed: tuple[int | None, ...]) -> list[Values]:
+    """Return the states with the `needed` values (None: any), by index."""
+    ranges = [
+        range(moves.sizes[variable]) if value is None else (value,)
+        for variable, value in zip(pattern, needed, strict=True)
+    ]
+    return [tuple(reversed(each)) for each in product(*reversed(ranges))]
+
+
+def _apply_rule(state: Values, rule: Rule) -> Values:
+    """Return the state after `rule`, which applies in `state`."""
     return tuple([value if after is None else after for after, value in zip(rule[1], state, strict=True)])
 
 
