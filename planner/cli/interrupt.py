@@ -162,7 +162,7 @@ def remaining_seconds(limit: float, started: float) -> float | None:
 
 
 def available_gibibytes() -> float:
-    """Return the GiB that this process may still take: the free memory, or less by the limit of a cgroup or `ulimit`."""
+    """Return the GiB that this process may still take: the free memory, or less by a cgroup or `ulimit`."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if addresses != resource.RLIM_INFINITY:
