@@ -355,12 +355,13 @@ class StateSpace:
 
     @cached_property
     def _negations(self) -> dict[int, int]:
-        """The facts that are negations of atoms, derived ones left out, with the numbers of the atoms."""
+        """The facts that are negations of atoms with numbers, derived ones left out, with the numbers of the atoms."""
         numbers = self._numbers
         return {
             number: numbers[fact.part]
             for fact, number in numbers.items()
-            if isinstance(fact, Not) and isinstance(fact.part, Atom) and number not in self.task.derived
+            if isinstance(fact, Not) and isinstance(fact.part, Atom) and fact.part in numbers
+            if number not in self.task.derived
         }
 
     def find_literal(self, fact: AnyFact) -> tuple[int, bool]:

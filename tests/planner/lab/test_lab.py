@@ -211,6 +211,24 @@ def test_an_unreachable_goal_leaves_the_rest():
     assert task.projection(["dreamt(r2)"])(task.initial) == math.inf
 
 
+def test_a_negative_goal_may_be_unreachable():
+    task = ground(office(goal="not door(hall, lab)"))
+    assert str(task.unreachable_goal) == "not door(hall, lab)"
+    assert "door(hall, lab)" in task.initial
+    assert "not door(hall, lab)" not in task.initial
+    assert task.state(task.initial.atoms) == task.initial
+    assert not task.is_goal(task.initial)
+    assert task.heuristic("hff")(task.initial) == math.inf
+
+
+def test_a_goal_of_which_no_alternative_is_reachable():
+    task = ground(office(goal="(or (asleep r2) (dreamt r2))"))
+    assert task.unreachable_goal is not None
+    assert str(task.goal[0]) == str(task.unreachable_goal)
+    assert not task.is_goal(task.initial)
+    assert task.relaxed_plan() is None
+
+
 def test_a_problem_without_anything():
     task = ground(Domain("nothing").problem(objects={}, initial=[], goal=[]))
     assert (task.facts, task.actions, task.variables, task.goal) == ((), (), (), ())
