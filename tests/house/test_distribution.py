@@ -103,6 +103,8 @@ def test_the_changelog_has_a_section_for_each_version_and_known_headings() -> No
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
     pattern = r"\[Unreleased\]|\[\d+\.\d+\.\d+\S*\] - (\d{4}-\d\d-\d\d|unreleased)"
     assert all(re.fullmatch(pattern, each) for each in headings)
+    [date, *_] = [each.rpartition(" ")[2] for each in headings if " - " in each]
+    assert str(CITATION.get("date-released", "unreleased")) == date
     kinds = re.findall(r"^### (.*)$", text, re.MULTILINE)
     assert set(kinds) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
