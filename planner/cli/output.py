@@ -197,9 +197,11 @@ def write_atomically(path: Path, text: str) -> None:
         if real.exists():
             temporary.chmod(real.stat().st_mode & 0o777)
         temporary.replace(real)
-    except OSError as error:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
 
 
 def number_file(path: Path, number: int) -> Path:

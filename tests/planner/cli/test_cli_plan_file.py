@@ -13,6 +13,7 @@ import pytest
 from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, StoppedBy, load, validate
 from planner.cli import Exit, main
 from planner.cli.options import read_plan_file
+from planner.cli.output import write_atomically
 
 CORRIDOR = """
 domain: corridor
@@ -146,6 +147,19 @@ def test_a_disk_that_is_full_for_a_while_loses_no_plan(
     monkeypatch.setattr(module, "write_atomically", write_if_there_is_room)
     assert solve(search, "--plan-file", "plan", "--every-plan")[0] == Exit.OK
     assert moves_in(tmp_path / "plan.1") == len(DETOUR)
+
+
+def test_an_interrupt_while_a_plan_is_written_leaves_no_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "plan").write_text("the plan before", encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "plan", "a better plan")
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["the plan before"]
 
 
 @pytest.mark.parametrize(
