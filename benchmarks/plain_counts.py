@@ -24,7 +24,8 @@ from planner.subprocesses import module_command, module_environment
 SEARCHES: Final = ("astar", "greedy", "mcts")
 LEAST_EXPANSIONS: Final = 50
 """Fewer expansions of the first search show little."""
-MOST_ACTIONS: Final = 300
+UNCOUNTED: Final = ("tier", "machine_code")
+MOST_ACTIONS: Final = 200
 """Without machine code, the evaluation of a state of a larger task may take a tenth of a second and more."""
 SHOWN: Final = ("expanded", "evaluated", "generated")
 OK: Final = 0
@@ -76,10 +77,12 @@ class Comparison:
     runs: int = 0
 
     def add(self, answer: dict[str, Any]) -> None:
-        """Add the answer of a run: all of it but the seconds and the tier."""
+        """Add the answer of a run: all of it but the seconds, the tier, and whether there is machine code."""
         statistics = answer["statistics"]
         self.tiers.add(statistics["tier"])
-        kept = {name: value for name, value in statistics.items() if name != "tier" and "seconds" not in name}
+        kept = {
+            name: value for name, value in statistics.items() if name not in UNCOUNTED and not name.endswith("_seconds")
+        }
         answer = {**answer, "statistics": kept}
         if answer not in self.answers:
             self.answers.append(answer)
