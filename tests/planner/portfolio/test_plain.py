@@ -97,7 +97,11 @@ def hasty_clock(monkeypatch):
 def counts(result):
     """Return all that must be the same in each run, in JSON."""
     data = result.to_dict()
-    data["statistics"] = {name: value for name, value in data["statistics"].items() if "seconds" not in name}
+    data["statistics"] = {
+        name: value
+        for name, value in data["statistics"].items()
+        if not name.endswith("_seconds") and name != "machine_code"
+    }
     return data
 
 
@@ -233,7 +237,7 @@ def test_neither_hashes_nor_processors_change_a_count(options, files):
 
 
 def test_hashes_do_not_change_abstractions():
-    found = [run_command("elevator", "--heuristic", "scp", PYTHONHASHSEED=seed) for seed in ("0", "1")]
+    found = [run_command("courier", "--heuristic", "scp", PYTHONHASHSEED=seed) for seed in ("0", "1")]
     assert found[0] == found[1]
 
 
@@ -336,8 +340,6 @@ def test_machine_code_changes_nothing_but_the_tier(monkeypatch, files):
         if isinstance(value, tuple):
             assert value[0]["statistics"].pop("tier") == "compiled"
             assert plain[key][0]["statistics"].pop("tier") == "interpreted"
-            assert value[0]["statistics"].pop("machine_code") == "loaded"
-            assert plain[key][0]["statistics"].pop("machine_code") == "missing"
         assert value == plain[key]
 
 
