@@ -7,6 +7,7 @@ but do no harm.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
@@ -29,6 +30,8 @@ MARK: Final = "--mark"
 AGAIN: Final = "--again"
 KEPT_SECONDS: Final = 90 * 86_400.0
 """How long machine code of other contents of the kernels is kept, in seconds."""
+LEFT_SECONDS: Final = 3_600.0
+"""Age in seconds from which on a temporary folder counts as left behind by a process that died."""
 
 
 def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool = False) -> None:
@@ -61,10 +64,12 @@ def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool
 
 
 def _remove_old(place: Path) -> None:
-    """Remove the folders beside `place` that nobody has made code in for `KEPT_SECONDS`."""
-    for each in place.parent.iterdir():
-        if each != place and each.is_dir() and time.time() - each.stat().st_mtime > KEPT_SECONDS:
-            shutil.rmtree(each, ignore_errors=True)
+    """Remove the folders beside `place` that nobody has made code in for `KEPT_SECONDS`, and what killed builds left."""
+    old = [each for each in place.parent.iterdir() if each != place and each.is_dir()]
+    for each, seconds in [*((one, KEPT_SECONDS) for one in old), *((one, LEFT_SECONDS) for one in place.glob(".*"))]:
+        with contextlib.suppress(FileNotFoundError):  # its own process may have removed it meanwhile
+            if time.time() - each.stat().st_mtime > seconds:
+                shutil.rmtree(each, ignore_errors=True)
 
 
 def make_objects(modules: Iterable[str], targets: list[Target]) -> Iterator[tuple[str, dict[str, bytes]]]:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -335,3 +336,13 @@ def test_nothing_is_built_below_a_folder_that_others_can_change(place: Path, mon
     place.parents[1].chmod(0o777)
     with pytest.raises(Untrusted):
         build.build(lambda _: None)
+
+
+def test_a_build_removes_what_nobody_uses_and_what_killed_builds_left(tmp_path: Path) -> None:
+    for name in ("mine", "mine/.killed", "mine/.running", "old", "new"):
+        (tmp_path / name).mkdir()
+    for name, age in (("old", build.KEPT_SECONDS), ("mine/.killed", build.LEFT_SECONDS)):
+        os.utime(tmp_path / name, (0, time.time() - age - 60))
+    os.utime(tmp_path / "mine", (0, 0))
+    build._remove_old(tmp_path / "mine")
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["mine", "mine/.running", "new"]
