@@ -64,7 +64,7 @@ def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool
 
 
 def _remove_old(place: Path) -> None:
-    """Remove the folders beside `place` that nobody has made code in for `KEPT_SECONDS`, and what killed builds left."""
+    """Remove folders beside `place` that nobody has made code in for `KEPT_SECONDS`, and what killed builds left."""
     old = [each for each in place.parent.iterdir() if each != place and each.is_dir()]
     for each, seconds in [*((one, KEPT_SECONDS) for one in old), *((one, LEFT_SECONDS) for one in place.glob(".*"))]:
         with contextlib.suppress(FileNotFoundError):  # its own process may have removed it meanwhile
