@@ -26,6 +26,7 @@ def csv(
     from benchmarks.comma_separated import write_comma_separated
     from benchmarks.records import write_whole
 
+    options.check_output(out, results)
     records = select_records(
         results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
     )
@@ -52,6 +53,7 @@ def latex(
     from benchmarks.latex_report import write_latex
     from benchmarks.records import write_whole
 
+    options.check_output(out, results)
     records = select_records(
         results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
     )
@@ -77,6 +79,7 @@ def properties(
     from benchmarks.lab_properties import write_properties
     from benchmarks.records import write_whole
 
+    options.check_output(out, results)
     records = select_records(
         results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
     )

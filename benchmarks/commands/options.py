@@ -163,6 +163,13 @@ BestKnown = Annotated[
 ]
 
 
+def check_output(out: Path, results: Iterable[Path]) -> None:
+    """Raise `BadParameter` if writing `out` would replace a file of `results`, or one in a folder of these."""
+    for path in results:
+        if out.is_file() and any(out.samefile(file) for file in (path, path / out.name) if file.is_file()):
+            raise typer.BadParameter(f"{out} has the results that are read; write elsewhere", param_hint="--out")
+
+
 def select_installed(names: list[str]) -> list[Planner]:
     """Return the planners of these names that are installed; the others are told of and left out."""
     from benchmarks.planners import find_missing, planner_of

@@ -56,6 +56,7 @@ def html(
     from benchmarks.html_report import report_page
     from benchmarks.records import write_whole
 
+    options.check_output(out, results)
     records = select_records(
         results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
     )

@@ -89,6 +89,18 @@ def test_nothing_is_written_where_that_cannot_be(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["r.jsonl"]
 
 
+@pytest.mark.parametrize("command", ["csv", "latex", "properties", "html"])
+def test_results_are_not_replaced_by_what_is_made_of_them(command: str, tmp_path: Path) -> None:
+    write_records(tmp_path / "properties", [RECORD])
+    (tmp_path / "link").symlink_to(tmp_path / "properties")
+    before = (tmp_path / "properties").read_bytes()
+    for results, out in (("properties", "properties"), ("properties", "link"), (".", "properties")):
+        invoked = CliRunner().invoke(app, [command, str(tmp_path / results), "--out", str(tmp_path / out)])
+        assert invoked.exit_code == 2
+        assert "has the results that are read" in " ".join(invoked.output.split())
+        assert (tmp_path / "properties").read_bytes() == before
+
+
 def test_a_link_keeps_pointing_and_a_device_is_written(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file")
     write_whole(tmp_path / "link", b"x")
