@@ -39,6 +39,10 @@ class RelaxedSolution:
     def __len__(self) -> int:
         return len(self.actions)
 
+    def __bool__(self) -> bool:
+        """Return True: a solution without actions, as in a goal state, is one."""
+        return True
+
     def __str__(self) -> str:
         return "\n".join([f"{number}. {action}" for number, action in enumerate(self.actions, start=1)])
 

@@ -160,6 +160,14 @@ def test_mutexes_are_found(task):
     assert not task.h2(time_limit=0).complete
 
 
+def test_a_relaxed_plan_without_actions_is_one(task):
+    goal = task.replay(solve(task.problem).expect_plan())[-1]
+    assert task.is_goal(goal)
+    found = task.relaxed_plan(goal)
+    assert len(found) == 0
+    assert found
+
+
 def test_relaxed_plans_are_in_order(task):
     found = task.relaxed_plan(optimal=True)
     assert str(found).splitlines() == [
