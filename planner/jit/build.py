@@ -11,6 +11,7 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from typing import Final
 from planner.jit import emit
 from planner.jit.common_kernel import ENTRIES
 from planner.jit.targets import Target, find_targets
-from planner.jit.trusted_files import make_checksum, open_folder
+from planner.jit.trusted_files import Untrusted, make_checksum, open_file, open_folder, read_descriptor
 
 MARK: Final = "--mark"
 AGAIN: Final = "--again"
@@ -32,6 +33,8 @@ KEPT_SECONDS: Final = 90 * 86_400.0
 """How long machine code of other contents of the kernels is kept, in seconds."""
 LEFT_SECONDS: Final = 3_600.0
 """Age in seconds from which on a temporary folder counts as left behind by a process that died."""
+_NAME: Final = re.compile(r"\w+-[\w-]+-[0-9a-f]{16}")
+"""The names of folders with machine code, as `planner.jit.library.folder_name` makes them."""
 
 
 def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool = False) -> None:
@@ -64,8 +67,11 @@ def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool
 
 
 def _remove_old(place: Path) -> None:
-    """Remove folders beside `place` that nobody has made code in for `KEPT_SECONDS`, and what killed builds left."""
-    old = [each for each in place.parent.iterdir() if each != place and each.is_dir()]
+    """Remove folders beside `place` that nobody has made code in for `KEPT_SECONDS`, and what killed builds left.
+
+    What has another name than machine code is not ours: the user names the folder above.
+    """
+    old = [each for each in place.parent.iterdir() if each != place and _NAME.fullmatch(each.name) and each.is_dir()]
     for each, seconds in [*((one, KEPT_SECONDS) for one in old), *((one, LEFT_SECONDS) for one in place.glob(".*"))]:
         with contextlib.suppress(FileNotFoundError):  # its own process may have removed it meanwhile
             if time.time() - each.stat().st_mtime > seconds:
@@ -99,8 +105,17 @@ def _collect(begun: tuple[str, bytes, list[Future[bytes]]], targets: list[Target
 
 
 def is_made(place: Path, module: str) -> bool:
-    """Return whether the folder `place` has machine code of `module`."""
-    return (place / f"{module}.sum").is_file()
+    """Return whether the folder `place` has undamaged machine code of `module`."""
+    try:
+        with open_folder(place) as folder, open_file(folder, f"{module}.sum") as file:
+            written = read_descriptor(file)
+            for name in (f"{module}.so", f"{module}.o"):
+                if written.startswith(f"{name} ".encode()):
+                    with open_file(folder, name) as code:
+                        return written == make_checksum(name, read_descriptor(code))
+    except (OSError, Untrusted):
+        pass
+    return False
 
 
 def write_module(place: Path, module: str, code: bytes) -> None:

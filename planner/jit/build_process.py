@@ -72,7 +72,7 @@ def start_build(first: Iterable[str] = ()) -> None:
     """Start a process that makes all machine code, the modules `first` early; warn that it does, with a `CodeWarning`.
 
     The process outlives this one. Do nothing but warn if another process makes it, where numba is not installed, and
-    where other users could change the folder. Do nothing at all if machine code is switched off.
+    where there is no folder for it or other users could change that. Do nothing at all if machine code is switched off.
     """
     if library.is_switched_off():
         return
@@ -82,21 +82,22 @@ def start_build(first: Iterable[str] = ()) -> None:
             "which is much slower; pip install 'forethought[jit]' and `forethought warm` make it"
         )
         return
-    with contextlib.suppress(OSError, library.NoCache):
+    try:
         mark = library.find_mark()
+        make_private_folder(mark.parent)
         try:
-            make_private_folder(mark.parent)
-        except Untrusted as error:
-            _warn(f"{_FAILED}: {error}")
-            return
-        with contextlib.suppress(FileExistsError):
             _claim(mark)
             _started.append(_start(mark, first))
-        made, all_of_them = library.count_made()
-        _warn(
-            f"machine code of search is being made in the background, and {made} of its {all_of_them} parts are there; "
-            "until then search runs in plain Python, which is slower (`forethought warm` makes it ahead)"
-        )
+        except FileExistsError:
+            pass
+    except (OSError, Untrusted, library.NoCache) as error:
+        _warn(f"{_FAILED}: {error}")
+        return
+    made, all_of_them = library.count_made()
+    _warn(
+        f"machine code of search is being made in the background, and {made} of its {all_of_them} parts are there; "
+        "until then search runs in plain Python, which is slower (`forethought warm` makes it ahead)"
+    )
 
 
 def _warn(text: str) -> None:
@@ -121,11 +122,16 @@ def _start(mark: Path, first: Iterable[str]) -> Any:
 def make_private_folder(folder: Path) -> None:
     """Make `folder` and the missing folders above it, closed to other users whatever the umask is.
 
-    Raises `Untrusted` where other users could change a folder that was there before, and `OSError`.
+    Raises `Untrusted` where other users could change a folder that was there before, and `OSError`. Nothing is made
+    then: root, with the HOME of somebody else, would close that user's cache to its owner.
     """
-    for each in [*reversed(folder.parents), folder]:  # the mode of `Path.mkdir` does not reach the parents
-        if not each.exists():
-            each.mkdir(mode=0o700, exist_ok=True)
+    way = [*reversed(folder.absolute().parents), folder.absolute()]
+    missing = [each for each in way if not each.exists()]
+    if missing:
+        with open_folder(missing[0].parent, to_make=True):
+            pass
+    for each in missing:  # the mode of `Path.mkdir` does not reach the parents
+        each.mkdir(mode=0o700, exist_ok=True)
     with open_folder(folder):
         pass
 

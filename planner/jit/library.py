@@ -179,14 +179,15 @@ def find_cache() -> Path:
         home = Path(base) if base else Path.home() / ".cache"
     except RuntimeError:
         home = None
-    if home is not None and os.access(home if home.exists() else home.parent, os.W_OK):
+    # `os.path.exists` raises nothing where a folder above may not be searched, as in the home of somebody else
+    if home is not None and os.access(home if os.path.exists(home) else home.parent, os.W_OK):  # noqa: PTH110
         return home / "forethought"
     raise NoCache("there is no folder of your own for machine code; name one with FORETHOUGHT_CACHE")
 
 
 def find_used_folder() -> Path:
     """Return the folder of the machine code of `planner`: the first that exists, else that in the cache."""
-    return next((each for each in list_folders(OWN) if each.is_dir()), find_folder())
+    return next((each for each in list_folders(OWN) if os.path.isdir(each)), None) or find_folder()  # noqa: PTH112
 
 
 def count_made() -> tuple[int, int]:
@@ -211,7 +212,7 @@ def describe_state() -> str:
     if is_switched_off():
         return "off"
     try:
-        return "being made" if find_mark().exists() else "missing"
+        return "being made" if os.path.exists(find_mark()) else "missing"  # noqa: PTH110 - raises nothing
     except NoCache:
         return "missing"
 

@@ -23,11 +23,12 @@ class Untrusted(ForethoughtError):
 
 
 @contextmanager
-def open_folder(path: Path) -> Iterator[int]:
+def open_folder(path: Path, *, to_make: bool = False) -> Iterator[int]:
     """Open the folder at `path`, from the root through folders that are checked one by one, and yield its descriptor.
 
     A folder on the way in which everybody may make files, such as `/tmp`, must be sticky: there, nobody can replace
-    what belongs to somebody else. Raises `Untrusted` for a folder that others own or may write to, and `OSError`.
+    what belongs to somebody else. The last may be such a folder only `to_make` one in it. Raises `Untrusted` for a
+    folder that others own or may write to, and `OSError`.
     """
     real = Path(os.path.realpath(path))
     found = os.open(real.anchor, _FOLDER)
@@ -38,7 +39,7 @@ def open_folder(path: Path) -> Iterator[int]:
             os.close(found)
             found = inner
             here = Path(*real.parts[: at + 1])
-            _check(os.fstat(found), here, may_be_sticky=here != real)
+            _check(os.fstat(found), here, may_be_sticky=to_make or here != real)
         yield found
     finally:
         os.close(found)

@@ -247,6 +247,68 @@ def test_there_is_no_folder_that_users_share(monkeypatch: pytest.MonkeyPatch, tm
     assert library.load() is None
 
 
+def test_a_home_that_may_not_be_searched_has_no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A user may have the HOME of another one, as after `su`."""
+    monkeypatch.delenv(library.SWITCH)
+    monkeypatch.setattr(library, "SHIPPED", tmp_path / "home" / "shipped")
+    monkeypatch.setattr(library, "_loaded", {})
+    look = os.stat
+
+    def refuse(path, *arguments, **options):
+        if str(path).startswith(str(tmp_path / "home" / "")):
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path / "home" / "cache"))
+    assert library.load() is None
+    assert library.describe_state() == "missing"
+    assert library.find_used_folder() == library.find_folder()
+    monkeypatch.delenv("FORETHOUGHT_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / "none"))
+    with pytest.raises(library.NoCache):
+        library.find_cache()
+
+
+def test_shipped_code_needs_no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("FORETHOUGHT_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none" / "such"))
+    monkeypatch.setattr(library, "SHIPPED", tmp_path)
+    shipped = tmp_path / library.folder_name(library.OWN, targets.find_targets()[-1].name)
+    shipped.mkdir()
+    assert library.find_used_folder() == shipped
+
+
+@pytest.mark.parametrize("harm", ["none", "cut", "without a sum", "of others", "damaged sum"])
+def test_what_cannot_be_loaded_counts_as_not_made(tmp_path: Path, monkeypatch, harm: str) -> None:
+    monkeypatch.setattr(trusted_files, "is_own_group", lambda _: False)
+    tmp_path.chmod(0o700)
+    build.write_module(tmp_path, "astar", shared(7))
+    code = next(each for each in tmp_path.iterdir() if each.suffix in {".so", ".o"})
+    match harm:
+        case "cut":
+            code.write_bytes(code.read_bytes()[:-1])
+        case "without a sum":
+            code.with_suffix(".sum").unlink()
+        case "of others":
+            code.chmod(0o770)
+        case "damaged sum":
+            code.with_suffix(".sum").write_bytes(b"\0\xff /")
+    assert build.is_made(tmp_path, "astar") == (harm == "none")
+
+
+def test_only_old_folders_of_machine_code_are_removed(tmp_path: Path) -> None:
+    present, old, foreign = (
+        tmp_path / each for each in ("planner-a-0123456789abcdef", "htn-b-c-fedcba9876543210", "src")
+    )
+    for each in (present, old, foreign):
+        each.mkdir()
+        (each / "file").touch()
+        os.utime(each, (0, 0))
+    build._remove_old(present)
+    assert sorted(tmp_path.iterdir()) == [present, foreign]
+
+
 def test_two_builders_at_once_leave_whole_files(tmp_path: Path) -> None:
     pytest.importorskip("llvmlite")
     code, failed = shared(7), []
@@ -339,9 +401,10 @@ def test_nothing_is_built_below_a_folder_that_others_can_change(place: Path, mon
 
 
 def test_a_build_removes_what_nobody_uses_and_what_killed_builds_left(tmp_path: Path) -> None:
-    for name in ("mine", "mine/.killed", "mine/.running", "old", "new"):
+    old = "planner-linux-aarch64-0123456789abcdef"
+    for name in ("mine", "mine/.killed", "mine/.running", old, "new"):
         (tmp_path / name).mkdir()
-    for name, age in (("old", build.KEPT_SECONDS), ("mine/.killed", build.LEFT_SECONDS)):
+    for name, age in ((old, build.KEPT_SECONDS), ("mine/.killed", build.LEFT_SECONDS)):
         os.utime(tmp_path / name, (0, time.time() - age - 60))
     os.utime(tmp_path / "mine", (0, 0))
     build._remove_old(tmp_path / "mine")

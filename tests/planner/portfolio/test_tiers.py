@@ -199,7 +199,27 @@ def test_making_is_not_started(cache, monkeypatch, why):
             return
         case _:
             (cache / "kernels").write_text("in the way", encoding="utf-8")
+            with pytest.warns(build_process.CodeWarning, match=r"no machine code was made.*kernels"):
+                build_process.start_build()
+            return
     build_process.start_build()
+
+
+@pytest.mark.parametrize("harm", ["no folder of one's own", "below a folder of everybody"])
+def test_a_cache_that_cannot_be_used_is_told_and_left_as_it_is(tmp_path, monkeypatch, harm):
+    monkeypatch.setattr(build_process.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    monkeypatch.delenv(library.SWITCH)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path / "cache"))
+    if harm == "no folder of one's own":
+        monkeypatch.delenv("FORETHOUGHT_CACHE")
+        monkeypatch.setenv("HOME", str(tmp_path / "none" / "such"))
+    else:
+        tmp_path.chmod(0o777)
+    with pytest.warns(build_process.CodeWarning, match="no machine code was made"):
+        build_process.start_build()
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.fixture
