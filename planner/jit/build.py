@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -82,7 +83,7 @@ def make_objects(modules: Iterable[str], targets: list[Target]) -> Iterator[tupl
     """Yield each of these modules with its object files by the names of `targets`, in the order given."""
     from planner.jit import translate
 
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as helper:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _end_with_parent) as helper:
         waiting: list[tuple[str, bytes, list[Future[bytes]]]] = []
         for module in modules:
             entries = [name for name, function in ENTRIES.items() if function.__module__ == module]
@@ -92,6 +93,18 @@ def make_objects(modules: Iterable[str], targets: list[Target]) -> Iterator[tupl
                 yield _collect(waiting.pop(0), targets)
         while waiting:
             yield _collect(waiting.pop(0), targets)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that started it has ended, even by `kill -9`."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _collect(begun: tuple[str, bytes, list[Future[bytes]]], targets: list[Target]) -> tuple[str, dict[str, bytes]]:
@@ -135,7 +148,10 @@ def main(arguments: list[str]) -> None:
     With `--mark FILE MODULE …`, build at low priority, these modules early, and remove the file at the end.
     """
     if arguments[:1] != [MARK]:
-        build(lambda module: print(module, flush=True), again=AGAIN in arguments)  # noqa: T201 - the parent reads it
+        # The parent reads the names to the end of the pipe: no other process may hold it.
+        with os.fdopen(os.dup(1), "w", encoding="utf-8") as names:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            build(lambda module: print(module, file=names, flush=True), again=AGAIN in arguments)
         return
     os.nice(10)
     try:

@@ -25,6 +25,8 @@ _ROOT: Final = str(Path(library.__file__).parents[2])
 _FAILED: Final = "no machine code was made, search stays in plain Python"
 _started: list[Any] = []
 """Processes that were started; dropping one would warn that nobody waits for it."""
+_warned: list[str] = []
+"""The warning that was issued, if one was."""
 ABANDONED_SECONDS: Final = 900.0
 """Age in seconds from which on a mark file counts as left behind by a process that died."""
 _CLASS: Final = re.compile(r"[A-Za-z_][\w.]*: ")
@@ -74,7 +76,10 @@ def start_build(first: Iterable[str] = ()) -> None:
     The process outlives this one. Do nothing but warn if another process makes it, where numba is not installed, and
     where there is no folder for it or other users could change that. Do nothing at all if machine code is switched off.
     """
-    if library.is_switched_off():
+    if library.is_switched_off() or _warned:
+        return
+    if refusal := library.find_refusal():
+        _warn(f"machine code is there but was not loaded, and search runs in plain Python, which is slower: {refusal}")
         return
     if not can_build():
         _warn(
@@ -101,7 +106,8 @@ def start_build(first: Iterable[str] = ()) -> None:
 
 
 def _warn(text: str) -> None:
-    """Issue a `CodeWarning`, at most once a process by Python's default filter."""
+    """Issue a `CodeWarning`: one tells all that a process needs to know."""
+    _warned.append(text)
     warnings.warn(text, CodeWarning, stacklevel=3)
 
 

@@ -40,7 +40,8 @@ Call = Callable[..., int]
 OWN: Final = "planner"
 """The default package; kernels of other packages call its kernels."""
 SWITCH: Final = "FORETHOUGHT_JIT"
-"""Environment variable; `off` keeps all kernels in plain Python."""
+"""Environment variable; `off`, or a word for it, keeps all kernels in plain Python."""
+OFF: Final = frozenset({"off", "0", "no", "false"})
 SHIPPED: Final = Path(__file__).parent / "machine_code"
 """The folder of the machine code that comes with the package."""
 _MAKERS: Final = ("emit.py", "translate.py")
@@ -205,6 +206,22 @@ def find_mark() -> Path:
     return find_folder().parent / "making"
 
 
+def find_refusal() -> str:
+    """Return why machine code that is there was not loaded, as others could change it; "" where none was refused."""
+    for path in list_folders(OWN):
+        try:
+            names = [each.name for each in path.iterdir()]
+            with open_folder(path) as folder:
+                for name in names:
+                    with open_file(folder, name):
+                        pass
+        except Untrusted as error:
+            return f"{error} (in {path})"
+        except OSError:
+            continue
+    return ""
+
+
 def describe_state() -> str:
     """Return what there is of machine code: "loaded", "off", "being made" or "missing"."""
     if _loaded:
@@ -219,7 +236,7 @@ def describe_state() -> str:
 
 def is_switched_off() -> bool:
     """Return whether the user wants no machine code."""
-    return os.environ.get(SWITCH, "").lower() == "off"
+    return os.environ.get(SWITCH, "").strip().lower() in OFF
 
 
 def list_folders(package: str) -> Iterator[Path]:

@@ -16,6 +16,8 @@ from planner.errors import ForethoughtError
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+SYSTEM_GROUPS: Final = 1000
+"""The number from which on groups are those of users, on Linux."""
 
 
 class Untrusted(ForethoughtError):
@@ -33,13 +35,13 @@ def open_folder(path: Path, *, to_make: bool = False) -> Iterator[int]:
     real = Path(os.path.realpath(path))
     found = os.open(real.anchor, _FOLDER)
     try:
-        _check(os.fstat(found), Path(real.anchor), may_be_sticky=True)
+        _check(found, Path(real.anchor), may_be_sticky=True)
         for at, name in enumerate(real.parts[1:], start=1):
             inner = os.open(name, _FOLDER, dir_fd=found)
             os.close(found)
             found = inner
             here = Path(*real.parts[: at + 1])
-            _check(os.fstat(found), here, may_be_sticky=to_make or here != real)
+            _check(found, here, may_be_sticky=to_make or here != real)
         yield found
     finally:
         os.close(found)
@@ -50,10 +52,9 @@ def open_file(folder: int, name: str) -> Iterator[int]:
     """Open a plain file in an open folder and yield its descriptor; raises `Untrusted` and `OSError`."""
     found = os.open(name, _FILE, dir_fd=folder)
     try:
-        status = os.fstat(found)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(found).st_mode):
             raise Untrusted(f"{name} is not a plain file")
-        _check(status, Path(name), may_be_sticky=False)
+        _check(found, Path(name), may_be_sticky=False)
         yield found
     finally:
         os.close(found)
@@ -75,26 +76,40 @@ def make_checksum(name: str, content: bytes) -> bytes:
 def is_own_group(group: int) -> bool:
     """Return whether nobody but the user and the system is in a group: many systems give each user such a group.
 
-    Where their umask is 002, all that the user installs may be written to by it.
+    Where their umask is 002, all that the user installs may be written to by it. Not all members of a group can be
+    listed where users are kept in a directory service: the group must also have the name of the user, or be the
+    system's.
     """
     import grp
     import pwd
 
     try:
-        named = grp.getgrgid(group).gr_mem
-        members = {pwd.getpwnam(name).pw_uid for name in named}
+        found = grp.getgrgid(group)
+        members = {pwd.getpwnam(name).pw_uid for name in found.gr_mem}
+        private = found.gr_name == pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return False
     members |= {user.pw_uid for user in pwd.getpwall() if user.pw_gid == group}
-    return members <= {os.getuid(), 0}
+    return (private or group < SYSTEM_GROUPS) and members <= {os.getuid(), 0}
 
 
-def _check(status: os.stat_result, path: Path, *, may_be_sticky: bool) -> None:
-    """Raise `Untrusted` where somebody besides the user and the system owns something or may write to it."""
+def _has_access_list(descriptor: int) -> bool:
+    """Return whether an access list (POSIX ACL) gives rights beyond those that the mode tells."""
+    if not hasattr(os, "listxattr"):
+        return False
+    try:
+        return "system.posix_acl_access" in os.listxattr(descriptor)
+    except OSError:  # the file system has none
+        return False
+
+
+def _check(descriptor: int, path: Path, *, may_be_sticky: bool) -> None:
+    """Raise `Untrusted` where somebody besides the user and the system owns what is open, or may write to it."""
+    status = os.fstat(descriptor)
     if status.st_uid not in (os.getuid(), 0):
         raise Untrusted(f"{path} belongs to the user {status.st_uid}: machine code is loaded from folders of your own")
     writers = status.st_mode & _OTHERS
-    if writers == stat.S_IWGRP and is_own_group(status.st_gid):
+    if writers == stat.S_IWGRP and is_own_group(status.st_gid) and not _has_access_list(descriptor):
         writers = 0
     if writers and not (may_be_sticky and status.st_mode & stat.S_ISVTX):
         raise Untrusted(f"others may write to {path}; chmod go-w {path}, or name another folder with FORETHOUGHT_CACHE")

@@ -10,7 +10,7 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
 from planner.heuristics.hplus import find_relaxed_plans
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
-from planner.portfolio.tiers import run_at_most, run_in_tiers
+from planner.portfolio.tiers import PATIENCE_MISSING, run_at_most, run_in_tiers
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Counts, Ending, Run, Space
 from planner.search.lazy_best_first import search_with_weight
@@ -146,10 +146,15 @@ class Workplace:
         from planner.pruning.state_equation import disprove
 
         until = math.inf if seconds is None else time.thread_time() + seconds
-        pruning = Pruning(self.task, self.check, library.load("h2", "disambiguation"))
+        entries, began = library.load("h2", "disambiguation"), time.thread_time()
+        pruning = Pruning(self.task, self.check, entries)
         for _ in pruning.steps():
             if time.thread_time() > until:
                 break
+            if entries is None and not self.plain and time.thread_time() - began > PATIENCE_MISSING:
+                from planner.jit.build_process import start_build
+
+                start_build(("h2", "disambiguation", *COMPILED["astar", "lmcut"]))
             yield
         found = pruning.result()
         if found.solvable and not self.plain:

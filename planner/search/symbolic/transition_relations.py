@@ -163,7 +163,8 @@ def arrange_variables(
 
     Each climb tries so many `exchanges`; None: as many as the `entries`, which may be machine code, can in time.
     """
-    many = exchanges or (FEW_EXCHANGES if entries is ENTRIES else EXCHANGES)
+    slow = entries["arrange_items"] is ENTRIES["arrange_items"]
+    many = exchanges or (FEW_EXCHANGES if slow else EXCHANGES)
     pairs = find_neighbours(task, variable_of)
     near: list[list[int]] = [[] for _ in task.variables]
     for first, second in sorted(pairs):

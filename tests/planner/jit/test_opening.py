@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import threading
@@ -71,22 +72,42 @@ def shared_group(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("users", "members", "own"),
+    ("group", "name", "users", "members", "own"),
     [
-        ([("ann", 1000, 50)], [], True),
-        ([("ann", 1000, 50), ("root", 0, 0)], ["ann", "root"], True),
-        ([("ann", 1000, 50), ("ben", 1001, 50)], [], False),
-        ([("ann", 1000, 50), ("ben", 1001, 51)], ["ben"], False),
-        ([("ann", 1000, 50)], ["nobody knows"], False),
+        (50, "staff", [("ann", 1000, 50)], [], True),
+        (50, "staff", [("ann", 1000, 50), ("root", 0, 0)], ["ann", "root"], True),
+        (50, "staff", [("ann", 1000, 50), ("ben", 1001, 50)], [], False),
+        (50, "staff", [("ann", 1000, 50), ("ben", 1001, 51)], ["ben"], False),
+        (50, "staff", [("ann", 1000, 50)], ["nobody knows"], False),
+        (1000, "ann", [("ann", 1000, 1000)], [], True),
+        (1000, "ann", [("ann", 1000, 1000), ("ben", 1001, 1001)], ["ben"], False),
+        (20000, "researchers", [("ann", 1000, 20000)], [], False),  # a directory service may not list the others
     ],
 )
-def test_a_group_of_ones_own_has_no_other_member(monkeypatch, users, members, own) -> None:
+def test_a_group_of_ones_own_has_no_other_member(monkeypatch, group, name, users, members, own):  # noqa: PLR0917
     monkeypatch.setattr(os, "getuid", lambda: 1000)
-    known = {name: SimpleNamespace(pw_uid=user, pw_gid=group) for name, user, group in users}
-    monkeypatch.setattr("grp.getgrgid", lambda _: SimpleNamespace(gr_mem=members))
+    known = {each: SimpleNamespace(pw_name=each, pw_uid=user, pw_gid=first) for each, user, first in users}
+    monkeypatch.setattr("grp.getgrgid", lambda _: SimpleNamespace(gr_mem=members, gr_name=name))
+    monkeypatch.setattr("pwd.getpwuid", lambda user: next(each for each in known.values() if each.pw_uid == user))
     monkeypatch.setattr("pwd.getpwall", lambda: [*known.values()])
     monkeypatch.setattr("pwd.getpwnam", known.__getitem__)
-    assert trusted_files.is_own_group.__wrapped__(50) is own
+    assert trusted_files.is_own_group.__wrapped__(group) is own
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="access lists are read on Linux only")
+def test_an_access_list_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trusted_files, "is_own_group", lambda _: True)
+    (tmp_path / "file").write_bytes(b"code")
+    entries = [(0x01, 6, -1), (0x02, 6, 4242), (0x04, 6, -1), (0x10, 6, -1), (0x20, 4, -1)]  # the second: a user's
+    packed = struct.pack("<I", 2)
+    for tag, mode, who in entries:
+        packed += struct.pack("<HHI", tag, mode, who & 0xFFFFFFFF)
+    try:
+        os.setxattr(tmp_path / "file", "system.posix_acl_access", packed)
+    except OSError:
+        pytest.skip("the file system has no access lists")
+    with pytest.raises(Untrusted, match="others may write to"):
+        read(tmp_path, "file")
 
 
 @pytest.mark.parametrize(("mode", "passed"), [(0o775, True), (0o777, False), (0o757, False)])

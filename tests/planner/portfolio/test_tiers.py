@@ -17,9 +17,13 @@ from planner import Status, load, solve
 from planner.cli.output import Exit
 from planner.cli.root import dispatch
 from planner.errors import ForethoughtError
-from planner.jit import build_process, library
+from planner.grounding.ground import ground
+from planner.jit import build_process, library, targets
+from planner.limits import Limits
 from planner.portfolio import tiers
 from planner.portfolio.tiers import run_in_tiers
+from planner.portfolio.workplace import Workplace
+from planner.search import Run, Space
 from planner.search.search_run import Ending
 
 NEEDED = ("astar",)
@@ -32,7 +36,14 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.delenv(library.SWITCH, raising=False)
     monkeypatch.setattr(library, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setattr(library, "_loaded", {})
+    monkeypatch.setattr(build_process, "_warned", [])
     return tmp_path
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    """Warn of nothing."""
+    monkeypatch.setattr(build_process, "_warn", lambda _: None)
 
 
 @pytest.fixture
@@ -137,7 +148,7 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
 
 
 @pytest.mark.usefixtures("cache")
-@pytest.mark.filterwarnings("ignore::planner.jit.build_process.CodeWarning")
+@pytest.mark.usefixtures("silent")
 def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
     started = []
     monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
@@ -151,7 +162,7 @@ def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
 
 
 @pytest.mark.usefixtures("cache")
-@pytest.mark.filterwarnings("ignore::planner.jit.build_process.CodeWarning")
+@pytest.mark.usefixtures("silent")
 def test_making_is_started_again_when_its_process_is_gone(monkeypatch):
     started = []
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
@@ -172,7 +183,7 @@ def test_making_takes_nothing_from_the_working_folder(tmp_path):
 
 
 @pytest.mark.usefixtures("cache")
-@pytest.mark.filterwarnings("ignore::planner.jit.build_process.CodeWarning")
+@pytest.mark.usefixtures("silent")
 def test_damaged_code_is_made_anew(monkeypatch):
     started, place = [], library.find_folder()
     build_process.make_private_folder(place)
@@ -208,6 +219,7 @@ def test_making_is_not_started(cache, monkeypatch, why):
 @pytest.mark.parametrize("harm", ["no folder of one's own", "below a folder of everybody"])
 def test_a_cache_that_cannot_be_used_is_told_and_left_as_it_is(tmp_path, monkeypatch, harm):
     monkeypatch.setattr(build_process.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    monkeypatch.setattr(build_process, "_warned", [])
     monkeypatch.delenv(library.SWITCH)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -231,7 +243,7 @@ def group_may_write():
 
 
 @pytest.mark.usefixtures("group_may_write")
-@pytest.mark.filterwarnings("ignore::planner.jit.build_process.CodeWarning")
+@pytest.mark.usefixtures("silent")
 def test_the_folders_for_machine_code_are_the_users_own_whatever_the_umask(cache, monkeypatch):
     started = []
     monkeypatch.delenv("FORETHOUGHT_CACHE")
@@ -335,3 +347,26 @@ def test_nothing_of_numba_is_imported_to_search():
     code = "import planner, sys; planner.solve(planner.load('courier')); print({'numba', 'numpy'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_refusal_of_machine_code_is_told_with_its_reason(monkeypatch):
+    monkeypatch.setattr(build_process.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    place = library.SHIPPED / library.folder_name("planner", targets.find_targets()[0].name)
+    place.mkdir(parents=True, mode=0o755)
+    (place / "astar.so").write_bytes(b"")
+    (place / "astar.so").chmod(0o666)
+    with pytest.warns(build_process.CodeWarning, match=r"was not loaded.*others may write to astar\.so"):
+        build_process.start_build()
+    build_process.start_build()  # once is enough
+
+
+@pytest.mark.usefixtures("cache")
+def test_h2_without_machine_code_asks_for_it(monkeypatch):
+    started = []
+    monkeypatch.setattr("planner.portfolio.workplace.PATIENCE_MISSING", 0.0)
+    monkeypatch.setattr(build_process, "start_build", started.append)
+    problem = load("elevator")
+    task = ground(problem, Limits())
+    assert finished(Workplace(task, Space(task), Run(), lambda: None).prune_by_h2(None)).solvable
+    assert "h2" in started[0]
