@@ -49,7 +49,6 @@ def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool
 
     os.umask(0o077)
     library = translate.import_kernels()
-    gc.disable()  # a fourth of the time; numba makes few cycles
     places: dict[str, Path] = {}
     for package in (library.OWN, *[each.name for each in translate.find_packages()]):
         place = library.find_folder(package)
@@ -147,6 +146,7 @@ def main(arguments: list[str]) -> None:
 
     With `--mark FILE MODULE …`, build at low priority, these modules early, and remove the file at the end.
     """
+    gc.disable()  # it takes a fourth of the time, and numba makes few cycles
     if arguments[:1] != [MARK]:
         # The parent reads the names to the end of the pipe: no other process may hold it.
         with os.fdopen(os.dup(1), "w", encoding="utf-8") as names:

@@ -144,7 +144,7 @@ def test_decisions_are_the_same_in_both_tiers(monkeypatch):
         found = []
         for entries in ([], [PLAIN]):
             monkeypatch.setattr(library, "_loaded", entries)
-            monkeypatch.setattr(library, "load", lambda entries=entries: entries[0] if entries else None)
+            monkeypatch.setattr(library, "load", lambda *_, entries=entries: entries[0] if entries else None)
             found.append(decide(problem, search="mcts", simulations=100))
         one, other = found
         assert one.status is other.status
