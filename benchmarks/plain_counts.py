@@ -114,8 +114,12 @@ def choose_tasks(suites: Sequence[Path], many: int, search: str, expansions: int
     known = [task for suite in suites for task in load_suite(suite) if task.suffix != HDDL and not task.fault()]
     for task in sorted(known, key=measure_files):
         if len(taken) < many and task.domain not in taken:
-            found = Setting(1, machine_code=True).run(task, search, expansions)["statistics"]
-            if found["expanded"] >= LEAST_EXPANSIONS and found["actions"] <= MOST_ACTIONS:
+            try:
+                found = Setting(1, machine_code=True).run(task, search, expansions)["statistics"]
+            except ValueError as error:
+                typer.echo(f"left out: {error}", err=True)
+                continue
+            if found["expanded"] >= min(LEAST_EXPANSIONS, expansions) and found["actions"] <= MOST_ACTIONS:
                 taken.add(task.domain)
                 yield task
 
