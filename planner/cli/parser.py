@@ -86,7 +86,9 @@ class _Formatter(HelpFormatter):
         super().add_usage(usage, actions, groups, "Usage: " if prefix is None else prefix)
 
     def _set_color(self, *_: object, **_others: object) -> None:
-        """Choose no colours yet: Python 3.14 loads `dataclasses` for them, and does so for each command line."""
+        """Choose no colours yet: Python 3.14 loads `dataclasses` for them on each command line, 3.15 when asked."""
+        if hasattr(HelpFormatter, "_theme"):
+            super()._set_color(False)  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         """Choose to write without colours when Python 3.14 first asks for them."""
