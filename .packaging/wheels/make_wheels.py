@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,7 +20,6 @@ from hatch_build import CODE, PLATFORM
 
 from planner.jit import build, targets, translate
 from planner.jit.targets import Target
-from planner.jit.trusted_files import make_checksum
 
 ROOT: Final = Path(__file__).parents[2]
 WORK: Final = ROOT / "build" / "machine_code"
@@ -68,29 +68,22 @@ def main() -> None:
 def make_code() -> None:
     """Make the machine code of all packages for all platforms, in a folder for each."""
     library = translate.import_kernels()
-    packages = [library.OWN, *[each.name for each in translate.find_packages()]]
-    package_of = {module: package for package in packages for module in library.module_names(package)}
     every = [target for platform in PLATFORMS for target in platform.targets]
-    for module, codes in build.make_objects(package_of, every):
-        name = library.short_name(module)
+    for module, codes in build.make_objects(library.all_modules(), every):
         for platform in PLATFORMS:
             for target in platform.targets:
-                place = WORK / platform.tag / library.folder_name(package_of[module], target.name)
+                place = WORK / platform.tag / library.folder_name(library.package_of(module), target.name)
                 place.mkdir(parents=True, exist_ok=True)
-                link(codes[target.name], platform, place / f"{name}.so")
-                checksum = make_checksum(f"{name}.so", (place / f"{name}.so").read_bytes())
-                (place / f"{name}.sum").write_bytes(checksum)
-        print(f"{name}: {', '.join(codes)}")
+                build.write_module(place, library.short_name(module), codes[target.name], partial(link, platform))
+        print(f"{library.short_name(module)}: {', '.join(codes)}")
 
 
-def link(code: bytes, platform: Platform, library: Path) -> None:
+def link(platform: Platform, code: Path, library: Path) -> bool:
     """Link an object file to a shared library for `platform`."""
-    begun = library.with_suffix(".o")
-    begun.write_bytes(code)
     command = [sys.executable, "-m", "ziglang", "cc", "-target", platform.zig, "-shared", *platform.options]
-    subprocess.run([*command, "-o", str(library), str(begun)], check=True)
-    begun.unlink()
+    subprocess.run([*command, "-o", str(library), str(code)], check=True)
     library.chmod(0o755)
+    return True
 
 
 def build_distribution(kind: str, **environment: str) -> list[Path]:

@@ -26,7 +26,7 @@ from typing import Final
 from planner.jit import emit
 from planner.jit.common_kernel import ENTRIES
 from planner.jit.targets import Target, find_targets
-from planner.jit.trusted_files import Untrusted, make_checksum, open_file, open_folder, read_descriptor
+from planner.jit.trusted_files import Untrusted, make_checksum, open_code, open_folder
 
 MARK: Final = "--mark"
 AGAIN: Final = "--again"
@@ -49,13 +49,11 @@ def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool
 
     os.umask(0o077)
     library = translate.import_kernels()
-    places: dict[str, Path] = {}
-    for package in (library.OWN, *[each.name for each in translate.find_packages()]):
-        place = library.find_folder(package)
+    places = {module: library.find_folder(library.package_of(module)) for module in library.all_modules()}
+    for place in dict.fromkeys(places.values()):
         place.mkdir(parents=True, exist_ok=True)
         with open_folder(place):
             pass
-        places |= dict.fromkeys(library.module_names(package), place)
         _remove_old(place)
     early = {*map(library.short_name, [each.__name__ for each in library.COMMON]), *first}
     wanted = sorted(places, key=lambda each: library.short_name(each) not in early)
@@ -119,23 +117,21 @@ def _collect(begun: tuple[str, bytes, list[Future[bytes]]], targets: list[Target
 def is_made(place: Path, module: str) -> bool:
     """Return whether the folder `place` has undamaged machine code of `module`."""
     try:
-        with open_folder(place) as folder, open_file(folder, f"{module}.sum") as file:
-            written = read_descriptor(file)
-            for name in (f"{module}.so", f"{module}.o"):
-                if written.startswith(f"{name} ".encode()):
-                    with open_file(folder, name) as code:
-                        return written == make_checksum(name, read_descriptor(code))
+        with open_folder(place) as folder, open_code(folder, module) as code:
+            return code is not None
     except (OSError, Untrusted):
-        pass
-    return False
+        return False
 
 
-def write_module(place: Path, module: str, code: bytes) -> None:
-    """Write the machine code of `module` to the folder `place`, linked where there is a linker; the sum comes last."""
+def write_module(place: Path, module: str, code: bytes, link: Callable[[Path, Path], bool] = emit.link) -> None:
+    """Write the machine code of `module` to the folder `place`; the sum comes last.
+
+    `link` makes a shared library of an object file, if it can.
+    """
     with tempfile.TemporaryDirectory(dir=place, prefix=".") as room:
         begun, linked, checked = (Path(room) / name for name in ("code.o", "code.so", "sum"))
         begun.write_bytes(code)
-        made, name = (linked, f"{module}.so") if emit.link(begun, linked) else (begun, f"{module}.o")
+        made, name = (linked, f"{module}.so") if link(begun, linked) else (begun, f"{module}.o")
         checked.write_bytes(make_checksum(name, made.read_bytes()))
         made.replace(place / name)
         checked.replace(place / f"{module}.sum")

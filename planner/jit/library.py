@@ -29,7 +29,7 @@ from planner.heuristics.abstractions import (
 from planner.jit import containers_kernel
 from planner.jit.common_kernel import ENTRIES
 from planner.jit.targets import find_targets
-from planner.jit.trusted_files import Untrusted, make_checksum, open_file, open_folder, read_descriptor
+from planner.jit.trusted_files import Untrusted, open_code, open_file, open_folder
 from planner.policies import policy_mcts_kernel, value_iteration_kernel
 from planner.pruning import disambiguation_kernel, h2_kernel, simplex_kernel
 from planner.search import astar_kernel, best_first_width_kernel, lazy_best_first_kernel, mcts_kernel
@@ -133,11 +133,21 @@ def entry_names(package: str = OWN) -> list[str]:
     return sorted([name for name, function in ENTRIES.items() if function.__module__.startswith(f"{package}.")])
 
 
-def module_names(package: str = OWN) -> list[str]:
-    """Return the names of the modules with entries of `package`, in the order in which their code is made."""
+def all_modules() -> list[str]:
+    """Return the names of all imported modules with entries, in the order in which their code is made."""
     order = {each.__name__: number for number, each in enumerate(KERNELS)}
-    found = {ENTRIES[name].__module__ for name in entry_names(package)}
+    found = {function.__module__ for function in ENTRIES.values()}
     return sorted(found, key=lambda each: (order.get(each, len(order)), each))
+
+
+def module_names(package: str = OWN) -> list[str]:
+    """Return those of `all_modules` that belong to `package`."""
+    return [each for each in all_modules() if package_of(each) == package]
+
+
+def package_of(module: str) -> str:
+    """Return the package that a module belongs to."""
+    return module.partition(".")[0]
 
 
 def find_folder(package: str = OWN) -> Path:
@@ -193,11 +203,7 @@ def find_used_folder() -> Path:
 
 def count_made() -> tuple[int, int]:
     """Return of how many of the imported modules of kernels there is machine code, and how many there are."""
-    modules = [
-        each
-        for package in {one.__module__.partition(".")[0] for one in ENTRIES.values()}
-        for each in module_names(package)
-    ]
+    modules = all_modules()
     return sum(map(_load_module, map(short_name, modules))), len(modules)
 
 
@@ -258,7 +264,7 @@ def _load_module(module: str) -> bool:
     names = [name for name, function in ENTRIES.items() if short_name(function.__module__) == module]
     if not names:
         return False
-    for path in list_folders(ENTRIES[names[0]].__module__.partition(".")[0]):
+    for path in list_folders(package_of(ENTRIES[names[0]].__module__)):
         try:
             with open_folder(path) as folder:
                 addresses = _load_file(folder, module, names)
@@ -275,15 +281,10 @@ def _load_file(folder: int, module: str, names: list[str]) -> dict[str, int] | N
 
     Raises `OSError` where there is none, and `Untrusted`.
     """
-    with open_file(folder, f"{module}.sum") as file:
-        written = read_descriptor(file)
-    name = written.decode("ascii", "replace").partition(" ")[0]
-    if name not in {f"{module}.so", f"{module}.o"}:
-        return None
-    with open_file(folder, name) as file:
-        content = read_descriptor(file)
-        if written != make_checksum(name, content):
+    with open_code(folder, module) as code:
+        if code is None:
             return None
+        name, file, content = code
         find = _load_shared(file, content) if name.endswith(".so") else _load_object(content)
     try:
         return None if find is None else {each: find(f"forethought_{each}") for each in names}

@@ -67,6 +67,23 @@ def read_descriptor(descriptor: int) -> bytes:
         return file.read()
 
 
+@contextmanager
+def open_code(folder: int, module: str) -> Iterator[tuple[str, int, bytes] | None]:
+    """Open the machine code of a module of kernels: yield its file's name, descriptor and content; None if damaged.
+
+    Raises `OSError` where there is none, and `Untrusted`.
+    """
+    with open_file(folder, f"{module}.sum") as file:
+        written = read_descriptor(file)
+    name = written.decode("ascii", "replace").partition(" ")[0]
+    if name not in {f"{module}.so", f"{module}.o"}:
+        yield None
+        return
+    with open_file(folder, name) as file:
+        content = read_descriptor(file)
+        yield (name, file, content) if written == make_checksum(name, content) else None
+
+
 def make_checksum(name: str, content: bytes) -> bytes:
     """Return the line that states the length and the checksum of a file."""
     return f"{name} {len(content)} {crc32(content):08x}\n".encode()

@@ -37,9 +37,9 @@ class Incumbent:
         self.run = Run(on_change=self._report_progress)
         self.run.seed, self.run.most_simulations = options.seed, options.simulations
         if options.expansion_limit is not None or options.on_expansion is not None:
-            from planner.search.expansion import Watch
+            from planner.search.expansion import ExpansionWatch
 
-            self.run.watch = Watch(options.expansion_limit, options.on_expansion)
+            self.run.watch = ExpansionWatch(options.expansion_limit, options.on_expansion)
         self.caveat = ""
         """A sentence about what the search cannot prove."""
         self._on_progress = options.on_progress

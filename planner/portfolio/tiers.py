@@ -81,11 +81,16 @@ def _next_look(spent: float, kernels: Collection[str]) -> float:
 
     if library.is_loaded(*kernels) or (spent >= PATIENCE_BUILT and library.load(*kernels) is not None):
         return 0.0
+    ask_for_machine_code(spent, kernels)
+    return max(spent + LOOK_AGAIN, PATIENCE_MISSING) if spent >= PATIENCE_BUILT else PATIENCE_BUILT
+
+
+def ask_for_machine_code(spent: float, kernels: Collection[str]) -> None:
+    """Start to make machine code of `kernels` if a search has `spent` more than `PATIENCE_MISSING` seconds without."""
     if spent >= PATIENCE_MISSING:
         from planner.jit.build_process import start_build
 
         start_build(kernels)
-    return max(spent + LOOK_AGAIN, PATIENCE_MISSING) if spent >= PATIENCE_BUILT else PATIENCE_BUILT
 
 
 def describe_machine_code() -> str:

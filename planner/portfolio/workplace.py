@@ -10,7 +10,7 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
 from planner.heuristics.hplus import find_relaxed_plans
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
-from planner.portfolio.tiers import PATIENCE_MISSING, run_at_most, run_in_tiers
+from planner.portfolio.tiers import ask_for_machine_code, run_at_most, run_in_tiers
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Counts, Ending, Run, Space
 from planner.search.lazy_best_first import search_with_weight
@@ -151,10 +151,8 @@ class Workplace:
         for _ in pruning.steps():
             if time.thread_time() > until:
                 break
-            if entries is None and not self.plain and time.thread_time() - began > PATIENCE_MISSING:
-                from planner.jit.build_process import start_build
-
-                start_build(("h2", "disambiguation", *COMPILED["astar", "lmcut"]))
+            if entries is None and not self.plain:
+                ask_for_machine_code(time.thread_time() - began, ("h2", "disambiguation", *COMPILED["astar", "lmcut"]))
             yield
         found = pruning.result()
         if found.solvable and not self.plain:

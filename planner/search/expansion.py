@@ -7,6 +7,7 @@ from collections.abc import Callable
 from planner.lightweight import TYPE_CHECKING, dataclass, field
 from planner.limits import CallbackError, LimitReached
 from planner.plan import Step, StoppedBy, divide_exactly
+from planner.search.search_run import extract_plan
 from planner.task.ground_task import INFINITY, State, Task, facts_of
 
 if TYPE_CHECKING:
@@ -45,11 +46,7 @@ class Expansion:
         return f"{self.number}. {by}: g={self.g}" + ("" if self.h is None else f", h={self.h}")
 
 
-Parents = dict[State, tuple[State, int] | None]
-"""The predecessor of each reached state and the action that leads from it; None for the initial state."""
-
-
-class Watch:
+class ExpansionWatch:
     """Looks at each expansion: it keeps the limit of `most` expansions, and calls `tell`.
 
     `expanded` counts them. `sums_costs` says that estimates are in the units of the task.
@@ -97,11 +94,10 @@ class Watch:
         self.expanded += 1
         self.look(task, state, g, h, action)
 
-    def expand_from(self, parents: Parents, task: Task, state: State, h: int | None) -> None:
+    def expand_from(
+        self, parents: dict[State, tuple[State, int] | None], task: Task, state: State, h: int | None
+    ) -> None:
         """Do the same for a state whose path is in `parents`."""
-        actions: list[int] = []
-        here = state
-        while (edge := parents[here]) is not None:
-            here, action = edge
-            actions.append(action)
-        self.expand(task, state, sum([task.actions[action].cost for action in actions]), h, next(iter(actions), None))
+        actions = extract_plan(parents, state)
+        g = sum([task.actions[action].cost for action in actions])
+        self.expand(task, state, g, h, actions[-1] if actions else None)

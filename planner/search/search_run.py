@@ -15,7 +15,7 @@ from planner.task.ground_task import INFINITY, State
 from planner.task.successor_generator import Space
 
 if TYPE_CHECKING:
-    from planner.search.expansion import Watch
+    from planner.search.expansion import ExpansionWatch
 
 TIERS: Final = ("reference", "interpreted", "compiled")
 """The tiers in which searches run: plain Python, kernels in plain Python, and kernels as machine code."""
@@ -96,7 +96,7 @@ class Run:
     """Why there is no plan, if the search knows more than that it found none."""
     failed: str = ""
     """The error that ended a search early."""
-    watch: Watch | None = None
+    watch: ExpansionWatch | None = None
     """Looks at each expansion, if anybody wants that."""
     tiers: tuple[str, ...] = ()
     """The tiers in which searches have run, in the order of `TIERS`."""

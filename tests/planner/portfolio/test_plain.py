@@ -28,7 +28,7 @@ from planner.portfolio.workplace import COMPILED, Workplace
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.astar_compiled import CompiledAstar
-from planner.search.expansion import Expansion, Watch
+from planner.search.expansion import Expansion, ExpansionWatch
 from planner.search.mcts import GRAIN, LOGARITHMS
 from planner.search.search_run import TIERS
 from planner.search.symbolic import is_installed
@@ -123,7 +123,7 @@ def test_a_callback_is_told_of_each_expansion_and_changes_nothing(search, heuris
     for seed in range(8):
         task, told = random_task(seed), list[Expansion]()
         alone = searched(task, search, heuristic)
-        watched = searched(task, search, heuristic, watch=Watch(None, told.append))
+        watched = searched(task, search, heuristic, watch=ExpansionWatch(None, told.append))
         assert counted(watched) == counted(alone)
         assert [each.number for each in told] == [*range(1, alone.expanded + 1)]
         assert all(each.g >= 0 and (each.h is None or each.h < INFINITY) for each in told)
@@ -266,7 +266,7 @@ def test_hashes_do_not_change_the_order_of_symmetries(files):
 def test_a_callback_does_not_move_the_renewal_of_abstractions(files, monkeypatch):
     monkeypatch.setattr("planner.search.astar_compiled.FIRST_RENEWAL", 400)
     task, renew, found = ground(load(*files), Limits()), Partitions.renew, []
-    for watch in (None, Watch(None, lambda _: None)):
+    for watch in (None, ExpansionWatch(None, lambda _: None)):
         run, renewed = Run(watch=watch), []
 
         def note(self, states, work, run=run, renewed=renewed):

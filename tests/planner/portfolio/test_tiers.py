@@ -364,7 +364,7 @@ def test_a_refusal_of_machine_code_is_told_with_its_reason(monkeypatch):
 @pytest.mark.usefixtures("cache")
 def test_h2_without_machine_code_asks_for_it(monkeypatch):
     started = []
-    monkeypatch.setattr("planner.portfolio.workplace.PATIENCE_MISSING", 0.0)
+    monkeypatch.setattr("planner.portfolio.tiers.PATIENCE_MISSING", 0.0)
     monkeypatch.setattr(build_process, "start_build", started.append)
     problem = load("elevator")
     task = ground(problem, Limits())
