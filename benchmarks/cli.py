@@ -15,6 +15,7 @@ from benchmarks.overhead.executor_overhead import overhead
 from benchmarks.patch_comparison import measure_patches
 from benchmarks.savings import savings
 from benchmarks.sentences.sentence_replay import sentences
+from benchmarks.tools.relevant_tools import relevant
 from benchmarks.tools.tool_benchmark import tools
 from benchmarks.topk_comparison import candidates
 from benchmarks.uncertain.uncertain_campaign import uncertain
@@ -36,6 +37,7 @@ for command in (
     listing.suites,
     listing.planners,
     tools,
+    relevant,
     faults,
     overhead,
     candidates,

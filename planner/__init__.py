@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from planner.policies.markov_decision_process import Kept
     from planner.policies.policy import Policy
     from planner.ranking.rank import Ranking, rank
+    from planner.ranking.relevant_actions import RelevantAction, relevant_actions
     from planner.repair.mending import mend
     from planner.repair.patching import Patch, patch
     from planner.repair.undoing import Undo, Written, undo
@@ -84,17 +85,17 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "FIXED", "OPEN", "TRUE", "Action", "And", "Atom", "Candidates", "Case", "Constraint", "ConstraintKind",
-    "DataParameter", "Decision", "DeclarationError", "DocumentError", "Domain", "DomainModel", "Done",
-    "EngineError", "Entity", "Equals", "Execution", "Exists", "Expansion", "Finding", "Forall", "ForethoughtError",
-    "Formula", "From", "Goal", "InputError", "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or",
-    "Outcome", "Patch", "PddlError", "Plan", "PlanError", "Policy", "Problem", "Progress", "Ranking", "Result",
+    "DataParameter", "Decision", "DeclarationError", "DocumentError", "Domain", "DomainModel", "Done", "EngineError",
+    "Entity", "Equals", "Execution", "Exists", "Expansion", "Finding", "Forall", "ForethoughtError", "Formula",
+    "From", "Goal", "InputError", "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or", "Outcome",
+    "Patch", "PddlError", "Plan", "PlanError", "Policy", "Problem", "Progress", "Ranking", "RelevantAction", "Result",
     "SoftGoal", "Statistics", "Status", "Step", "StoppedBy", "Undo", "UnsupportedError", "Variable", "Verdict",
     "When", "Written", "always", "at_most", "before", "candidates", "causal_links", "check_domain", "check_problem",
     "compile_object_creation", "created_by", "decide", "declared_arguments", "diverse", "done", "evaluate",
     "executions", "expected_costs", "explain_plan", "explain_unsolvable", "for_steps", "forbidden", "improve",
     "json_schema", "k_best", "load", "load_domain", "makespan", "mandatory", "mend", "never", "never_after",
-    "partial_order", "patch", "rank", "read_documents", "resolve_action", "resources", "schedule", "solve",
-    "sometime", "starts", "undo", "validate", "write_json", "write_yaml",
+    "partial_order", "patch", "rank", "read_documents", "relevant_actions", "resolve_action", "resources", "schedule",
+    "solve", "sometime", "starts", "undo", "validate", "write_json", "write_yaml",
 ]
 # fmt: on
 
@@ -124,6 +125,7 @@ _MODULES = {
     "policies.markov_decision_process": "Kept",
     "policies.policy": "Policy",
     "ranking.rank": "Ranking rank",
+    "ranking.relevant_actions": "RelevantAction relevant_actions",
     "repair.mending": "mend",
     "repair.patching": "Patch patch",
     "repair.undoing": "Undo Written undo",
