@@ -143,6 +143,10 @@ _MODULES = {
 _HOMES = {name: f"planner.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
+FACADES = ("lab", "questions")
+"""Packages whose names users write out, as in `planner.lab.ground`."""
+
+
 class _Package(ModuleType):
     """This package. Where a function is named like a module (`solve`, `resources`), the attribute is the function."""
 
@@ -155,8 +159,8 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    if name == "lab":  # so that `planner.lab` is there after `import planner`
-        return import_module("planner.lab")
+    if name in FACADES:  # so that `planner.lab` is there after `import planner`
+        return import_module(f"planner.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'planner' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
@@ -165,4 +169,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "lab"})
+    return sorted({*globals(), *__all__, *FACADES})

@@ -10,7 +10,7 @@ from planner.cli.interrupt import Watchman, finite_limit, interruptible, limit_m
 from planner.cli.output import Exit, exit_of, exit_of_verdict, give, tell
 from planner.cli.parser import Parser
 from planner.cli.solve import summarise
-from planner.language.loading.load import Source, is_readable, load_from, open_source
+from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
 from planner.lightweight import Final
 from planner.limits import Limits
 from planner.model import Problem
@@ -58,7 +58,7 @@ def run(started: float, given: Namespace) -> Exit:
 def _is_plan(text: str, source: Source) -> bool:
     """Return whether the word after the domain is a plan for the domain's own problem: a file without a problem."""
     own = source.problems()
-    return bool(own) and text not in own and not is_readable(text) and Path(text).is_file()
+    return bool(own) and text not in own and not is_readable(text) and is_file(text)
 
 
 def _explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Watchman) -> Exit:

@@ -149,6 +149,12 @@ def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Do
         return _read(_open_documents(source), domain)
 
 
+def parse_documents(text: str, name: str, *, domain: AnyDomain | None = None) -> Documents:
+    """Read the domains and problems in `text`, YAML or JSON, as `read_documents` does; messages call it `name`."""
+    with pause_collector():
+        return _read(_parse_text(text, name), domain)
+
+
 def _read(documents: list[Document], domain: AnyDomain | None) -> Documents:
     kinds = [(document, _find_kind(document)) for document in documents]
     domains: dict[str, AnyDomain] = {}
@@ -181,11 +187,15 @@ def _build_problem(document: ProblemDocument, domain: AnyDomain, place: Place) -
 
 def _open_documents(source: str | Path) -> list[Document]:
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        return _parse(source, "<text>", is_json=source.lstrip()[:1] in ("{", "["))
+        return _parse_text(source, "<text>")
     from planner.language.pddl.syntax import read_text
 
     path = Path(source)
     return _parse(read_text(path, DocumentError), str(path), is_json=path.suffix.lower() == ".json")
+
+
+def _parse_text(text: str, name: str) -> list[Document]:
+    return _parse(text, name, is_json=text.lstrip()[:1] in ("{", "["))
 
 
 def _parse(text: str, name: str, *, is_json: bool) -> list[Document]:

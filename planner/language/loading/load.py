@@ -255,14 +255,20 @@ def _read_document(path: Path, domain: AnyDomain) -> AnyProblem:
     """Read the one problem of a YAML or JSON file."""
     from planner.language.documents import read_documents
 
-    found = read_documents(path, domain=domain).problems
+    return pick_problem(read_documents(path, domain=domain), domain, str(path))
+
+
+def pick_problem(documents: Documents, domain: AnyDomain, name: str) -> AnyProblem:
+    """Return the one problem of `documents`, which is for `domain`; messages call the documents `name`."""
+    found = documents.problems
     if len(found) == 1:
-        check_domain(found[0], domain, str(path))
+        check_domain(found[0], domain, name)
         return found[0]
+    kind = "text" if name.startswith("<") else "file"
     if not found:
-        raise InputError("the file declares no problem", Location(str(path)), "it begins with 'problem: NAME'")
+        raise InputError(f"the {kind} declares no problem", Location(name), "it begins with 'problem: NAME'")
     names = ", ".join(problem.name for problem in found)
-    raise InputError(f"the file declares several problems: {names}", Location(str(path)), "give each a file")
+    raise InputError(f"the {kind} declares several problems: {names}", Location(name), f"give each a {kind}")
 
 
 def check_domain(problem: AnyProblem, domain: AnyDomain, source: str) -> None:
@@ -275,29 +281,42 @@ def check_domain(problem: AnyProblem, domain: AnyDomain, source: str) -> None:
 
 _PYTHON: Final = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?\Z", re.DOTALL)
 _MANY: Final = 12
+_LONGEST_QUOTE: Final = 60
+_BEGINNING: Final = re.compile(r"\s*(\(\s*define[\s(]|\{\s*[\"}]|([\"']?)(domain|problem)\2\s*:\s)", re.IGNORECASE)
+
+
+def is_text(given: str) -> bool:
+    """Return whether `given` is the contents of a file, and not its name; see `planner.language.loading.texts`."""
+    return "\n" in given.strip() or _BEGINNING.match(given) is not None
 
 
 def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None = None) -> AnyProblem:
     """Load a problem, ready to be solved.
 
     `domain` is a .py (or `file.py:name`), .yaml, .json, .pddl or .hddl file, a folder, or the name of a shipped domain.
-    `problem` is a file, or the name of one of the domain's own problems; by default it is the first of these. A problem
-    with tasks, in HDDL, documents or Python, is an `HtnProblem`. Raises `InputError` for mistakes.
+    `problem` is a file, or the name of one of the domain's own problems; by default it is the first of these. Either
+    may also be the text of such a file, in PDDL, HDDL, YAML or JSON: a `str` with a line break, or that begins as these
+    do. The text of a domain may hold its problem, too. A problem with tasks, in HDDL, documents or Python, is an
+    `HtnProblem`. Raises `InputError` for mistakes.
     """
-    return load_from(open_source(_path(domain)), problem)
+    return load_from(_open(domain), problem)
 
 
 def load_from(source: Source, problem: str | os.PathLike[str] | None = None) -> AnyProblem:
     """Load a problem from `source`; see `load`."""
     if problem is None:
         return _first_problem(source)
+    if isinstance(problem, str) and is_text(problem):
+        from planner.language.loading.texts import read_problem_text
+
+        return read_problem_text(problem, source)
     wanted = _path(problem)
     if is_readable(wanted):
         return _load_file(wanted, source)
     own = source.problems()
     if wanted in own:
         return own[wanted]
-    if Path(wanted).is_file():
+    if is_file(wanted):
         return _load_file(wanted, source)
     raise _unknown_problem(wanted, source, own)
 
@@ -311,8 +330,15 @@ def is_readable(text: str) -> bool:
 
 
 def load_domain(domain: str | os.PathLike[str]) -> AnyDomain:
-    """Load the domain of a file or folder, or a shipped domain; see `load`."""
-    return open_source(_path(domain)).domain()
+    """Load the domain of a file or folder, a text, or a shipped domain; see `load`."""
+    return _open(domain).domain()
+
+
+def _open(domain: str | os.PathLike[str]) -> Source:
+    """Open what the user gave: a path is a file even if it looks like a text."""
+    if isinstance(domain, str):
+        return open_source(domain)
+    return _open_path(_path(domain))
 
 
 def _path(given: str | os.PathLike[str]) -> str:
@@ -322,6 +348,15 @@ def _path(given: str | os.PathLike[str]) -> str:
 
 
 def open_source(text: str) -> Source:
+    """Choose the source that `text` names or is, without reading it."""
+    if is_text(text):
+        from planner.language.loading.texts import open_text
+
+        return open_text(text)
+    return _open_path(text)
+
+
+def _open_path(text: str) -> Source:
     """Choose the source that `text` names, without reading it."""
     if not text:
         raise InputError("the name of the domain is empty", hint="'.' is the folder where you are")
@@ -347,16 +382,25 @@ def _open_by_name(text: str, path: Path) -> Source:
     names = list_shipped_names()
     if text in names:
         return ShippedSource(text)
-    if path.is_dir():
+    if os.path.isdir(text):  # noqa: PTH112 - unlike a path object, it is False for a name that is too long
         return _open_folder(path)
     listed = f"the shipped domains are {', '.join(names)}" if names else "no domain is shipped with this installation"
-    if path.exists():
+    if os.path.exists(text):  # noqa: PTH110 - as above
         kinds = ", ".join(sorted(KNOWN.union(find_languages())))
         message = f"the ending of a file's name tells its kind, and {path.suffix or 'none'} is no known one"
         raise InputError(message, Location(text), f"copy it to a file whose name ends in one of {kinds}")
     near = did_you_mean(text, names)
     hint = f"{near} ({listed})" if near else listed
-    raise InputError(f"there is no file, folder or shipped domain {text!r}", hint=hint)
+    raise InputError(f"there is no file, folder or shipped domain {_cut(text)!r}", hint=hint)
+
+
+def is_file(text: str) -> bool:
+    """Return whether `text` is the path of a file; a text that is too long for a path is none."""
+    return os.path.isfile(text)  # noqa: PTH113 - a path object raises an error for such a text
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_QUOTE else f"{name[:_LONGEST_QUOTE]}…"
 
 
 def _open_folder(folder: Path) -> Source:
@@ -395,4 +439,4 @@ def _unknown_problem(wanted: str, source: Source, own: Mapping[str, AnyProblem])
     near = did_you_mean(wanted, names)
     known = f"its problems are {listed}" if names else "it has no problems of its own: give a file"
     hint = f"{near} ({known})" if near else known
-    return InputError(f"{source.name} has no problem {wanted!r}, and there is no such file", hint=hint)
+    return InputError(f"{source.name} has no problem {_cut(wanted)!r}, and there is no such file", hint=hint)

@@ -23,6 +23,7 @@ from planner.lightweight import Final, replace
 from planner.model import Action, DomainModel, Object
 from planner.model.actions import Stated
 from planner.model.domain import Unfinished
+from planner.model.spelling import Spelling
 
 _DECLARED: Final = (":requirements", ":types", ":constants", ":predicates", ":functions")
 SECTIONS: Final = (*_DECLARED, ":action", ":derived", ":constraints")
@@ -66,7 +67,8 @@ def build_domain(definition: Definition, *, last_counts: bool = False) -> tuple[
     predicates, functions = words.predicates, words.functions
     unfinished = Unfinished(constraints=tuple(_read_constraints(definition, words)), preferences=preferences)
     model = DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms)
-    model = replace(model, unfinished=unfinished, versions=versions, misplaced=words.misplaced)
+    spelling = Spelling((definition.source.text,))
+    model = replace(model, unfinished=unfinished, versions=versions, misplaced=words.misplaced, spelling=spelling)
     return with_undeclared(model, words), words
 
 

@@ -398,6 +398,8 @@ def build_problem(definition: Definition, domain: DomainModel, *, same_name: boo
     domain = domain if weights.costs else drop_action_costs(domain)
     if domain.unfinished.is_any:
         domain = replace(with_counted_preferences(domain, weights.worth, words), unfinished=Unfinished())
+    if domain.spelling is not None and not definition.source.text.islower():
+        domain = replace(domain, spelling=domain.spelling.extend(definition.source.text))
     stated = Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, weights.metric)
     stated = replace(stated, unmentioned=unmentioned) if unmentioned else stated
     return seal(replace(stated, constraints=constraints) if constraints else stated), words

@@ -1,0 +1,175 @@
+"""Facts, steps and states as users give them, and as answers write them: in the words and the notation of the input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from planner.compilations.object_creation import for_steps
+from planner.errors import InputError, did_you_mean, kind_of
+from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
+from planner.lightweight import Final, replace
+from planner.model import Atom, Not, Problem, TypeHierarchy, Variable
+from planner.model.spelling import spell_fact
+from planner.plan import Plan, Step, name_as_written
+from planner.problem_kinds import resolve_classical
+from planner.validation.validate import choose_versions
+
+AnyFact = Atom | str
+"""An atom, or its text: `at(r2, hall)`, or as in PDDL `(at r2 hall)`."""
+AnyStep = Step | Atom | str
+"""A step, or its text: `move(r2, hall, lab)`, or as in PDDL `(move r2 hall lab)`."""
+AnyState = Iterable[AnyFact] | str
+"""The facts that hold, or a text with them: `at(r2, hall), idle(r2)`, or as in PDDL `(at r2 hall) (idle r2)`."""
+AnySteps = Plan | Iterable[AnyStep] | str
+"""A plan, its steps, or a text with them, such as one step in each line."""
+
+_PDDL: Final = re.compile(r"\(\s*([^\s()]+(?:\s+[^\s()]+)*)\s*\)\Z")
+_PDDL_PARTS: Final = re.compile(r"\([^()]*\)")
+_PARTS: Final = re.compile(r"[^\s,;()]+(?:\s*\([^()]*\))?")
+_COMMENT: Final = re.compile(r";[^\n]*")
+_MOST_NAMES: Final = 2_000
+"""Most names that a message about an unknown one compares with it."""
+
+
+def spell(problem: Problem, item: Step | Atom | Not) -> str:
+    """Return `item` as the file of `problem` would write it: `(at Truck1 depot)` for PDDL, else `at(Truck1, depot)`."""
+    spelling = problem.domain.spelling
+    if isinstance(item, Step):
+        (written,) = name_as_written([item], problem)
+        item = Atom(written.action, written.arguments)
+    return spell_fact(item, spelling)
+
+
+def start_in(problem: Problem, state: AnyState | None, asked: str) -> Problem:
+    """Return the resolved `problem` with `state` for its initial state, if that is given.
+
+    An action that creates objects gets a placeholder for each. Raises `InputError` for what is no classical problem,
+    and for facts that the problem cannot have.
+    """
+    found = resolve_classical(problem, asked, "ask about its part without tasks: problem.classical")
+    if state is not None:
+        facts = tuple(dict.fromkeys(read_facts(found, state)))
+        derived = next((fact for fact in facts if fact.predicate in found.domain.derived), None)
+        if derived is not None:
+            raise InputError(f"{spell(found, derived)} is derived", hint="state the facts that it follows from")
+        found = replace(found, initial=facts)
+    return for_steps(found, (), spare=1)
+
+
+def read_facts(problem: Problem, given: AnyState) -> list[Atom]:
+    """Return the facts that `given` names; raises `InputError` for what the problem cannot have."""
+    if isinstance(given, Atom | Not):
+        raise InputError("a state is made of several facts", hint=f"give a list: ['{given}']")
+    if isinstance(given, str):
+        given = split_expressions(given)
+    if not isinstance(given, Iterable):
+        raise InputError(f"a state is a list of facts, not {kind_of(given)}", hint="such as problem.initial")
+    return [read_fact(problem, fact) for fact in given]
+
+
+def split_expressions(text: str) -> list[str]:
+    """Split a text into facts or steps: PDDL expressions, or terms between commas, semicolons and line breaks."""
+    if text.lstrip()[:1] in ("(", ";"):
+        plain = _COMMENT.sub("", text)
+        found = _PDDL_PARTS.findall(plain)
+        pattern = _PDDL_PARTS
+    else:
+        plain, pattern = text, _PARTS
+        found = _PARTS.findall(text)
+    rest = pattern.sub("", plain).strip(" \t\r\n,;")
+    if rest:
+        raise InputError(f"found {abbreviate(rest)} outside of facts or steps", hint="write (p a b) or p(a, b)")
+    return found
+
+
+def read_fact(problem: Problem, given: AnyFact) -> Atom:
+    """Return the ground atom that `given` is or names; raises `InputError` for what the problem cannot have."""
+    atom = _read_atom(problem, given, "fact", problem.domain.predicates)
+    parameters = problem.domain.predicates[atom.predicate].parameters
+    _check_arguments(problem, atom, parameters, "fact")
+    return atom
+
+
+def read_step(problem: Problem, given: AnyStep) -> Step:
+    """Return the step that `given` is or names, of any version of its action; raises as `read_fact` does."""
+    atom = given if isinstance(given, str) else Atom(*_words_of(given))
+    found = _read_atom(problem, atom, "step", problem.domain.actions)
+    _check_arguments(problem, found, problem.domain.actions[found.predicate].parameters, "step")
+    return Step(found.predicate, found.args)
+
+
+def read_steps(problem: Problem, given: AnySteps) -> tuple[Step, ...]:
+    """Return the steps of a plan, each of the applicable version of its action; raises as `read_fact` does."""
+    if isinstance(given, Plan):
+        return given.steps
+    if isinstance(given, str):
+        given = split_expressions(given)
+    if not isinstance(given, Iterable):
+        raise InputError(f"a plan is a list of steps, not {kind_of(given)}", hint="such as ['(move r2 hall lab)']")
+    steps: list[Step] = []
+    for number, each in enumerate(given, start=1):
+        try:
+            steps.append(read_step(problem, each))
+        except InputError as error:
+            raise InputError(f"step {number}: {error.message}", hint=error.hint) from None
+    return choose_versions(steps, problem)
+
+
+def _words_of(given: object) -> tuple[str, tuple[str, ...]]:
+    if isinstance(given, Step):
+        return given.action, given.arguments
+    if isinstance(given, Atom):
+        return given.predicate, given.args
+    raise InputError(f"expected a step, got {kind_of(given)}", hint="give (move r2 hall lab) or move(r2, hall, lab)")
+
+
+def _read_atom(problem: Problem, given: AnyFact, what: str, known: Mapping[str, object]) -> Atom:
+    """Return the atom, its name and objects looked up in any case if the problem is in PDDL."""
+    if isinstance(given, str):
+        given = _parse(given, what)
+    if not isinstance(given, Atom):
+        raise InputError(f"expected a {what}, got {kind_of(given)}", hint="give (at r2 hall) or at(r2, hall)")
+    if problem.domain.spelling is not None:
+        given = Atom(given.predicate.lower(), tuple([arg.lower() for arg in given.args]))
+    if given.predicate not in known:
+        hint = did_you_mean(given.predicate, list(known)[:_MOST_NAMES])
+        kind = "action" if what == "step" else "predicate"
+        raise InputError(f"the problem has no {kind} '{given.predicate}'", hint=hint or f"it has {', '.join(known)}")
+    return given
+
+
+def _parse(text: str, what: str) -> Atom:
+    """Return the atom that `text` writes as PDDL or as we do."""
+    pddl = _PDDL.match(text.strip())
+    if pddl is not None:
+        name, *args = pddl[1].split()
+        return Atom(name, tuple(args))
+    try:
+        return parse_atom(text.strip())
+    except NotationError as error:
+        raise InputError(f"{abbreviate(text)} is no {what}: {error.problem}", hint=error.hint) from None
+
+
+def _check_arguments(problem: Problem, atom: Atom, parameters: tuple[Variable, ...], what: str) -> None:
+    """Raise `InputError` where the number of arguments, an object or its type is wrong."""
+    written = spell(problem, atom)
+    if len(atom.args) != len(parameters):
+        names = ", ".join([parameter.name for parameter in parameters])
+        message = f"{written} has {len(atom.args)} arguments, expected {len(parameters)}"
+        raise InputError(message, hint=f"its parameters are {names}" if names else None)
+    types = {item.name: item.types for item in problem.all_objects}
+    hierarchy = TypeHierarchy(problem.domain.types)
+    for arg, parameter in zip(atom.args, parameters, strict=True):
+        if arg not in types:
+            hint = did_you_mean(arg, list(types)[:_MOST_NAMES])
+            raise InputError(f"{written} names an object '{arg}', and there is none", hint=hint)
+        if not hierarchy.is_a(types[arg], parameter.types):
+            wanted, found = " or ".join(parameter.types), " or ".join(types[arg])
+            raise InputError(f"{written}: '{arg}' is of type {found}, expected {wanted}", hint=f"no such {what} exists")
+
+
+def spell_all(problem: Problem, items: Iterable[Step | Atom | Not]) -> Iterator[str]:
+    """Yield each of `items` as `spell` writes it."""
+    for item in items:
+        yield spell(problem, item)
