@@ -27,6 +27,7 @@ from executor.learning.experience import Pricing
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
+from executor.observe.discovery import find_new_objects
 from executor.observe.observe import Lookout, Survey
 from executor.observe.reports import check_result
 from executor.plans.action_plan import Basis, aim_of
@@ -249,11 +250,13 @@ class Run:
 
         When the steps at work are over, the rest of the plan is patched. The steps so far count for constraints that
         stay, and their costs for budgets. The run gives up its tasks, and decides on another policy if it follows one.
-        `basis` says why the goal changes. Raises `RunError` for a run that is undoing its steps, and for objects of
-        `problem` that the run lacks; `InputError` for an invalid problem.
+        Objects of `problem` that the run lacks join it. `basis` says why the goal changes. Raises `RunError` for a run
+        that is undoing its steps, `InputError` for an invalid problem.
         """
         problem = resolve_problem(problem)
-        self.check_goal(problem)
+        if self.state.is_undoing:
+            hint = "interrupt it, and start another one"
+            raise RunError(f"the run {self.id!r} keeps its goal: it undoes what was done", hint=hint)
         self._do_in_home_loop(lambda: self._change_goal(problem, reason, basis))
 
     def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
@@ -263,24 +266,21 @@ class Run:
             for fact, holds in facts.items()
         ]
         beliefs = self.state.beliefs
+        found = find_new_objects([fact for fact, holds in facts.items() if holds], beliefs)
+        if found:
+            self.emit(run_events.ObjectsFound(found, MEANWHILE_SOURCE))
         notes = beliefs.select_news([each for each in reported if beliefs.holds(each.fact) is not each.holds])
         if notes:
             self.emit(run_events.FactsSeen(tuple(notes), MEANWHILE_SOURCE))
         if aim is not None:
             self.emit(run_events.GoalChanged(aim))
 
-    def check_goal(self, problem: Problem) -> None:
-        """Raise the errors of `change_goal` for `problem`."""
-        state = self.state
-        lacking = {each.name for each in problem.objects} - {each.name for each in state.source.objects}
-        why = next(filter(None, [
-            "it undoes what was done" if state.is_undoing else "",
-            f"it has no {', '.join(sorted(lacking))}" if lacking else "",
-        ]), "")  # fmt: skip
-        if why:
-            raise RunError(f"the run {self.id!r} keeps its goal: {why}", hint="interrupt it, and start another one")
-
     def _change_goal(self, problem: Problem, reason: str, basis: Basis | None) -> None:
+        known = {each.name for each in self.state.source.objects}
+        lacking = {each.name: each.types for each in problem.objects if each.name not in known}
+        if lacking:
+            entities = {name: value for name, value in problem.entities.items() if name in lacking}
+            self.emit(run_events.ObjectsFound(lacking, "the new goal", entities))
         self.emit(run_events.GoalChanged(aim_of(problem, basis), reason))
         self._loop.wake()
 

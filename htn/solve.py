@@ -14,6 +14,7 @@ from htn.search.htn_incumbent import HtnIncumbent
 from planner.errors import InputError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
+from planner.model.domain import lists_patterns
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, Status
 from planner.portfolio.incumbent import refuse_constructs, refuse_plain, weaken_to_intended
@@ -34,6 +35,10 @@ def solve(problem: HtnProblem, options: SolveOptions) -> Result:
     problem = resolve(problem)
     limits = options.limits()
     found = answer(problem, options)
+    if lists_patterns(problem.classical.domain):
+        from planner.compilations.unlisted_objects import qualify_by_listings
+
+        found = qualify_by_listings(problem.classical, found)
     return found if options.plain else _add_reason(problem, found, limits)
 
 

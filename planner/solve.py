@@ -10,6 +10,7 @@ from planner.compilations.reductions import REDUCTIONS
 from planner.errors import InputError, kind_of
 from planner.lightweight import TYPE_CHECKING, Any
 from planner.model import Problem
+from planner.model.domain import lists_patterns
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.portfolio.incumbent import Incumbent, qualify_intended, weaken_to_intended
@@ -78,6 +79,10 @@ def solve(
     limits = options.limits()
     problem = resolve_problem(problem)
     found = answer(problem, options)
+    if isinstance(problem, Problem) and lists_patterns(problem.domain):
+        from planner.compilations.unlisted_objects import qualify_by_listings
+
+        found = qualify_by_listings(problem, found)
     if plain or found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
         return found
     from planner.explain.conflicts import add_reason

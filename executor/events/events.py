@@ -228,10 +228,22 @@ class FactsSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
-    """Observers contradict each other, one failed, or an observer or handler reported objects that the problem lacks.
+class ObjectsFound:
+    """Objects turned up and join the run: their types by name, and who named them.
 
-    `strangers` are the notes on facts about such objects.
+    `entities` are the Python values that a handler returned for some of them; the journal has their names only.
+    """
+
+    objects: Mapping[str, tuple[str, ...]]
+    source: str
+    entities: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Observers contradict each other, one failed, or an observer or handler told of objects that cannot be so.
+
+    `strangers` are the notes on facts about such objects, whose types do not fit.
     """
 
     facts: tuple[Atom, ...]
@@ -371,6 +383,7 @@ Event = (
     | StepReturned
     | StepWaiting
     | FactsSeen
+    | ObjectsFound
     | Disagreement
     | StepEnded
     | RungTaken
@@ -405,6 +418,8 @@ def event_to_data(event: Event) -> dict[str, Any]:
     if isinstance(event, StepReturned | StepEnded) and event.result and event.result.get("created"):
         created = {name: name_of(each) for name, each in event.result["created"].items()}
         found["result"] = {**event.result, "created": created}
+    if isinstance(event, ObjectsFound):
+        found = {"objects": {name: list(types) for name, types in event.objects.items()}, "source": event.source}
     for name in _NOTED:
         if name in found:
             found[name] = [_from_note(each) if isinstance(each, Note) else _from_atom(each) for each in found[name]]
@@ -421,6 +436,8 @@ def event_from_data(kind: str, data: Mapping[str, Any]) -> Event:
         if name in found:
             read = _to_atom if cls is Disagreement and name == "facts" else _to_note
             found[name] = tuple([read(each) for each in found[name]])
+    if cls is ObjectsFound:
+        found["objects"] = {name: tuple(types) for name, types in found["objects"].items()}
     for name in ("steps", "choices", "known", "left", "creates"):
         if isinstance(found.get(name), list):
             found[name] = tuple(found[name])

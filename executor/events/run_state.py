@@ -22,14 +22,16 @@ from executor.plans.created_objects import (
     add_spare_placeholders,
     find_internal_predicates,
     find_similar_steps,
+    name_of,
 )
 from executor.plans.stated_steps import ConditionReader
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.context import Memory
 from planner.lightweight import replace
-from planner.model import Atom, Constraint, DomainModel, Formula, Problem, SoftGoal
+from planner.model import Atom, Constraint, DomainModel, Formula, Object, Problem, SoftGoal
 from planner.model.actions import positive_atoms
 from planner.model.formulas import conjunction, conjuncts
+from planner.model.problem import seal_like
 from planner.plan import Step
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import bind_parameters
@@ -51,6 +53,10 @@ class RunState:
     """Initial entries of memory that no step has set since."""
     strangers: Mapping[Atom, events.Note] = {}
     """Notes on facts about objects that the problem lacks."""
+    found: Mapping[str, float | None] = {}
+    """The objects that turned up during the run, with the times in seconds since 1970."""
+    rungs_at_find = 0
+    """Number of rungs that were taken before objects turned up last."""
     missing: Mapping[str, Any] | None = None
     """Diagnosis why no plan reaches the goal, if that is proved."""
     at: float | None = None
@@ -172,6 +178,8 @@ class RunState:
                 if self.tried.is_fresh:
                     self.tried.note_seen(self.beliefs.simulation.facts)
                 self._watch()
+            case events.ObjectsFound(objects, _, entities):
+                self._join(objects, entities)
             case events.Disagreement(_, _, strangers):
                 self.disagreements.append(event)
                 self.strangers = {**self.strangers, **{note.fact: note for note in strangers}}
@@ -312,6 +320,29 @@ class RunState:
             facts, begun = self.beliefs.simulation.facts, record.attempts > 0
             self.tried.note_failure(alike, facts, repeatable=event.repeatable, begun=begun)
 
+    def _join(self, objects: Mapping[str, tuple[str, ...]], entities: Mapping[str, Any]) -> None:
+        """Add objects that turned up, or narrow the types of earlier ones."""
+        self.surprises += 1
+        self.rungs_at_find = len(self.rungs)
+        self.found = {**dict.fromkeys(objects, self.at), **self.found}
+        self.objects.join(objects, entities)
+        self._change_objects({name: Object(name, types) for name, types in objects.items()}, gone="")
+
+    def _change_objects(self, more: Mapping[str, Object], gone: str) -> None:
+        """Add `more` objects, which replace those with the same names, and remove the one called `gone`."""
+
+        def change(problem: Problem) -> Problem:
+            kept = [each for each in problem.objects if each.name not in more and each.name != gone]
+            return seal_like(replace(problem, objects=(*kept, *more.values())), problem)
+
+        self.source, self.problem = change(self.source), change(self.problem)
+        self.beliefs.change_objects(self.problem, frozenset(self.found))
+        self.reader = ConditionReader(self.problem)
+        if self.watches is not None:
+            self.watches.change_objects(self.beliefs.simulation)
+        if self.hierarchy is not None:
+            self.hierarchy = self.hierarchy.with_problem(self.problem)
+
     def _follow(self, policy: Mapping[str, Any] | None, problem: Problem) -> None:
         """Follow `policy`, which was made for `problem`, or none."""
         self.policy = policy
@@ -368,6 +399,17 @@ class RunState:
         for name in names:
             if name in created:
                 self.objects.bind(record.plan.created[name], created[name])
+                self._merge_found(name_of(created[name]), record.plan.created[name])
+
+    def _merge_found(self, name: str, placeholder: str) -> None:
+        """Move what is believed of an object that turned up to its `placeholder`: a step has created it meanwhile."""
+        if name not in self.found or name == placeholder:
+            return
+        self.found = {each: at for each, at in self.found.items() if each != name}
+        known = [note for note in self.beliefs.notes() if name in note.fact.args]
+        self.objects.leave(name)
+        self._change_objects({}, gone=name)
+        self.beliefs.adopt([replace(note, fact=self.objects.renamed(note.fact)) for note in known])
 
     def is_irreversible(self, record: StepRecord) -> bool:
         """Return whether the action of a step is tagged `irreversible`."""

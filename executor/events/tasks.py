@@ -56,6 +56,12 @@ class Hierarchy:
         stated = replace_classical(stated, expanded or problem)
         return cls(stated, tree_from_data(plan.decomposition, Location(name)), tuple([each.id for each in plan.steps]))
 
+    def with_problem(self, problem: Problem) -> Hierarchy:
+        """Return the tasks with `problem` as their classical part, which has other objects."""
+        from htn.compilations.htn_reductions import replace_classical
+
+        return replace(self, problem=replace_classical(self.problem, problem))
+
     def with_decomposition(self, data: Mapping[str, Any]) -> Hierarchy:
         """Return the tasks with another decomposition, in the form of `to_dict`."""
         from htn.language.plan_text import tree_from_data

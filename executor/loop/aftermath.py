@@ -15,7 +15,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from executor.events.events import Disagreement, Event, Note, Provenance, StepEnded, StepReturned, StepStatus
+from executor.events.events import (
+    Disagreement,
+    Event,
+    Note,
+    ObjectsFound,
+    Provenance,
+    StepEnded,
+    StepReturned,
+    StepStatus,
+)
 from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -50,7 +59,7 @@ def check_created_objects(state: RunState, record: StepRecord, action: Action, a
         value = given.get(name)
         if value is None or type(value) is bool or not is_name(name_of(value)):
             wrong[name] = f"its result has no {name!r} with a name among the objects that it created"
-        elif name_of(value) in names or (found := _find_name_owner(state, record.plan.created[name], name_of(value))):
+        elif name_of(value) in names or (found := _find_name_owner(state, record, name, name_of(value))):
             what = "two objects at once" if name_of(value) in names else found
             wrong[name] = f"it says that it created {name_of(value)[:LONGEST]!r} as {name!r}, and that is {what}"
         else:
@@ -66,14 +75,17 @@ def check_created_objects(state: RunState, record: StepRecord, action: Action, a
     )
 
 
-def _find_name_owner(state: RunState, placeholder: str, name: str) -> str:
-    """Describe the object that already has the `name` for `placeholder`; an empty text if the name is free.
+def _find_name_owner(state: RunState, record: StepRecord, parameter: str, name: str) -> str:
+    """Describe the object that already has the `name` for what a step creates; an empty text if the name is free.
 
-    The name of a created object is free again when a fact that its creation provided no longer holds.
+    An object that turned up since the step began is the one that it created. The name of a created object is free again
+    when a fact that its creation provided no longer holds.
     """
-    if any(each.name == name for each in state.source.all_objects):
+    placeholder, turned_up = record.plan.created[parameter], state.found.get(name)
+    is_same = turned_up is not None and (record.started or 0.0) <= turned_up
+    if not is_same and any(each.name == name for each in state.source.all_objects):
         return "an object that was there before"
-    if name != placeholder and any(each.name == name for each in state.problem.objects):
+    if name != placeholder and not is_same and any(each.name == name for each in state.problem.objects):
         return "what the plan calls something else that steps create"
     other = state.objects.placeholder_of(name)
     if other is None or other == placeholder:
@@ -223,7 +235,8 @@ class Aftermath:
         visible = [fact for way in ways for fact in way.all if self.lookout.can_see(fact)]
         if visible:
             self._keep_result(record, attempt, result)
-        looked = await self._look(visible, ways) if visible else LookResult()
+        over = [pattern for pattern in self._find_listed(record) if self.lookout.can_find(pattern)]
+        looked = await self._look(visible, ways, over) if visible or over else LookResult()
         attempt, reported = self._read_report(record, attempt)
         found = self._judge(action, attempt, looked, reported, expected)
         if len(ways) > 1:
@@ -281,23 +294,36 @@ class Aftermath:
     def _read_report(self, record: StepRecord, attempt: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
         """Return the attempt with the facts that its handler reports; an invalid report makes it a failure."""
         try:
-            found = read_report(attempt.result, self.state.beliefs, self.state.objects)
+            lists = self._find_listed(record)
+            found = read_report(attempt.result, self.state.beliefs, self.state.objects, lists)
         except InputError as error:
             return replace(attempt, result=replace(attempt.result, success=False, error=str(error)), raised=error), {}
+        if found.found:
+            self.emit(ObjectsFound(dict(found.found), str(record.step), found.entities))
+            found = found.after_joining(self.state.beliefs)
         for fact, holds in found.strangers.items():
             reason = f"{record.step} reports {fact}: {self.state.beliefs.describe_stranger(fact)}"
             self.emit(Disagreement((fact,), reason, (Note(fact, holds, Provenance.REPORTED),)))
         return attempt, found.facts
 
-    async def _look(self, visible: list[Atom], ways: Sequence[verdict.Expected]) -> LookResult:
-        """Look until the first of `ways` is seen or the time is over; adopt all other observations."""
+    def _find_listed(self, record: StepRecord) -> list[Atom]:
+        """Return the patterns that the step lists."""
+        action = self.state.problem.domain.actions[record.step.action]
+        binding = dict(bind_parameters(action, record.step)) if action.lists else {}
+        return [pattern.substitute(binding) for pattern in action.lists]
+
+    async def _look(self, visible: list[Atom], ways: Sequence[verdict.Expected], over: Sequence[Atom]) -> LookResult:
+        """Look until the first of `ways` is seen or the time is over; adopt all other observations.
+
+        Observers that find out all facts of a pattern in `over` are asked, too.
+        """
         beliefs, expected = self.state.beliefs, ways[0]
         self.lookout.note_act(visible)
         now, facts = asyncio.get_running_loop().time(), [fact for fact in expected.all if fact in visible]
         looked = await self.lookout.confirm(facts, lambda looked: expected.is_missed(looked, beliefs), beliefs, now)
-        others = [fact for fact in visible if fact not in looked.seen]
-        if len(ways) > 1 and others:
-            looked = looked.with_more(await self.lookout.look(others, beliefs))
+        others = [fact for fact in visible if fact not in looked.seen] if len(ways) > 1 else []
+        if others or over:
+            looked = looked.with_more(await self.lookout.look(others, beliefs, over))
         leaving = {fact for way in ways for fact in (*way.facts, *way.items)}
         adopt_look(looked, beliefs, self.emit, "observed", leaving=leaving)
         return looked

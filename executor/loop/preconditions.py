@@ -9,14 +9,15 @@ from typing import Final
 from executor.events.events import Event, FactsSeen, Note, Provenance, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.observe.beliefs import patterns_of
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import literal_of
 from executor.observe.step_verdict import Expected, expect_effects
 from executor.plans.suppositions import parse_suppositions, sensed_by
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
-from planner.model import Action, Atom, Formula
-from planner.model.formulas import conjunction, conjuncts
+from planner.model import Action, Atom, Exists, Forall, Formula
+from planner.model.formulas import conjunction, conjuncts, walk
 
 CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
 """Tags of careful actions, whose preconditions must be observed."""
@@ -37,6 +38,7 @@ class StepConditions:
         step, all facts. A fact that the problem states and no observer can see counts as observed.
         """
         beliefs = self.state.beliefs
+        await self._look_for_objects(action, record)
         careful = not action.tags.isdisjoint(CAREFUL)
         waited = record.status is not StepStatus.PENDING
         afresh = careful or (self.state.model == "reactive" and (waited or not self.state.has_goal))
@@ -56,6 +58,17 @@ class StepConditions:
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {beliefs.note(unseen[0]).provenance.name.lower()}"
+
+    async def _look_for_objects(self, action: Action, record: StepRecord) -> None:
+        """Look at all facts of the patterns about which the precondition speaks for all objects.
+
+        Observers may find objects that the problem lacks and that make the precondition false.
+        """
+        if any(isinstance(each, Forall | Exists) for each in walk(action.requires)):
+            over = patterns_of(self.state.beliefs.precondition_of(record.step), self.state.problem.domain)
+            if any(self.lookout.can_find(pattern) for pattern in over):
+                looked = await self.lookout.look((), self.state.beliefs, over)
+                adopt_look(looked, self.state.beliefs, self.emit, "observed")
 
     def _adopt_suppositions(self, record: StepRecord) -> bool:
         """Adopt the suppositions of the step about unknown facts; return whether there were any."""

@@ -149,7 +149,38 @@ class Beliefs:
         self._items = tuple([each for each in variables if len(each.facts) > 1 or not each.none])
         """Hidden variables: at most one of the facts of each holds."""
         facts = [fact for variable in variables for fact in variable.facts]
+        self._stated = problem
+        self._joined: frozenset[str] = frozenset()
+        """The objects that turned up during the run."""
         self.adopt([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in facts])
+
+    def has_joined(self, name: str) -> bool:
+        """Return whether the object `name` turned up during the run."""
+        return name in self._joined
+
+    def types_of(self, name: str) -> tuple[str, ...]:
+        """Return the declared types of the object `name`; none for an unknown object."""
+        universe = self._simulation.rules.universe
+        return universe.types_of(name) if name in universe else ()
+
+    def change_objects(self, problem: Problem, joined: frozenset[str]) -> None:
+        """Go on with the objects of `problem`, which differs in its objects only; `joined` are those that turned up.
+
+        Facts about new objects that are declared unknown are unknown. Facts about objects that are gone are forgotten.
+        """
+        before, gone = self._simulation, {each.name for each in self._stated.objects}
+        self._stated, self._joined = problem, joined
+        gone -= {each.name for each in problem.objects}
+        facts = [fact for fact in before.world.state if gone.isdisjoint(fact.args)]
+        self._simulation = Simulation(replace(problem, unknown=(), initial=tuple(facts), ran=tuple(before.history)))
+        self._notes = {fact: note for fact, note in self._notes.items() if gone.isdisjoint(fact.args)}
+        self._unknown = {fact for fact in self._unknown if gone.isdisjoint(fact.args)}
+        self._derived.clear()
+        variables = find_hidden_variables(problem)
+        self._items = tuple([each for each in variables if len(each.facts) > 1 or not each.none])
+        fresh = [fact for each in variables for fact in each.facts if fact not in self._notes and fact not in facts]
+        new = [fact for fact in fresh if not joined.isdisjoint(fact.args)]
+        self.adopt([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in new])
 
     @property
     def simulation(self) -> Simulation:

@@ -1,7 +1,7 @@
 """Decide whether the goal of a run holds, and with which status the run ends.
 
-Observers always look at the goal afresh; assumed facts are no evidence for it. Reported objects that the problem lacks
-("strangers") count in a goal over all objects.
+Observers always look at the goal afresh; assumed facts are no evidence for it. Where the goal is about all objects,
+they may find objects that the problem lacks: these join the run before the goal is judged.
 """
 
 from __future__ import annotations
@@ -18,45 +18,9 @@ from executor.observe.beliefs import Beliefs, patterns_of
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.results import SURE
-from planner.lightweight import replace
-from planner.model import OPEN, Atom, Exists, Forall, Object
-from planner.model.formulas import walk
+from planner.model import OPEN, Atom
 from planner.plan import Step
-from planner.semantics.simulation import Simulation, bind_parameters
-
-
-def check_goal_with_strangers(state: RunState) -> bool | None:
-    """Return whether the goal holds with the strangers; None if it does not range over any of them.
-
-    Only reported facts hold of a stranger.
-    """
-    if not state.strangers:
-        return None
-    wider = _add_strangers(state)
-    return wider.holds(state.goal) if _ranges_over(state, wider) else None
-
-
-def _add_strangers(state: RunState) -> Simulation:
-    """Return the believed state with the strangers as further objects."""
-    problem, universe = state.beliefs.problem, state.beliefs.simulation.rules.universe
-    facts = [fact for fact, note in state.strangers.items() if note.holds]
-    objects = {
-        arg: Object(arg, parameter.types)
-        for fact in state.strangers
-        for arg, parameter in zip(fact.args, problem.domain.predicates[fact.predicate].parameters, strict=True)
-        if arg not in universe
-    }
-    wider = replace(problem, objects=(*problem.objects, *objects.values()), initial=(*problem.initial, *facts))
-    return Simulation(wider)
-
-
-def _ranges_over(state: RunState, wider: Simulation) -> bool:
-    """Return whether a variable of the goal or of an axiom ranges over a stranger."""
-    known, domain = state.beliefs.simulation.rules.universe, state.problem.domain
-    formulas = [state.goal, *(each.condition for each in domain.axioms)]
-    quantified = (each for formula in formulas for each in walk(formula) if isinstance(each, Forall | Exists))
-    variables = (variable for each in quantified for variable in each.variables)
-    return any(name not in known for each in variables for name in wider.rules.universe.of_types(each.types))
+from planner.semantics.simulation import bind_parameters
 
 
 class Verdict(Enum):
@@ -114,9 +78,6 @@ async def _judge_goal(state: RunState, lookout: Lookout, emit: Callable[[Event],
     if not beliefs.is_true(state.goal):
         contradicted = beliefs.simulation.holds(state.goal)
         return GoalLook(Verdict.UNEXPLAINED, _describe_contradiction(state)) if contradicted else MISSING
-    beyond = check_goal_with_strangers(state)
-    if beyond is not None:
-        return GoalLook(Verdict.ASSUMED if beyond else Verdict.UNEXPLAINED, _describe_strangers(state))
     rests = beliefs.find_decisive(state.goal, lambda fact: not is_confirmed(fact, looked, beliefs))
     unsure = [_explain_unseen(fact, looked) for fact in rests] or list(_find_unsure_steps(state))
     return GoalLook(Verdict.ASSUMED, _join_reasons(unsure)) if unsure else SEEN
@@ -214,11 +175,6 @@ def _describe_contradiction(state: RunState) -> str:
         for fact in beliefs.find_unexplained(state.goal)
     ]
     return f"{_join_reasons(seen)}, though it follows from facts that hold"
-
-
-def _describe_strangers(state: RunState) -> str:
-    told = ", ".join([str(fact) for fact in state.strangers])
-    return f"the goal speaks of all objects, and {told} tells of an object that the problem does not have"
 
 
 def end_run(state: RunState, status: RunStatus, reason: str = "") -> RunEnded:

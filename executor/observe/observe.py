@@ -7,18 +7,20 @@ facts of the plan may have changed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, Final
 
-from executor.events.events import Disagreement, Event, FactsSeen, Note, Provenance
+from executor.events.events import Disagreement, Event, FactsSeen, Note, ObjectsFound, Provenance
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs
+from executor.observe.discovery import find_new_objects
 from executor.plans.created_objects import Bindings
 from executor.tools.containment import OutOfTime, await_within, call_contained, contain_errors, describe_error
 from executor.tools.observers import Observer, Sighting
 from executor.tools.world import World
+from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Atom
 
@@ -41,6 +43,8 @@ class LookResult:
     conclusive: set[Atom] = field(default_factory=set)
     versions: dict[Atom, Any] = field(default_factory=dict)
     disagreements: list[Disagreement] = field(default_factory=list)
+    found: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Types of the objects that the problem lacks, by name."""
 
     def with_more(self, other: LookResult) -> LookResult:
         """Return the union of this result and a later one."""
@@ -50,6 +54,7 @@ class LookResult:
             self.conclusive | other.conclusive,
             self.versions | other.versions,
             [*self.disagreements, *other.disagreements],
+            self.found | other.found,
         )
 
 
@@ -59,6 +64,7 @@ class Lookout:
     def __init__(self, world: World, objects: Bindings) -> None:
         self._world = world
         self._objects = objects
+        self._listings = listings_of(world.model)
         self._strangers: dict[Atom, bool] = {}
         """Observed facts about objects that the problem lacks, with their latest values."""
         self._untold: list[Disagreement] = []
@@ -77,6 +83,10 @@ class Lookout:
     def can_see(self, fact: Atom) -> bool:
         """Return whether some observer can decide `fact`."""
         return bool(self._world.observers) and self._objects.exists(fact) and bool(self._world.observers_of(fact))
+
+    def can_find(self, pattern: Atom) -> bool:
+        """Return whether some observer finds out all facts of `pattern`."""
+        return bool(self._world.observers_over(pattern))
 
     def watches(self, predicate: str) -> bool:
         """Return whether some observer looks at facts of `predicate`."""
@@ -123,20 +133,38 @@ class Lookout:
                 about = tuple([fact for fact, found in asked.items() if (observer, look) in found])
                 looked.disagreements.append(Disagreement(about, answer))
                 continue
-            self._note_strangers(observer, answer, beliefs)
+            found = find_new_objects([fact for fact, holds in answer.facts.items() if holds], beliefs)
+            looked.found |= found
+            self._note_strangers(observer, answer, beliefs, found)
             wanted |= dict.fromkeys(answer.facts)
             if answer.others_false is not None:
                 wanted |= dict.fromkeys(beliefs.simulation.world.state.matching(answer.others_false))
-        found = _Sightings([(look[0], answer) for look, answer in answers.items() if isinstance(answer, Sighting)])
+        sightings = _Sightings([(look[0], answer) for look, answer in answers.items() if isinstance(answer, Sighting)])
         for fact in wanted:
-            _combine_sightings(fact, found.about(fact), looked)
+            _combine_sightings(fact, sightings.about(fact), looked)
+        if self._listings:
+            self._note_listed([(look[0], each) for look, each in answers.items() if isinstance(each, Sighting)], looked)
         return looked
 
-    def _note_strangers(self, observer: Observer, sighting: Sighting, beliefs: Beliefs) -> None:
-        """Record news from `observer` about objects that the problem lacks."""
+    def _note_listed(self, sightings: Iterable[tuple[Observer, Sighting]], looked: LookResult) -> None:
+        """Note that all items of a pattern are known which a conclusive observer has found out."""
+        for observer, sighting in sightings:
+            pattern = sighting.others_false
+            if not observer.conclusive or pattern is None:
+                continue
+            for listing in self._listings:
+                fact = listing.fact_of(pattern)
+                if fact is not None and listing.is_within(pattern) and OPEN not in fact.args:
+                    looked.seen[fact] = True
+                    looked.notes.append(Note(fact, True, Provenance.OBSERVED, observer.name, None, conclusive=True))
+
+    def _note_strangers(
+        self, observer: Observer, sighting: Sighting, beliefs: Beliefs, found: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        """Record news from `observer` about objects that cannot join: all that the problem lacks but `found`."""
         gone = [fact for fact in self._strangers if fact not in sighting.facts and sighting.about(fact) is False]
         for fact, holds in {**sighting.facts, **dict.fromkeys(gone, False)}.items():
-            why = beliefs.describe_stranger(fact)
+            why = "" if not found.keys().isdisjoint(fact.args) else beliefs.describe_stranger(fact)
             if why and self._strangers.get(fact) is not holds:
                 self._strangers[fact] = holds
                 reason = f"the observer {observer.name} told of {fact}: {why}"
@@ -213,6 +241,8 @@ def adopt_look(
     looked: LookResult, beliefs: Beliefs, emit: Callable[[Event], None], cause: str, *, leaving: Collection[Atom] = ()
 ) -> bool:
     """Emit what was observed, without the facts in `leaving`; return whether a believed value changes."""
+    if looked.found:
+        emit(ObjectsFound(looked.found, cause))
     for each in looked.disagreements:
         emit(each)
     news = beliefs.select_news([note for note in looked.notes if note.fact not in leaving])

@@ -1,47 +1,160 @@
-"""Read the facts that a handler reports in its result."""
+"""Read what a handler reports in its result: facts, objects that turned up, and the items of a listing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from executor.observe.beliefs import Beliefs
-from executor.plans.created_objects import Bindings
+from executor.observe.discovery import find_new_objects
+from executor.plans.created_objects import Bindings, name_of
+from executor.tools.containment import quote_value
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import result_of
-from planner.errors import InputError, did_you_mean
-from planner.language.declare.atom_syntax import NotationError, parse_atom
+from planner.errors import InputError, did_you_mean, with_article
+from planner.language.declare.atom_syntax import NotationError, is_name, parse_atom
+from planner.language.declare.declared_names import fold_name
+from planner.language.declare.marks import Entity
 from planner.lightweight import dataclass, field
-from planner.model import Atom, DomainModel, Not
+from planner.model import OPEN, Atom, DomainModel, Not
+from planner.model.domain import ROOT_TYPE, TypeHierarchy
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Reported `facts` with their values; `strangers` are those about objects that the problem lacks."""
+    """Reported `facts` with their values; `strangers` are those about objects that the problem lacks.
+
+    `found` are the types of the new objects that the result names, `entities` the Python values of some of them.
+    """
 
     facts: Mapping[Atom, bool] = field(default_factory=dict)
     strangers: Mapping[Atom, bool] = field(default_factory=dict)
+    found: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    entities: Mapping[str, Any] = field(default_factory=dict)
+
+    def after_joining(self, beliefs: Beliefs) -> Report:
+        """Return the report for `beliefs` that the found objects have joined."""
+        known = {fact: holds for fact, holds in self.strangers.items() if not beliefs.describe_stranger(fact)}
+        others = {fact: holds for fact, holds in self.strangers.items() if fact not in known}
+        return Report({**self.facts, **known}, others)
 
 
-def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings) -> Report:
-    """Read the facts that `result` reports, with the names of objects in the plan; the last report on a fact counts.
+def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings, lists: Sequence[Atom] = ()) -> Report:
+    """Read what `result` reports, with the names of objects in the plan; the last report on a fact counts.
 
-    Raises `InputError` for a literal that cannot be reported in this domain.
+    `lists` are the patterns that the step lists: all their items are among the reported facts. Raises `InputError` for
+    a literal or an object that cannot be reported in this domain.
     """
-    if not result.observed:
+    if not (result.observed or result.found or lists):
         return NOTHING
     domain = beliefs.simulation.problem.domain
+    named = _read_found(result.found, beliefs, objects)
+    literals: dict[Atom, bool] = {}
+    for literal in result.observed:
+        fact, holds = literal_of(literal)
+        _check_fact(fact, domain)
+        literals[fact] = holds
+    for pattern in lists if result.success else ():
+        literals |= _read_listing(pattern, result, literals, named, beliefs, is_only=len(lists) == 1)
     facts: dict[Atom, bool] = {}
     strangers: dict[Atom, bool] = {}
-    for literal in result.observed:
-        named, holds = literal_of(literal)
-        _check_fact(named, domain)
-        fact = objects.renamed(named)
+    for stated, holds in literals.items():
+        fact = objects.renamed(stated)
         if beliefs.describe_stranger(fact):
-            strangers[named] = holds
+            strangers[stated] = holds
         else:
             facts[fact] = holds
-    return Report(facts, strangers)
+    found = find_new_objects([fact for fact, holds in strangers.items() if holds], beliefs)
+    found |= {name: types for name, types in named.items() if not beliefs.types_of(name)}
+    listed = result.data if lists and isinstance(result.data, list | tuple | set) else ()
+    values = [*(each for group in result.found.values() for each in _list_values(group)), *_flatten(listed)]
+    entities = {name_of(each): each for each in values if isinstance(each, Entity)}
+    return Report(facts, strangers, found, {name: each for name, each in entities.items() if name in found})
+
+
+def _read_found(found: Mapping[str, Any], beliefs: Beliefs, objects: Bindings) -> dict[str, tuple[str, ...]]:
+    """Return the objects that a result names, with their types; raises `InputError` for what is no object."""
+    domain, named = beliefs.simulation.problem.domain, dict[str, tuple[str, ...]]()
+    kinds = {ROOT_TYPE, *domain.types, *(each for types in domain.types.values() for each in types)}
+    hierarchy = TypeHierarchy(domain.types)
+    for key, group in found.items():
+        kind = key if key in kinds else next((each for each in kinds if fold_name(each) == fold_name(key)), None)
+        if kind is None:
+            hint = did_you_mean(key, kinds) or f"the types are {', '.join(sorted(kinds))}"
+            raise InputError(f"the handler found objects of {key!r}, which is no type", hint=hint)
+        for value in _list_values(group):
+            name = name_of(value)
+            if type(value) is bool or not is_name(name):
+                hint = "give names without spaces, commas and parentheses, or objects that have such names"
+                raise InputError(
+                    f"the handler found the {kind} {quote_value(value)}, whose name cannot stand in facts", hint=hint
+                )
+            known = objects.placeholder_of(name) or name
+            types = beliefs.types_of(known)
+            if types and not hierarchy.is_a(types, (kind,)):
+                raise InputError(f"the handler found the {kind} {name!r}, and {name!r} is {with_article(types[0])}")
+            named[known] = (kind,)
+    return named
+
+
+def _list_values(group: Any) -> list[Any]:
+    """Return the values of one or several found objects."""
+    if group is None:
+        return []
+    if isinstance(group, str | Entity) or not isinstance(group, Iterable) or isinstance(group, Mapping):
+        return [group]
+    return list(group)
+
+
+def _flatten(rows: Iterable[Any]) -> Iterator[Any]:
+    for row in rows:
+        yield from row if isinstance(row, list | tuple) else (row,)
+
+
+def _read_listing(
+    pattern: Atom,
+    result: ActionResult,
+    literals: Mapping[Atom, bool],
+    named: Mapping[str, tuple[str, ...]],
+    beliefs: Beliefs,
+    *,
+    is_only: bool,
+) -> dict[Atom, bool]:
+    """Return the values of the facts of a listed `pattern`; none where the result lists nothing.
+
+    A returned list has the items, if the step lists nothing else. Otherwise reported facts and found objects are the
+    items. Believed facts that are not among the items are false.
+    """
+    opened = [at for at, arg in enumerate(pattern.args) if arg == OPEN]
+    items = {fact for fact, holds in literals.items() if holds and pattern.matches(fact)}
+    lists_data = is_only and isinstance(result.data, list | tuple | set)
+    if lists_data:
+        items |= {_fill(pattern, opened, row) for row in result.data}
+    elif len(opened) == 1 and not items:
+        domain = beliefs.simulation.problem.domain
+        hierarchy, wanted = (
+            TypeHierarchy(domain.types),
+            domain.predicates[pattern.predicate].parameters[opened[0]].types,
+        )
+        items |= {_fill(pattern, opened, name) for name, types in named.items() if hierarchy.is_a(types, wanted)}
+    if not (items or lists_data or result.found):
+        return {}
+    gone = [fact for fact in beliefs.simulation.world.state.matching(pattern) if fact not in items]
+    return {**dict.fromkeys(gone, False), **dict.fromkeys(items, True)}
+
+
+def _fill(pattern: Atom, opened: Sequence[int], row: Any) -> Atom:
+    """Return the item of `pattern` with the values of `row` in the `opened` places; raises `InputError`."""
+    values = list(row) if len(opened) > 1 and isinstance(row, list | tuple) else [row]
+    names = [name_of(value) for value in values]
+    if len(names) != len(opened) or not all(map(is_name, names)) or any(type(value) is bool for value in values):
+        wanted = "a name" if len(opened) == 1 else f"{len(opened)} names"
+        hint = f"each item is {wanted} for the open places of {pattern}; names have no spaces, commas and parentheses"
+        raise InputError(f"the handler lists {quote_value(row)}", hint=hint)
+    args = list(pattern.args)
+    for at, name in zip(opened, names, strict=True):
+        args[at] = name
+    return Atom(pattern.predicate, tuple(args))
 
 
 def _check_fact(fact: Atom, domain: DomainModel) -> None:

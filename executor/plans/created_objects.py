@@ -57,7 +57,7 @@ class Bindings(Mapping[str, Any]):
 
     def __init__(self, source: Problem, problem: Problem) -> None:
         known = {each.name for each in source.all_objects}
-        self._entities = problem.entities
+        self._entities: Mapping[str, Any] = problem.entities
         self._created: dict[str, Any] = {}
         self._names: dict[str, str] = {}
         self._open = {each.name for each in problem.objects if each.name not in known}
@@ -71,6 +71,15 @@ class Bindings(Mapping[str, Any]):
         self._created[placeholder] = value
         self._names[name_of(value)] = placeholder
         self._open.discard(placeholder)
+
+    def join(self, objects: Mapping[str, tuple[str, ...]], entities: Mapping[str, Any]) -> None:
+        """Add objects that turned up, with their types; `entities` are the Python values of some."""
+        self._types = {**self._types, **objects}
+        self._entities = {**self._entities, **entities}
+
+    def leave(self, name: str) -> None:
+        """Remove an object that turned up."""
+        self._types = {each: types for each, types in self._types.items() if each != name}
 
     def types_of(self, name: str) -> tuple[str, ...]:
         """Return the types of the object with the plan name `name`: its own, then those above, the nearest first."""

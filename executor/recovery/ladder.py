@@ -24,6 +24,7 @@ from executor.recovery.policy_execution import PolicyExecution
 from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
 from executor.recovery.replanning import Replanning
 from executor.recovery.rungs import action_of
+from planner.compilations.unlisted_objects import find_unlisted
 from planner.errors import ForethoughtError
 from planner.explain.unsolvability import explain_unsolvable
 from planner.lightweight import replace
@@ -41,13 +42,13 @@ _UNSEEN: Final = frozenset({Provenance.ASSUMED, Provenance.REPORTED, Provenance.
 async def prove_impossible(state: RunState, options: Options) -> Mapping[str, Any] | None:
     """Return the diagnosis (`Diagnosis.to_dict`) why no plan reaches the hard goal; None without a proof.
 
-    Unobserved facts may have either value. Failed actions and actions without a handler count as possible, and budgets
-    and the deadline are ignored: none of these is evidence about the world. Search and explanation take at most
-    `PROOF_SECONDS` each.
+    Unobserved facts may have either value, and while something is not listed, objects may turn up. Failed actions and
+    actions without a handler count as possible, and budgets and the deadline are ignored: none of these is evidence
+    about the world. Search and explanation take at most `PROOF_SECONDS` each.
     """
-    if not state.has_goal:
-        return None
     problem = options.make_problem()
+    if not state.has_goal or find_unlisted(problem):
+        return None
     domain, goal = state.beliefs.problem.domain, Goal(state.problem.goal.hard)
     problem = replace(problem, domain=domain, goal=goal, budgets={}, deadline=None)
     observed = _as_observed(problem, state)
@@ -149,11 +150,14 @@ class Ladder:
     async def _take_one(self, rungs: Iterable[Rung], about: str, *, meanwhile: bool) -> bool:
         """Take the first of `rungs` that helps; return whether one does.
 
-        If no other plan helps, record the irreversible actions that bar one before asking people or undoing steps.
+        If no other plan helps, list what is not listed yet: objects that turn up may help. Otherwise, record the
+        irreversible actions that bar a plan before asking people or undoing steps.
         """
         is_explained = meanwhile
         for rung in (*rungs, None):
             if rung not in PLANS and not is_explained:
+                if await self.replanning.list_first(about):
+                    return True
                 await self.replanning.explain_bars(about)
                 is_explained = True
             if rung is not None and await action_of(rung)(self, about):
@@ -192,8 +196,9 @@ class Ladder:
 
     @property
     def _is_spent(self) -> bool:
-        """Whether the run has used up its patches and new plans."""
-        found = sum(1 for each in self.state.rungs if each.found and each.rung in PLANS)
+        """Whether the run has used up its patches and new plans since objects turned up last."""
+        since = self.state.rungs[self.state.rungs_at_find :]
+        found = sum(1 for each in since if each.found and each.rung in PLANS)
         return found >= self.recovery.most_patches
 
     def _list_rungs(self, *, meanwhile: bool) -> list[Rung]:

@@ -23,6 +23,7 @@ from executor.plans.suppositions import texts_by_step
 from executor.recovery.hierarchy import find_lost_reference, inherit_fields, make_repair_search, read_repair
 from executor.recovery.options import Options
 from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
+from planner.compilations.unlisted_objects import aim_at_listing
 from planner.errors import InputError
 from planner.language.declare import resolve_action
 from planner.language.declare.atom_syntax import NotationError, parse_atom
@@ -84,6 +85,7 @@ def _key_of(step: Step) -> tuple[str, tuple[str, ...]]:
     return step.action, step.arguments
 
 
+LISTED: Final = "all is listed already"
 NONE_FITS: Final = "no candidate leads from here to the goal"
 
 
@@ -241,6 +243,26 @@ class Replanning:
             self.emit(GoalDropped(TASKS, 0.0))
             return await self._search(Rung.REPLAN, about, forbidden=never, not_first=later)
         return False
+
+    async def list_first(self, about: str) -> bool:
+        """Search for steps that list something which is not listed yet; return whether there are any.
+
+        The run plans again when it is listed: objects that turned up may lead to the goal.
+        """
+        if self.state.hierarchy is not None:
+            return False
+        limit = min(PROOF_SECONDS, self.recovery.time_limit)
+
+        def prepare() -> _Search:
+            aim = aim_at_listing(self.options.make_problem())
+            done = [record.step for record in self.options.find_fixed()]
+            if aim is None:
+                return (), lambda: Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=LISTED)
+            return (), partial(patch, seal(aim), (), fixed=done, forbidden=self.options.find_barred(), time_limit=limit)
+
+        return aim_at_listing(self.options.make_problem()) is not None and await self._search_and_change(
+            Rung.REPLAN, about, prepare
+        )
 
     async def explain_bars(self, about: str) -> None:
         """Record which irreversible actions a plan would have to repeat, if there is no plan without them."""

@@ -39,6 +39,8 @@ STEP_EVENTS: Final = (events.StepStarted, events.StepProgress, events.StepWaitin
 """Events that change the row of one step."""
 REASON: Final = 500
 """Most characters of the reason why a run ended."""
+MOST_NAMED: Final = 5
+"""Most new objects that a line names."""
 AT_WORK: Final = frozenset({events.StepStatus.RUNNING, events.StepStatus.WAITING})
 
 
@@ -64,6 +66,9 @@ def event_line(event: events.Event, state: RunState) -> str | None:
             return f"question {question}: {line_of(text)}{_enclose(choices, ' / ')}"
         case events.Answered(question, answer):
             return f"answer to {question}: {line_of(answer)}"
+        case events.ObjectsFound(objects, source):
+            named = ", ".join(list(objects)[:MOST_NAMED]) + (", …" if len(objects) > MOST_NAMED else "")
+            return f"{count_text(len(objects), 'new object')} ({named}): {line_of(source)}"
         case events.Disagreement(_, reason):
             return f"unknown: {line_of(reason)}"
         case events.RunEnded(status, reason):

@@ -184,6 +184,8 @@ class Trace:
                 self._run.add_event("disagreement", _attributes(known))
             case events.FactsSeen(facts, cause):
                 self._run.add_event("facts seen", _attributes({"facts": len(facts), "cause": cause}))
+            case events.ObjectsFound(objects, source):
+                self._run.add_event("objects found", _attributes({"objects": len(objects), "source": source}))
             case events.RunResumed():
                 self._run.add_event("resumed")
 

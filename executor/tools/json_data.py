@@ -27,7 +27,7 @@ def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]
     """Return the fields of `record` with copies of the handler's values; adds `seconds` to the duration of a result."""
     found = {name: getattr(record, name) for name in _FIELDS[type(record)]}
     if isinstance(record, ActionResult):
-        for name in ("data", "values", "created"):
+        for name in ("data", "values", "created", "found"):
             if found[name] is not None:
                 found[name] = copy_value(found[name])
         metrics = record.metrics

@@ -37,6 +37,7 @@ class ActionResult:
 
     `text` is for people; `data` is what later steps take; `values` goes into working memory. `observed` are facts that
     the handler reports, beside the declared effects. `created` gives the objects that `creates` declares, by name.
+    `found` gives further objects that turned up, by type: `{"order": ["o7"]}`.
     `next_actions` are hints for planning anew and never run unasked. A `confidence` below 1 leaves the step UNVERIFIED,
     whatever its handler says of `success`.
     """
@@ -51,6 +52,7 @@ class ActionResult:
     next_actions: tuple[str, ...] = ()
     confidence: float = SURE
     metrics: Metrics = NONE
+    found: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.success, bool):
@@ -65,7 +67,7 @@ class ActionResult:
             if type(value) is not tuple or value:
                 items = (value,) if isinstance(value, str | Atom | Not) else value
                 self._set(name, tuple([_read_literal(each) for each in items]))
-        for name in ("data", "values", "created"):
+        for name in ("data", "values", "created", "found"):
             value = getattr(self, name)
             if (kept := replace_iterators(value)) is not value:
                 self._set(name, kept)
@@ -79,6 +81,7 @@ class ActionResult:
             ("metrics", Metrics, "Metrics"),
             ("values", Mapping, "a mapping"),
             ("created", Mapping, "a mapping"),
+            ("found", Mapping, "a mapping"),
             ("text", str, "a text"),
             ("error", str, "a text"),
         ):
@@ -90,7 +93,7 @@ class ActionResult:
             if not _are_numbers(taken.values()):
                 raise InputError(f"metrics must be numbers, got {quote_value(self.metrics)}")
             self._set("metrics", Metrics(**{name: as_plain_number(each) for name, each in taken.items()}))
-        for name in ("values", "created"):
+        for name in ("values", "created", "found"):
             given = getattr(self, name)
             for key in given:
                 if not isinstance(key, str):

@@ -117,8 +117,8 @@ def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
     """Make a result of `whole`, whose fields `given` include `success`."""
     if not _is_bool(given["success"]):
         raise InputError(f"success must be True or False, got {quote_value(given['success'])}")
-    found = {name: value for name, value in given.items() if name in FIELDS and value is not None}
-    others = {name: value for name, value in given.items() if name not in FIELDS}
+    found = {name: value for name, value in given.items() if _is_field(name, value) and value is not None}
+    others = {name: value for name, value in given.items() if not _is_field(name, value)}
     if issubclass(type(given.get("error")), Mapping):
         others["error"] = given["error"]
     metrics: Any = found.get("metrics")
@@ -128,6 +128,11 @@ def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
     is_typed = not issubclass(type(whole), Mapping) and "data" not in given
     found["data"] = whole if others and is_typed else _join_data(found.get("data"), others)
     return ActionResult(**{**found, **_decide_verdict(given)})
+
+
+def _is_field(name: Any, value: Any) -> bool:
+    """Return whether an entry is a field of `ActionResult`; other frameworks have numbers and texts in `found`."""
+    return name in FIELDS and (name != "found" or value is None or issubclass(type(value), Mapping))
 
 
 def _read_data(given: Mapping[Any, Any], whole: Any) -> ActionResult:

@@ -214,8 +214,9 @@ class Action:
     `provides` and `modifies` are the unconditional effects, `when` the conditional and universal ones. A step costs the
     sum of the terms of `cost`; an empty tuple costs 0. `uses` has such terms for each resource; budgets limit the sums.
     `after` are patterns `action(args…)` of actions that must have run before. `senses` are patterns of facts whose
-    truth the step reports. `duration` is in seconds; without one, steps take no time. The first of the `cases` that
-    covers a step gives its risk and the probabilities of its outcomes.
+    truth the step reports, `lists` patterns whose items are all known after it. `duration` is in seconds; without one,
+    steps take no time. The first of the `cases` that covers a step gives its risk and the probabilities of its
+    outcomes.
     """
 
     name: str
@@ -238,6 +239,7 @@ class Action:
     uses: Mapping[str, tuple[CostTerm, ...]] = field(default_factory=dict)
     senses: tuple[Atom, ...] = ()
     cases: tuple[Case, ...] = ()
+    lists: tuple[Atom, ...] = ()
 
     def odds(self, arguments: tuple[Term, ...]) -> tuple[Decimal, tuple[Decimal, ...]]:
         """Return the risk of a step with these `arguments`, and the probabilities of the outcomes."""

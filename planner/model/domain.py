@@ -164,6 +164,12 @@ def refuse_unfinished(domain: DomainModel, language: str, *, with_objects: bool 
 
 
 @cache_per_domain
+def lists_patterns(domain: DomainModel) -> bool:
+    """Return whether some action of `domain` lists the items of a pattern."""
+    return any(action.lists for action in domain.actions.values())
+
+
+@cache_per_domain
 def creates_objects(domain: DomainModel) -> bool:
     """Return whether some action of `domain` creates objects."""
     return any(action.creates for action in domain.actions.values())

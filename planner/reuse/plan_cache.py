@@ -78,7 +78,7 @@ class Entry:
 
 SEMANTIC_FIELDS: Final = (
     *("name", "parameters", "requires", "provides", "modifies", "when", "after", "creates", "duration", "risk"),
-    *("outcomes", "senses", "cases"),
+    *("outcomes", "senses", "lists", "cases"),
 )
 """Fields of an action that plans depend on, beside its cost and uses."""
 

@@ -26,6 +26,11 @@ class ConstraintMonitor:
         self._holds = False
         self._beginnings = 0
 
+    def change_objects(self, simulation: Simulation) -> None:
+        """Read the constraint anew for the objects of `simulation`; what has happened stays."""
+        self._what = _compile(self.constraint.what, simulation)
+        self._other = None if self.constraint.other is None else _compile(self.constraint.other, simulation)
+
     @property
     def unmet(self) -> bool:
         """Whether the constraint requires a happening that is still to come."""
@@ -94,6 +99,11 @@ class ConstraintMonitors:
         """Observe `step`, perhaps run only `in_part`; without one, observe the present state."""
         for watch in self._all:
             watch.look(simulation, step, in_part=in_part)
+
+    def change_objects(self, simulation: Simulation) -> None:
+        """Read the constraints anew for the objects of `simulation`."""
+        for watch in self._all:
+            watch.change_objects(simulation)
 
     def copy(self) -> ConstraintMonitors:
         """Return independent monitors with the same memory."""

@@ -35,6 +35,7 @@ from planner.language.declare.fields import (
     check_risk,
     check_text,
     check_texts,
+    format_atom,
     resolution_of,
 )
 from planner.language.declare.marks import ActionFields, Outcome, When
@@ -42,7 +43,7 @@ from planner.lightweight import dataclass, replace
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
 from planner.model.actions import Action, Case, CostFunction, CostTerm, DataParameter, From
-from planner.model.formulas import Atom, Formula, Object, Variable, conjuncts
+from planner.model.formulas import OPEN, Atom, Formula, Object, Variable, conjuncts
 from planner.model.problem import COST
 
 _NUMERIC: Final = re.compile(r"\s*[-+.]?\d[^()]*\Z")
@@ -343,6 +344,14 @@ class ActionBuilder:
         check_distribution([outcome.probability for outcome in found], place)
         return tuple(found)
 
+    def _read_lists(self, value: Any, place: Place) -> tuple[Atom, ...]:
+        found = self._outside.patterns(value, place)
+        for pattern in found:
+            if OPEN not in pattern.args:
+                message = f"{self._scope.owner} lists {format_atom(pattern)}, which leaves nothing open"
+                raise place.error(message, "write _ for the objects that the listing names: 'pending(_)'")
+        return found
+
     _READERS: ClassVar[tuple[tuple[Any, Callable[[Any, Any, Place], Any]], ...]] = (
         ("when", _read_when),
         ("after", _read_after),
@@ -350,6 +359,7 @@ class ActionBuilder:
         ("risk", lambda _, value, place: check_risk(value, place)),
         ("outcomes", _read_outcomes),
         ("senses", lambda self, value, place: self._outside.patterns(value, place)),
+        ("lists", _read_lists),
         ("tags", lambda _, value, place: check_action_tags(value, place)),
         ("description", lambda _, value, place: check_text(value, "a description", place)),
         ("similes", lambda _, value, place: check_texts(value, "similes", place)),

@@ -134,6 +134,7 @@ class ActionFields(TypedDict, total=False):
     outcomes: Iterable[Outcome | ModelOutcome]
     cases: Iterable[Case]
     senses: Patterns
+    lists: Patterns
     tags: str | Iterable[str]
     description: str
     similes: str | Iterable[str]

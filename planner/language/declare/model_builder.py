@@ -21,7 +21,7 @@ from planner.language.declare.fields import Place, check_tags, format_atom, name
 from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
 from planner.lightweight import replace
 from planner.model.actions import Action, Outcome, When
-from planner.model.domain import Axiom, DomainModel, Function, Predicate
+from planner.model.domain import Axiom, DomainModel, Function, Predicate, lists_patterns
 from planner.model.formulas import OPEN, Atom, Exists, Formula, Not, Object, Variable, free_variables, literals_in
 
 
@@ -300,7 +300,7 @@ class Declarations:
         for name in self._later:
             each = actions[name]
             actions[name] = replace(each, after=tuple([open_all_arguments(pattern, actions) for pattern in each.after]))
-        return DomainModel(
+        found = DomainModel(
             name=self.name,
             types=dict(self.types.parents),
             constants=tuple(self.constants.values()),
@@ -312,6 +312,11 @@ class Declarations:
             handlers=dict(self.handlers),
             resolution=self.resolution,
         )
+        if not lists_patterns(found):
+            return found
+        from planner.language.declare.local_closed_world import add_listed_facts
+
+        return add_listed_facts(found)
 
     def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:
         """Read parameters from a mapping (name → type) or a list of types."""

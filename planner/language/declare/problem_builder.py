@@ -18,7 +18,15 @@ from planner.language.declare.marks import Condition, ObjectName, Patterns
 from planner.language.declare.model_builder import open_all_arguments
 from planner.lightweight import replace
 from planner.model.actions import Action, has_open_argument
-from planner.model.domain import DomainModel, Function, Predicate, TypeHierarchy, cache_per_domain, resources_of
+from planner.model.domain import (
+    DomainModel,
+    Function,
+    Predicate,
+    TypeHierarchy,
+    cache_per_domain,
+    lists_patterns,
+    resources_of,
+)
 from planner.model.formulas import OPEN, Atom, Formula, Not, Number, Object, exact_number
 from planner.model.problem import COST, Goal, Metric, Problem, SoftGoal, seal
 from planner.model.unknown_facts import ROUNDING, find_hidden_variables
@@ -360,7 +368,12 @@ class ProblemBuilder:
         hard = self._conditions.formula(hard, hard_place)
         soft = tuple([self._read_soft_goal(each, utility, place.within("soft")) for each, utility in wishes])
         self._check_uses()
-        return Goal(hard, soft)
+        if not lists_patterns(self._domain):
+            return Goal(hard, soft)
+        from planner.language.declare.local_closed_world import require_listings
+
+        soft = tuple([replace(each, condition=require_listings(each.condition, self._domain)) for each in soft])
+        return Goal(require_listings(hard, self._domain), soft)
 
     def _read_soft_goal(self, condition: Any, utility: Any, place: Place) -> SoftGoal:
         here = place.within(condition) if isinstance(condition, str) else place

@@ -84,7 +84,7 @@ def _declare_action(found: Declarations, name: str, action: ActionDocument, plac
 
 _PLAIN = (
     "requires", "provides", "modifies", "cost", "uses", "resolution", "after", "creates", "duration", "risk",
-    "senses", "tags", "description", "similes", "examples",
+    "senses", "lists", "tags", "description", "similes", "examples",
 )  # fmt: skip
 """The fields that declarations accept as they stand in documents."""
 

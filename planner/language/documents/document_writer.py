@@ -228,6 +228,7 @@ def _write_action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
                 for x in action.cases
             ],
             "senses": before.each(action.senses),
+            "lists": before.each(action.lists),
             "tags": sorted(action.tags),
             "similes": list(action.similes),
             "examples": list(action.examples),

@@ -193,6 +193,7 @@ class ActionDocument(_Part):
     outcomes: list[OutcomeDocument] = []
     cases: list[CaseDocument] = []
     senses: Texts = []
+    lists: Texts = []
     tags: Texts = []
     description: Text = ""
     similes: Texts = []
