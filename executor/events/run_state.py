@@ -336,6 +336,9 @@ class RunState:
             return seal_like(replace(problem, objects=(*kept, *more.values())), problem)
 
         self.source, self.problem = change(self.source), change(self.problem)
+        objects = {**self.plan.objects, **{name: each.types for name, each in more.items()}}
+        objects.pop(gone, None)
+        self.plan = self.plan.model_copy(update={"objects": objects})
         self.beliefs.change_objects(self.problem, frozenset(self.found))
         self.reader = ConditionReader(self.problem)
         if self.watches is not None:

@@ -78,7 +78,9 @@ async def _judge_goal(state: RunState, lookout: Lookout, emit: Callable[[Event],
     if not beliefs.is_true(state.goal):
         contradicted = beliefs.simulation.holds(state.goal)
         return GoalLook(Verdict.UNEXPLAINED, _describe_contradiction(state)) if contradicted else MISSING
-    rests = beliefs.find_decisive(state.goal, lambda fact: not is_confirmed(fact, looked, beliefs))
+    rests = beliefs.find_decisive(
+        state.goal, lambda fact: state.objects.exists(fact) and not is_confirmed(fact, looked, beliefs)
+    )
     unsure = [_explain_unseen(fact, looked) for fact in rests] or list(_find_unsure_steps(state))
     return GoalLook(Verdict.ASSUMED, _join_reasons(unsure)) if unsure else SEEN
 

@@ -68,8 +68,18 @@ def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings, lists
     found |= {name: types for name, types in named.items() if not beliefs.types_of(name)}
     listed = result.data if lists and isinstance(result.data, list | tuple | set) else ()
     values = [*(each for group in result.found.values() for each in _list_values(group)), *_flatten(listed)]
-    entities = {name_of(each): each for each in values if isinstance(each, Entity)}
-    return Report(facts, strangers, found, {name: each for name, each in entities.items() if name in found})
+    entities = {
+        name_of(each): each
+        for each in values
+        if isinstance(each, Entity) and (name_of(each) in found or _lacks_value(name_of(each), beliefs, objects))
+    }
+    found |= {name: beliefs.types_of(name) for name in entities if name not in found}
+    return Report(facts, strangers, found, entities)
+
+
+def _lacks_value(name: str, beliefs: Beliefs, objects: Bindings) -> bool:
+    """Return whether the object `name` turned up earlier, and nobody has given a Python value for it."""
+    return beliefs.has_joined(name) and objects.get(name) is None
 
 
 def _read_found(found: Mapping[str, Any], beliefs: Beliefs, objects: Bindings) -> dict[str, tuple[str, ...]]:

@@ -18,6 +18,7 @@ from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import find_definition
 from planner.language.declare.marks import Entity
 from planner.model import Action, Atom, DomainModel
+from planner.model.actions import CHECK
 from planner.problem_kinds import AnyDomain, is_other_domain
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ class World:
     def __post_init__(self) -> None:
         self.model = domain_model_of(self.domain)
         self.entities = Entities(self.model.types, getattr(self.domain, "classes", {}))
+        for name, action in self.model.actions.items():
+            if CHECK in action.tags:
+                self.skills[name] = [Skill.of(MAIN, action, pass_check)]
         for name, function in self.model.handlers.items():
             if callable(function):
                 self.skills[name] = [Skill.of(MAIN, self.model.actions[name], function)]
@@ -238,6 +242,10 @@ class World:
     def without_handler(self) -> list[str]:
         """Return the actions without a handler."""
         return [name for name in self.model.actions if not self.skills.get(name)]
+
+
+def pass_check(**_: Any) -> None:
+    """Do nothing: the precondition of the action was checked before."""
 
 
 def domain_model_of(domain: AnyDomain | Domain | Any) -> DomainModel:

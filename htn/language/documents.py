@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from htn.compilations.methods_from_actions import add_derived_methods
+from htn.language.declare.for_each import add_action, declare_for_each
 from htn.language.declare.hierarchy import FIELDS, Hierarchy, read_network
 from htn.language.declare.network_reader import PARTS, check_planning
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task, seal_problem
@@ -32,6 +33,12 @@ def domain_of(document: DomainDocument, classical: DomainModel, place: Place) ->
     for name, task in document.tasks.items():
         here = place.within("tasks", name)
         found.task(name, _read_parameters(task.parameters, f"task {name!r}", found.types, here), here, task.description)
+    for head, each in document.for_each.items():
+        here = place.within("for_each", head)
+        parameters = _read_parameters(each.parameters, f"task {head!r}", found.types, here)
+        stated: dict[str, Any] = {"task": head, **dict(each)}
+        del stated["parameters"]
+        classical = add_action(classical, declare_for_each(found, classical, parameters, stated, here))
     for name, method in document.methods.items():
         here = place.within("methods", name)
         fields: dict[str, Any] = {each: getattr(method, each) for each in FIELDS if each in method.model_fields_set}

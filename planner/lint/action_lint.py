@@ -15,8 +15,17 @@ from planner.language.declare.declared_names import Types
 from planner.limits import Limits
 from planner.lint.findings import Finding, Level, conjoined_atoms
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not
-from planner.model.actions import Action, CostFunction, CostTerm, When, has_open_argument, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel
+from planner.model.actions import (
+    CHECK,
+    Action,
+    CostFunction,
+    CostTerm,
+    When,
+    has_open_argument,
+    negated_atoms,
+    positive_atoms,
+)
+from planner.model.domain import ROOT_TYPE, DomainModel
 from planner.model.formulas import OPEN, Variable, children, free_variables, is_variable, terms_of
 from planner.model.problem import Problem
 
@@ -29,6 +38,18 @@ def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
     yield from _check_effects(action)
     yield from _check_known_effects(action, domain)
     yield from _check_outcomes(action)
+    yield from _check_listings(action, domain)
+
+
+def _check_listings(action: Action, domain: DomainModel) -> Iterator[Finding]:
+    """Yield the listings whose objects have no type of their own: conditions on a type would not find them."""
+    for pattern in action.lists:
+        parameters = domain.predicates[pattern.predicate].parameters
+        opened = [each for each, arg in zip(parameters, pattern.args, strict=True) if arg == OPEN]
+        if domain.types and any(each.types == (ROOT_TYPE,) for each in opened):
+            message = f"nothing says of which type the objects are that it lists: {pattern}"
+            hint = f"declare the predicate {pattern.predicate} with the types of its arguments"
+            yield Finding(Level.WARNING, "untyped-listing", f"action {action.name}", message, hint)
 
 
 def _check_parameters(action: Action) -> Iterator[Finding]:
@@ -61,6 +82,7 @@ def _terms_in(action: Action) -> set[str]:
         *(term for term in _amounts_in(action) if isinstance(term, Atom)),
         *action.after,
         *action.senses,
+        *action.lists,
         *(parameter.source.fact for parameter in action.data if parameter.source is not None),
     ]
     conditions = [action.requires, *(effect.requires for effect in effects)]
@@ -130,7 +152,7 @@ def _find(parents: dict[str, str], term: str) -> str:
 
 def _check_effects(action: Action) -> Iterator[Finding]:
     place = f"action {action.name}"
-    if not action.effects and not action.outcomes and not action.senses:
+    if not (action.effects or action.outcomes or action.senses or CHECK in action.tags):
         yield Finding(Level.WARNING, "no-effect", place, "it provides and modifies nothing")
     for effect in action.effects:
         for atom in sorted(set(positive_atoms(effect.provides)) & set(negated_atoms(effect.provides)), key=str):

@@ -105,6 +105,9 @@ Literal = Atom | Not
 
 TAGS: Final = frozenset({"irreversible", "read_only", "idempotent", "needs_approval", "needs_observed", "trusted"})
 
+CHECK: Final = "check"
+"""Tag of actions that only check their precondition, and need no handler."""
+
 
 @dataclass(frozen=True, slots=True)
 class CostFunction:

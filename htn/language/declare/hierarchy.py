@@ -14,6 +14,7 @@ from planner.language.declare.declared_names import Scope, Signatures, Types, Us
 from planner.language.declare.fields import Place, check_text, format_atom, format_count, name_types
 from planner.lightweight import dataclass, replace
 from planner.model import DomainModel, Predicate, Variable
+from planner.model.domain import lists_patterns
 
 
 class Vocabulary:
@@ -167,6 +168,10 @@ class Hierarchy:
         self._methods[name] = _Declared(method, place, draft.uses[0], tuple(scope.uses), draft.uses[1:])
         return method
 
+    def forget_method(self, name: str) -> None:
+        """Remove the method `name`."""
+        del self._methods[name]
+
     def _check_method(self, name: str, fields: Mapping[str, Any], place: Place) -> None:
         if not is_atom_name(name):
             raise place.error(*explain_bad_name(name, "a method"))
@@ -195,6 +200,13 @@ class Hierarchy:
             for use in declared.subtasks:
                 words.check_subtask(use)
         methods = {name: declared.method for name, declared in self._methods.items()}
+        if lists_patterns(classical):
+            from planner.language.declare.local_closed_world import require_listings
+
+            methods = {
+                name: replace(method, precondition=require_listings(method.precondition, classical))
+                for name, method in methods.items()
+            }
         return HtnDomain(words.extend(), tasks, methods, words.inferred)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from itertools import islice
 from types import FrameType
 from typing import Any, Final, TypeVar, overload
 
 from htn.compilations.methods_from_actions import add_derived_methods
+from htn.language.declare.for_each import add_action, declare_for_each
 from htn.language.declare.hierarchy import Hierarchy, read_network
 from htn.language.declare.network_reader import check_planning
 from htn.model import HtnDomain, HtnProblem, Method, seal_problem
@@ -22,7 +24,7 @@ from planner.language.declare.fields import CodePlace, Place, find_definition, r
 from planner.language.declare.marks import Condition, Patterns, TypeLike
 from planner.language.declare.model_builder import objects_of
 from planner.language.declare.problem_builder import Facts, GoalLike, ProblemBuilder
-from planner.model import Atom, DomainModel, Metric, Number, Object, Variable
+from planner.model import Action, Atom, DomainModel, Metric, Number, Object, Variable
 from planner.problem_kinds import Declarer
 
 _OURS: Final = ("htn.language.declare", "planner.language.declare")
@@ -65,6 +67,10 @@ class Methods(Declarer):
         self._domain = domain
         self._derived = derived
         self._hierarchy = Hierarchy()
+        self._checks: list[Action] = []
+        """The actions that check that no item of a task for each item is left."""
+        self._completed: tuple[DomainModel, int, DomainModel] | None = None
+        """The classical domain, the number of checks, and the domain with them."""
         self._made: tuple[DomainModel, int, HtnDomain] | None = None
         """The model that was built last, with its sources: the classical domain, and the number of types."""
 
@@ -82,7 +88,11 @@ class Methods(Declarer):
     def _classical(self, place: Place) -> DomainModel:
         model = self._domain.model if isinstance(self._domain, Domain) else self._domain
         self._hierarchy.know(model, place)
-        return model
+        if not self._checks:
+            return model
+        if self._completed is None or self._completed[0] is not model or self._completed[1] != len(self._checks):
+            self._completed = model, len(self._checks), reduce(add_action, self._checks, model)
+        return self._completed[2]
 
     def _build_model(self, place: Place) -> HtnDomain:
         classical, types = self._classical(place), len(self._hierarchy.types.parents)
@@ -150,6 +160,29 @@ class Methods(Declarer):
             raise find_caller().error("a method says which task it is for", "write @how.method(task='name(arg, …)')")
         names = find_caller_names()
         return lambda function: self._declare_method(function, named, fields, names)
+
+    def for_each(
+        self,
+        task: str,
+        parameters: Mapping[str, Any] | Iterable[Variable],
+        *,
+        items: Condition,
+        do: Any,
+        until: Condition = (),
+        description: str = "",
+    ) -> None:
+        """Declare `task`, such as `"handle_all(customer)"`: for each of the `items`, `do` these subtasks.
+
+        `parameters` are those of the task and those of the items. An item is left while its condition holds and that of
+        `until` does not. The task ends with a check that no item is left, so that a run also does what turns up on the
+        way. Each of `do` must make `until` true, or the condition of its item false.
+        """
+        place = find_caller()
+        classical = self._classical(place)
+        read = read_parameters(parameters, self._hierarchy.types, place.within("parameters"))
+        variables = check_planning(read, f"task {abbreviate(task)}", place)
+        fields = {"task": task, "items": items, "until": until, "do": do, "description": description}
+        self._checks.append(declare_for_each(self._invalidate(), classical, variables, fields, place))
 
     def _declare_method(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
         place, name = _locate_function(function, "method")

@@ -174,7 +174,7 @@ def _read(documents: list[Document], domain: AnyDomain | None) -> Documents:
 
 def _build_domain(document: DomainDocument, place: Place) -> AnyDomain:
     classical = declarations_of(document, place).model()
-    if not document.model_fields_set & {"tasks", "methods", "derived_methods"}:
+    if not document.model_fields_set & {"tasks", "methods", "for_each", "derived_methods"}:
         return classical
     return load_hierarchies("tasks and methods").domain_of(document, classical, place)
 

@@ -236,6 +236,19 @@ class MethodDocument(NetworkDocument):
     description: Text = ""
 
 
+class ForEachDocument(_Part):
+    """A task that is done for each item: its `parameters` and those of the items, and what is to be done with each.
+
+    An item is left while `items` holds and `until` does not.
+    """
+
+    parameters: dict[Text, Texts]
+    items: Texts
+    do: Texts
+    until: Texts = []
+    description: Text = ""
+
+
 class DomainDocument(_Part):
     """A domain: what can be, and what can be done."""
 
@@ -250,6 +263,7 @@ class DomainDocument(_Part):
     derived: list[DerivedDocument] = []
     tasks: dict[Text, TaskDocument] = {}
     methods: dict[Text, MethodDocument] = {}
+    for_each: dict[Text, ForEachDocument] = {}
     derived_methods: bool = False
 
 
