@@ -28,6 +28,7 @@ from planner.lightweight import replace
 from planner.model import Action, Atom, DomainModel, Outcome
 from planner.model.actions import positive_atoms
 from planner.plan import Step
+from planner.semantics.simulation import bind_parameters
 
 if TYPE_CHECKING:
     from executor.testing.simulated_world import SimulatedWorld
@@ -252,7 +253,16 @@ class Deed:
         found = results_of(self.simulated.wanted[self.action.name], str(self.step))
         if self.action.senses:
             found["observed"] = self.simulated.truth.about(sensed_by(self.simulated.problem.domain, self.step))
+        if self.action.lists:
+            found["observed"] = [*found.get("observed", ()), *self._list_items()]
         return ActionResult(**{"text": f"{self.step} is done", **found}, created=dict(zip(names, made, strict=True)))
+
+    def _list_items(self) -> list[str]:
+        """Return the true facts of the patterns that the step lists."""
+        binding = dict(bind_parameters(self.action, self.step))
+        facts = sorted(self.simulated.facts, key=str)
+        patterns = [pattern.substitute(binding) for pattern in self.action.lists]
+        return [str(fact) for fact in facts if any(pattern.matches(fact) for pattern in patterns)]
 
     def _fail(self, reason: str) -> ActionResult:
         return ActionResult.failed(f"{self.step}: {reason}")

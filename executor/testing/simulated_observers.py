@@ -14,6 +14,7 @@ from executor.testing.faults import Fault, FaultKind
 from executor.testing.true_state import instances
 from executor.testing.virtual_time import now
 from executor.tools.observers import CANNOT_SAY, Seen
+from planner.language.declare.local_closed_world import listings_of
 from planner.model import OPEN, Atom, DomainModel
 
 if TYPE_CHECKING:
@@ -37,11 +38,14 @@ class Observe:
     twice: bool = False
 
     def chosen(self, domain: DomainModel, seed: int) -> list[str]:
-        """Return the observed predicates; derived ones are never observed."""
+        """Return the observed predicates; derived ones, and facts about listings, are never observed."""
+        listed = {each.fact for each in listings_of(domain)}
         names = [
             name
             for name in domain.predicates
-            if name not in domain.derived and (self.predicates is None or name in self.predicates)
+            if name not in domain.derived
+            and name not in listed
+            and (self.predicates is None or name in self.predicates)
         ]
         return [name for name in names if random.Random(f"observe {seed} {name}").random() < self.share]
 
@@ -67,7 +71,7 @@ NOBODY: Final = Observe(share=0.0)
 
 
 def observation_patterns(domain: DomainModel) -> Mapping[str, Atom]:
-    """Return the pattern of each predicate's observer, open in the arguments that `modifies` leaves open.
+    """Return the pattern of each predicate's observer, open in the arguments that `modifies` or `lists` leaves open.
 
     A predicate whose items are changed in place has an observer of single facts, because each has a version.
     """
@@ -75,7 +79,7 @@ def observation_patterns(domain: DomainModel) -> Mapping[str, Atom]:
         name: Atom(name, _parameter_names(len(predicate.parameters))) for name, predicate in domain.predicates.items()
     }
     in_place = in_place_predicates(domain)
-    for pattern in _modified_patterns(domain):
+    for pattern in (*_modified_patterns(domain), *_listed_patterns(domain)):
         if OPEN in pattern.args and pattern.predicate not in in_place:
             names = _parameter_names(len(pattern.args))
             args = [OPEN if arg == OPEN else name for arg, name in zip(pattern.args, names, strict=True)]
@@ -90,6 +94,10 @@ def in_place_predicates(domain: DomainModel) -> set[str]:
 
 def _modified_patterns(domain: DomainModel) -> Iterator[Atom]:
     return (pattern for action in domain.actions.values() for effect in action.effects for pattern in effect.modifies)
+
+
+def _listed_patterns(domain: DomainModel) -> Iterator[Atom]:
+    return (pattern for action in domain.actions.values() for pattern in action.lists)
 
 
 def _parameter_names(count: int) -> tuple[str, ...]:

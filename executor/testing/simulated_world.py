@@ -22,8 +22,8 @@ class SimulatedWorld:
     """A world in which actions have their intended effects, unless `faults` strike; the seed makes it reproducible.
 
     With `chances`, each attempt fails without an effect with the declared risk, and otherwise has one of the declared
-    outcomes, drawn independently. The problem may differ from the one planned for, for example in probabilities that
-    the planner does not know.
+    outcomes, drawn independently. The problem may differ from the one planned for, for example in probabilities or
+    objects that the planner does not know: listings and observers name the objects.
 
     `world` has a handler for every action, and observers as `observe` says. Handlers take `seconds`, or the declared
     duration of their action. A random share `plain` of the actions has plain functions as handlers, which run in

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 
 from benchmarks.faults.reachable_goal import are_tasks_reachable, is_goal_reachable
 from benchmarks.random_problems import ALL, key_of, random_problem, successors
+from executor import Executor, RunStatus
 from executor.testing import (
     NOBODY,
     Crash,
@@ -610,3 +611,24 @@ def test_chances_are_those_of_the_arguments_and_independent_in_each_attempt() ->
     assert 30 < sum(worked) < 70
     again = SimulatedWorld(problem, chances=True)
     assert worked == [run_virtual(call(again, "toss", "c1")).success for _ in range(100)]
+
+
+def test_objects_that_the_planner_does_not_know_turn_up_in_listings_and_to_observers() -> None:
+    domain = Domain("shop", types=["order"])
+    domain.action("list_orders", lists="pending(_)")
+    domain.action("handle", {"o": "order"}, requires=["pending(o)"], provides=["handled(o)", "not pending(o)"])
+    goal = "(forall (?o - order) (not (pending ?o)))"
+    objects = {"o7": "order", "o8": "order", "late": "order"}
+    true = domain.problem(objects=objects, initial=["pending(o7)", "pending(o8)"], goal=goal)
+    late = Fault(FaultKind.CHANGE_AFTER, "handle(o7)", facts=("pending(late)",))
+    for observe in (Observe(), Observe(share=0.0)):
+        simulated = SimulatedWorld(true, faults=[late], observe=observe)
+        outcome = run_virtual(Executor(simulated.world).run(domain.problem(goal=goal)))
+        handled = sorted(str(act.step) for act in simulated.acts if act.step and act.step.predicate == "handle")
+        if observe.share:
+            assert outcome.succeeded
+            assert handled == ["handle(late)", "handle(o7)", "handle(o8)"]
+            assert simulated.holds(true.goal.hard)
+        else:
+            assert outcome.status is RunStatus.UNVERIFIED
+            assert handled == ["handle(o7)", "handle(o8)"]
