@@ -69,6 +69,8 @@ class Lookout:
         """Observed facts about objects that the problem lacks, with their latest values."""
         self._untold: list[Disagreement] = []
         """Disagreements about such facts that no result has reported yet."""
+        self._found: dict[str, tuple[str, ...]] = {}
+        """New objects that no result has reported yet: also those that only an early look has named."""
         self._due: dict[Atom, float] = {}
         """Time (of the event loop) by which all observers must have seen the latest act on a fact."""
 
@@ -134,7 +136,7 @@ class Lookout:
                 looked.disagreements.append(Disagreement(about, answer))
                 continue
             found = find_new_objects([fact for fact, holds in answer.facts.items() if holds], beliefs)
-            looked.found |= found
+            self._found |= found
             self._note_strangers(observer, answer, beliefs, found)
             wanted |= dict.fromkeys(answer.facts)
             if answer.others_false is not None:
@@ -173,9 +175,10 @@ class Lookout:
                 )
 
     def _add_untold(self, looked: LookResult) -> LookResult:
-        """Add the disagreements that no result has reported yet to `looked`."""
+        """Add the disagreements and new objects that no result has reported yet to `looked`."""
         looked.disagreements += self._untold
-        self._untold = []
+        looked.found |= self._found
+        self._untold, self._found = [], {}
         return looked
 
     async def confirm(
