@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from executor.events.events import Event, Note, Provenance, Rung, RunStatus, StepStatus
     from executor.events.stored_runs import Retention, RunInfo
     from executor.executor import Executor
+    from executor.foreign_tools.foreign_tools import ForeignTools
+    from executor.foreign_tools.function_tools import function_tools
+    from executor.foreign_tools.langchain_tools import langchain_tools
+    from executor.foreign_tools.mcp_tools import mcp_tools
+    from executor.foreign_tools.tool import ToolLimits
+    from executor.foreign_tools.toolset_tools import toolset_tools
     from executor.journal import Journal
     from executor.language_model.checked_answers import ModelClient, TextAnswer
     from executor.language_model.protocol import Allowance, LanguageModel
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
     from executor.run import Run, RunOutcome
     from executor.tools.context import Context, HandlerCall, Memory, MemoryChange, Outline, Proceed
     from executor.tools.observers import CANNOT_SAY, Facts, Seen
-    from executor.tools.results import ActionResult, Metrics, Wait
+    from executor.tools.results import ActionResult, InDoubt, Metrics, Wait
     from executor.tools.step_policy import ExecutionPolicy, Rate
     from executor.tools.world import World
 
@@ -45,11 +51,12 @@ if TYPE_CHECKING:
 __all__ = [
     "CANNOT_SAY", "Achieved", "ActionPlan", "ActionResult", "Agent", "AgentEvent", "Allowance", "Context",
     "DamagedError", "DrivenError", "Event", "ExecutionPolicy", "Executor", "Experience", "Facts", "Follower",
-    "HandlerCall", "Journal", "JournalError", "LanguageModel", "Learning", "Memory", "MemoryChange", "Metrics",
-    "Missing", "ModelClient", "NoRunError", "Note", "Outline", "PlanStep", "Proceed", "Proposal", "Provenance",
-    "Rate", "Readings", "Recovery", "RepairStatus", "Repaired", "Request", "Retention", "Room", "Run", "RunError",
-    "RunInfo", "RunOutcome", "RunStatus", "Rung", "Seen", "Show", "Spans", "Standing", "StepStatus", "Tally",
-    "TextAnswer", "Wait", "Why", "World", "learn", "model_of", "repair", "summary",
+    "ForeignTools", "HandlerCall", "InDoubt", "Journal", "JournalError", "LanguageModel", "Learning", "Memory",
+    "MemoryChange", "Metrics", "Missing", "ModelClient", "NoRunError", "Note", "Outline", "PlanStep", "Proceed",
+    "Proposal", "Provenance", "Rate", "Readings", "Recovery", "RepairStatus", "Repaired", "Request", "Retention",
+    "Room", "Run", "RunError", "RunInfo", "RunOutcome", "RunStatus", "Rung", "Seen", "Show", "Spans", "Standing",
+    "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World", "function_tools", "langchain_tools",
+    "learn", "mcp_tools", "model_of", "repair", "summary", "toolset_tools",
 ]
 # fmt: on
 
@@ -66,6 +73,12 @@ _MODULES = {
     "events.events": "Event Note Provenance RunStatus Rung StepStatus",
     "events.stored_runs": "Retention RunInfo",
     "executor": "Executor",
+    "foreign_tools.foreign_tools": "ForeignTools",
+    "foreign_tools.function_tools": "function_tools",
+    "foreign_tools.langchain_tools": "langchain_tools",
+    "foreign_tools.mcp_tools": "mcp_tools",
+    "foreign_tools.tool": "ToolLimits",
+    "foreign_tools.toolset_tools": "toolset_tools",
     "journal": "Journal",
     "language_model.checked_answers": "ModelClient TextAnswer",
     "language_model.protocol": "Allowance LanguageModel",
@@ -82,7 +95,7 @@ _MODULES = {
     "run": "Run RunOutcome",
     "tools.context": "Context HandlerCall Memory MemoryChange Outline Proceed",
     "tools.observers": "CANNOT_SAY Facts Seen",
-    "tools.results": "ActionResult Metrics Wait",
+    "tools.results": "ActionResult InDoubt Metrics Wait",
     "tools.step_policy": "Rate ExecutionPolicy",
     "tools.world": "World",
 }

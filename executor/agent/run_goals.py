@@ -165,10 +165,14 @@ class Runs:
         return replace(made, plan=made.plan.model_copy(update={"results": results})) if results else made
 
     def problem_after(self, state: RunState) -> Problem:
-        """Return the problem in the state that a run believes; observed facts are no longer unknown."""
-        open_facts = state.beliefs.unsettled
-        facts = tuple(sorted(state.beliefs.simulation.facts - open_facts, key=str))
+        """Return the problem in the state that a run believes; observed facts are no longer unknown.
+
+        What only an unconfirmed contract declares is unknown: what a problem states counts as said by a person.
+        """
+        open_facts, unconfirmed = state.beliefs.unsettled, state.beliefs.unconfirmed
+        facts = tuple(sorted(state.beliefs.simulation.facts - open_facts - unconfirmed, key=str))
         unknown, likely = restrict_unknown_facts(self.problem, open_facts)
+        unknown = tuple(dict.fromkeys([*unknown, *sorted(unconfirmed, key=str)]))
         return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)
 
     def current_problem(self, run: str = "") -> Problem:

@@ -30,6 +30,8 @@ ANSWER: Final = "answer"
 """Source of a person's answer about a step in doubt."""
 TRUSTED: Final = "trusted"
 """Source of effects that need no observation."""
+UNCONFIRMED: Final = "an unconfirmed contract"
+"""Source of effects that only the unconfirmed contract of a tool declares: nothing makes up for an observation."""
 
 
 @dataclass(frozen=True, slots=True)

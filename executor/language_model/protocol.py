@@ -35,6 +35,7 @@ class Purpose(Enum):
     GOAL = "the goal that a sentence means"
     STEPS = "steps towards what cannot be modelled"
     HANDLER = "what the handler of a step needs to know"
+    CONTRACT = "what tools require and provide"
 
 
 class Origin(Enum):

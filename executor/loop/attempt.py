@@ -24,7 +24,7 @@ from executor.tools import containment
 from executor.tools.context import Context, HandlerCall, Hook
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import dump_json
-from executor.tools.results import ActionResult, Wait
+from executor.tools.results import ActionResult, InDoubt, Wait
 from executor.tools.step_policy import ExecutionPolicy, Rate
 from executor.tools.world import Skill, World
 from planner.errors import InputError, did_you_mean
@@ -209,7 +209,8 @@ class _TookTooLong(Exception):
 class Attempt:
     """An attempt at a step: the `result` of the handler, or its `wait`; `raised` is its exception.
 
-    `in_doubt` is the reason why its effects are unknown: it timed out, or the process `crashed`. It has not `begun` if
+    `in_doubt` is the reason why its effects are unknown: it timed out, its handler cannot tell, or the process
+    `crashed`. It has not `begun` if
     the handler was not called.
     """
 
@@ -342,6 +343,9 @@ async def _perform_call(
         if context is not None:
             context.aborted.set()
         reason = f"no answer within {timeout} s"
+        attempt = Attempt(ActionResult.failed(reason), in_doubt=reason)
+    except InDoubt as error:
+        reason = containment.as_plain_text(str(error)) or "the handler cannot tell whether it happened"
         attempt = Attempt(ActionResult.failed(reason), in_doubt=reason)
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, containment.Escaped) else error

@@ -297,7 +297,8 @@ class Stepper:
             reason = "it has failed before in this very state"
         reason = reason or self.state.find_bar(record)
         if not reason and not self.world.skills.get(action.name):
-            reason = f"{action.name} has no handler"
+            held = self.world.withheld.get(action.name)
+            reason = f"{action.name} must not be carried out: {held}" if held else f"{action.name} has no handler"
         return reason
 
     async def _attempt(

@@ -12,7 +12,7 @@ from copy import copy
 from functools import partial
 from itertools import product
 
-from executor.events.events import ANSWER, TRUSTED, Note, Provenance
+from executor.events.events import ANSWER, TRUSTED, UNCONFIRMED, Note, Provenance
 from planner.errors import did_you_mean, with_article
 from planner.lightweight import replace
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
@@ -257,7 +257,14 @@ class Beliefs:
     def is_trusted(self, fact: Atom) -> bool:
         """Return whether the believed value of `fact` counts as observed without a look."""
         note = self._notes.get(fact)
-        return fact.predicate in self._trusted or (note is not None and note.source == TRUSTED)
+        if note is not None and note.source in {TRUSTED, UNCONFIRMED}:
+            return note.source == TRUSTED
+        return fact.predicate in self._trusted
+
+    @property
+    def unconfirmed(self) -> frozenset[Atom]:
+        """The facts that only an unconfirmed contract declares, and nobody has observed."""
+        return frozenset([fact for fact, note in self._notes.items() if note.source == UNCONFIRMED])
 
     def is_stale(self, fact: Atom) -> bool:
         """Return whether `fact` is stale: false until a step provides it again, or an observer sees its version."""

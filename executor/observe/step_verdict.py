@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from executor.events.events import TRUSTED, Note, Provenance, StepStatus
+from executor.events.events import TRUSTED, UNCONFIRMED, Note, Provenance, StepStatus
 from executor.observe.beliefs import Beliefs, is_in_place
 from executor.observe.observe import LookResult
 from executor.observe.reports import literal_of
@@ -108,19 +108,21 @@ def judge(
     `reported` are the facts that the handler reports in its result; `doubt` is the reason if there is no result.
     """
     reported = reported or {}
-    trusts = "trusted" in action.tags
+    trusts, doubts = _is_trusted(action), "unconfirmed" in action.tags
     seen: list[Formula] = []
     missing: list[Formula] = []
     unseen: list[Formula] = []
     for fact, holds in expected.facts.items():
         found = looked.seen.get(fact)
         if found is None and reported.get(fact, holds) is holds:
-            if not (result.success and not doubt and (trusts or beliefs.is_trusted(fact))):
+            believes = trusts or (beliefs.is_trusted(fact) and not doubts)
+            if not (result.success and not doubt and believes):
                 unseen.append(fact)
         else:
             (seen if found is holds else missing).append(fact)
     for item, old in expected.items.items():
-        _judge_item(item, old, looked, (seen, missing, unseen), trusts=trusts or beliefs.is_trusted(item))
+        believes = trusts or (beliefs.is_trusted(item) and not doubts)
+        _judge_item(item, old, looked, (seen, missing, unseen), trusts=believes)
     if result.success and not doubt:
         unseen += [fact for fact in expected.asked if fact not in looked.seen and fact not in reported]
     if expected.conditions:
@@ -136,6 +138,11 @@ def judge(
     notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=done, doubt=doubt)
     more = _note_further_reports(action, result, reported, expected, looked, beliefs=beliefs) if reported else ()
     return Judgement(status, reason, (*notes, *more), absent, known)
+
+
+def _is_trusted(action: Action) -> bool:
+    """Return whether the word of the handler of `action` counts as an observation."""
+    return "trusted" in action.tags and "unconfirmed" not in action.tags
 
 
 def _judge_conditions(expected: Expected, looked: LookResult, after: Beliefs, lists: tuple[list[Formula], ...]) -> None:
@@ -214,15 +221,16 @@ def _note_effects(
 ) -> Iterator[Note]:
     """Yield notes on the declared effects: observations override reports, and reports override declarations."""
     observed = {note.fact: note for note in looked.notes}
-    trusted = "trusted" in action.tags
+    trusted, unsure = _is_trusted(action), UNCONFIRMED if "unconfirmed" in action.tags else ""
     for fact, holds in expected.facts.items():
         if fact in observed:
             yield observed[fact]
         elif fact in reported:
-            source = TRUSTED if trusted and reported[fact] is holds else ""
+            source = TRUSTED if trusted and reported[fact] is holds else unsure
             yield Note(fact, reported[fact], Provenance.REPORTED, source)
         elif result.success and not doubt and done:
-            yield Note(fact, holds, Provenance.REPORTED, TRUSTED) if trusted else Note(fact, holds, Provenance.ASSUMED)
+            is_declared = Note(fact, holds, Provenance.ASSUMED, unsure)
+            yield Note(fact, holds, Provenance.REPORTED, TRUSTED) if trusted else is_declared
         elif beliefs.holds(fact) is not holds and doubt:
             yield Note(fact, None, Provenance.UNKNOWN, doubt)
     if done:
@@ -246,11 +254,12 @@ def _note_further_reports(
 
     A report on a fact that the step declares to sense counts as an observation.
     """
+    unsure = UNCONFIRMED if "unconfirmed" in action.tags else ""
     for fact, holds in reported.items():
         known = fact in looked.seen or fact in expected.facts or fact in expected.stale or beliefs.is_stale(fact)
         if not known:
-            sensed = result.success and result.confidence >= SURE and fact in expected.asked
-            provenance, source = (Provenance.OBSERVED, action.name) if sensed else (Provenance.REPORTED, "")
+            sensed = result.success and result.confidence >= SURE and fact in expected.asked and not unsure
+            provenance, source = (Provenance.OBSERVED, action.name) if sensed else (Provenance.REPORTED, unsure)
             yield Note(fact, holds, provenance, source)
 
 

@@ -74,8 +74,9 @@ def check_handlers(steps: Iterable[tuple[int, PlanStep, str]], world: World) -> 
             missing.setdefault(name, []).append((number, step))
     for name, places in missing.items():
         more = f", and {len(places) - 1} more steps" if len(places) > 1 else ""
-        hint = f"@world.handler({name!r}) says which function does it"
-        message = f"{name} has no handler (needed here{more})"
+        held = world.withheld.get(name)
+        hint = None if held else f"@world.handler({name!r}) says which function does it"
+        message = f"{name} {f'must not be carried out: {held}' if held else 'has no handler'} (needed here{more})"
         yield PlanPlace.of(*places[0]).error("no-handler", message, "action", hint=hint)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from executor.learning.experience import Pricing
@@ -226,26 +226,25 @@ def _check_means(world: World, made: PreparedPlan, memory: Collection[str], *, f
         raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
 
 
-def _without_unhandled(problem: Any, world: World) -> tuple[Any, list[str]]:
-    """Disable the actions without a handler; return the problem, and the names of these actions.
+def _without_unhandled(problem: Any, world: World) -> tuple[Any, str]:
+    """Disable the actions without a handler; return the problem, and why nobody carries these actions out.
 
     Nothing is disabled in a hierarchical problem, nor where no action has a handler.
     """
     lacking = world.without_handler() if any(world.skills.values()) else []
     if is_other_problem(problem) or not lacking:
-        return problem, []
-    return disable_actions(problem, lacking), lacking
+        return problem, ""
+    return disable_actions(problem, lacking), world.explain_missing_handlers(lacking)
 
 
-def _expect_plan(found: Any, lacking: Sequence[str]) -> Any:
-    """Return the result `found`; raises `NoPlan`, which names the actions that are `lacking`, if it has no plan."""
+def _expect_plan(found: Any, lacking: str) -> Any:
+    """Return the result `found`; raises `NoPlan`, which says what handlers are `lacking`, if it has no plan."""
     if lacking and not (found.has_policy if is_decision(found) else found.has_plan):
-        reason = f"nobody carries out {', '.join(lacking)}: @world.handler(…) says who does"
-        raise NoPlan(replace(found, reason="; ".join(filter(None, [found.reason, reason]))))
+        raise NoPlan(replace(found, reason="; ".join(filter(None, [found.reason, lacking]))))
     return found
 
 
-def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: Sequence[str]) -> PreparedPlan:
+def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: str) -> PreparedPlan:
     """Search for the best policy, and make a plan that follows it."""
     from planner.policies.decide import decide
 
@@ -269,7 +268,7 @@ def _plan_to_list(problem: Problem, planning: Mapping[str, Any]) -> Result | Non
     return replace(found, plan=replace(found.plan, problem=problem))
 
 
-def _search_best(problem: Any, planning: Mapping[str, Any], lacking: Sequence[str]) -> PreparedPlan:
+def _search_best(problem: Any, planning: Mapping[str, Any], lacking: str) -> PreparedPlan:
     """Search for the best plan, and note which soft goals it forgoes."""
     from planner.solve import solve
 

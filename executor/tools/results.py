@@ -1,4 +1,7 @@
-"""Define what a handler returns: `ActionResult` or `Wait`; `executor.tools.returned_values` reads all other values."""
+"""Define how a handler answers: `ActionResult`, `Wait`, or the exception `InDoubt`.
+
+`executor.tools.returned_values` reads all other values.
+"""
 
 from __future__ import annotations
 
@@ -105,6 +108,14 @@ class ActionResult:
     def failed(cls, error: str, **others: Any) -> ActionResult:
         """Make the result of a handler that failed and changed nothing."""
         return cls(success=False, error=error, **others)
+
+
+class InDoubt(Exception):
+    """Raised by a handler that cannot tell whether its action took place, such as after a lost connection.
+
+    The step is in doubt, as after its time limit: it is done again only if that is harmless, or if a conclusive
+    observer sees that nothing happened.
+    """
 
 
 @dataclass(frozen=True, slots=True)

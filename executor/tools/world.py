@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from executor.tools.context import Hook, check_hook
 from executor.tools.entities import Entities, Load
+from executor.tools.json_observers import UNSET, Reading, ReadOnlyTool, make_http_look, make_tool_look
 from executor.tools.observers import Observer
+from executor.tools.sql_observers import make_query_look, parse_observed
 from executor.tools.step_policy import DEFAULT, ExecutionPolicy, is_amount
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare import Domain, resolve_action
@@ -57,6 +59,17 @@ class Skill:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Stands in for the handler of an action that must not be carried out, for a `reason` that users are told."""
+
+    reason: str
+
+    async def __call__(self, **_: Any) -> Any:
+        """Raise `InputError` with the reason."""
+        raise InputError(self.reason)
+
+
 @dataclass(slots=True)
 class World:
     """The handlers and observers of one domain; `domain` is a `Domain`, its model, or a hierarchical one.
@@ -71,6 +84,8 @@ class World:
     checks: dict[str, Callable[..., Any]] = field(init=False, default_factory=dict)
     hooks: list[Hook] = field(init=False, default_factory=list)
     policies: dict[str, ExecutionPolicy] = field(init=False, default_factory=dict)
+    withheld: dict[str, str] = field(init=False, default_factory=dict)
+    """Why actions must not be carried out, by name: they have no handler."""
     entities: Entities = field(init=False)
     _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
 
@@ -81,7 +96,9 @@ class World:
             if CHECK in action.tags:
                 self.skills[name] = [Skill.of(MAIN, action, pass_check)]
         for name, function in self.model.handlers.items():
-            if callable(function):
+            if isinstance(function, Withheld):
+                self.withheld[name] = function.reason
+            elif callable(function):
                 self.skills[name] = [Skill.of(MAIN, self.model.actions[name], function)]
 
     def handler(
@@ -93,6 +110,8 @@ class World:
         if the function does not take the parameters of the action.
         """
         found = self._find_action(action, "handler")
+        if found.name in self.withheld:
+            raise InputError(f"{found.name} must not be carried out: {self.withheld[found.name]}")
         if policy is not None:
             self.policy(action, policy)
 
@@ -148,6 +167,83 @@ class World:
             return function
 
         return bind
+
+    def observe_sql(
+        self,
+        patterns: str | Iterable[str],
+        query: str,
+        database: Any,
+        *,
+        conclusive: bool = False,
+        settle_within: float = 0.0,
+        timeout: float | None = 10.0,
+    ) -> None:
+        """Observe the facts of a pattern, or of several, by a SQL query, with the options of `observer`.
+
+        The query refers to arguments of the pattern as `:order`, and to its predicate as `:predicate`. A fact without
+        open arguments holds if the query returns a row; a column `version` is the version of an item changed in place.
+        For open arguments the query returns a column each. `database` is a function that opens a connection of the
+        DB-API for each look, an engine of SQLAlchemy, or a connection. Raises `InputError` where these do not fit.
+        """
+        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        self._observe(patterns, lambda pattern: make_query_look(pattern, query, database), options)
+
+    def observe_http(
+        self,
+        patterns: str | Iterable[str],
+        url: str,
+        *,
+        at: str = "",
+        equals: Any = UNSET,
+        fields: Sequence[str] = (),
+        headers: Mapping[str, str] | None = None,
+        conclusive: bool = False,
+        settle_within: float = 0.0,
+        timeout: float | None = 10.0,
+    ) -> None:
+        """Observe the facts of a pattern, or of several, by an HTTP GET, with the options of `observer`.
+
+        The `url` has arguments of the pattern as `{order}`. Without further options a fact holds if the status is 2xx,
+        and does not if it is 404. Otherwise the answer is JSON: the value at the path `at` decides, which is true or
+        false, or `equals` a value; for an open argument `at` leads to the values (`orders.*.id`), for several to a list
+        of items with `fields`. Raises `InputError` where these do not fit.
+        """
+        reading = Reading(at, equals, fields)
+        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        self._observe(patterns, lambda pattern: make_http_look(pattern, url, reading, headers, timeout), options)
+
+    def observe_tool(
+        self,
+        patterns: str | Iterable[str],
+        tool: ReadOnlyTool,
+        *,
+        at: str = "",
+        equals: Any = UNSET,
+        fields: Sequence[str] = (),
+        arguments: Mapping[str, Any] | None = None,
+        conclusive: bool = False,
+        settle_within: float = 0.0,
+        timeout: float | None = 10.0,
+    ) -> None:
+        """Observe the facts of a pattern, or of several, by a read-only tool: `tools["list_orders"]`.
+
+        The tool gets the arguments of the pattern that are named as its parameters, and the further `arguments`; its
+        answer is read as that of `observe_http`. Raises `InputError` for a tool that is not known to be read-only.
+        """
+        reading = Reading(at, equals, fields)
+        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        self._observe(patterns, lambda pattern: make_tool_look(pattern, tool, reading, arguments), options)
+
+    def _observe(
+        self, patterns: str | Iterable[str], make_look: Callable[[Atom], Callable[..., Any]], options: Any
+    ) -> None:
+        """Observe each of `patterns` by the function that `make_look` makes for it; raises `InputError`."""
+        for each in [patterns] if isinstance(patterns, str) else patterns:
+            look = make_look(parse_observed(each))
+            try:
+                self.observer(each, **options)(look)
+            except InputError as error:
+                raise error.without_place() from None
 
     def entity(self, type_: type[Entity] | str, *, load: Load) -> None:
         """Set the loading function of a type (a class or a name): `load(name)` returns the object of a name.
@@ -242,6 +338,12 @@ class World:
     def without_handler(self) -> list[str]:
         """Return the actions without a handler."""
         return [name for name in self.model.actions if not self.skills.get(name)]
+
+    def explain_missing_handlers(self, actions: Collection[str]) -> str:
+        """Return why nobody carries out these `actions`, which have no handler, and how to mend that."""
+        held, bare = [each for each in actions if each in self.withheld], [e for e in actions if e not in self.withheld]
+        reasons = [f"nobody carries out {', '.join(bare)}: @world.handler(…) says who does"] if bare else []
+        return "; ".join([*(f"{each} must not be carried out: {self.withheld[each]}" for each in held), *reasons])
 
 
 def pass_check(**_: Any) -> None:

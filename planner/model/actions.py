@@ -103,7 +103,9 @@ class Stated:
 Literal = Atom | Not
 """An atom, or `Not` around an atom."""
 
-TAGS: Final = frozenset({"irreversible", "read_only", "idempotent", "needs_approval", "needs_observed", "trusted"})
+TAGS: Final = frozenset({
+    "irreversible", "read_only", "idempotent", "needs_approval", "needs_observed", "trusted", "unconfirmed",
+})  # fmt: skip
 
 CHECK: Final = "check"
 """Tag of actions that only check their precondition, and need no handler."""

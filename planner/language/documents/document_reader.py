@@ -72,14 +72,18 @@ def _declare_action(found: Declarations, name: str, action: ActionDocument, plac
         for key, value in action.parameters.items()
     }
     parameters = read_parameters(written, found.types, here)
+    found.action(name, parameters, read_action_fields(action), place)
+
+
+def read_action_fields(action: ActionDocument) -> Any:
+    """Return the fields of `action`, besides its parameters, as declarations take them."""
     whens = action.when if isinstance(action.when, list) else [action.when]
-    fields: Any = {
+    return {
         **{field: getattr(action, field) for field in _PLAIN},
         "when": [When(each.requires, each.provides, each.modifies, each.variables) for each in whens],
         "outcomes": [Outcome(each.probability, each.provides, each.modifies, each.name) for each in action.outcomes],
         "cases": [Case(tuple(each.arguments), each.risk, tuple(each.outcomes)) for each in action.cases],
     }
-    found.action(name, parameters, fields, place)
 
 
 _PLAIN = (

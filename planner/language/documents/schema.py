@@ -79,7 +79,7 @@ Terms = Annotated[
 ]
 
 
-class _Part(BaseModel):
+class DocumentPart(BaseModel):
     """A mapping in a document: no unknown keys; a key without a value counts as left out."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -105,7 +105,7 @@ Types = EitherForm[dict[Text, Texts], Texts]
 Parameters = EitherForm[dict[Text, Texts], list[Texts]]
 
 
-class _Signature(_Part):
+class _Signature(DocumentPart):
     parameters: Parameters = []
 
     @model_validator(mode="before")
@@ -126,7 +126,7 @@ class FunctionDocument(_Signature):
     """A static numeric function, for costs."""
 
 
-class FromDocument(_Part):
+class FromDocument(DocumentPart):
     """Where a data parameter's value comes from: the step that provides `fact`, its result's field at `path`.
 
     With `approved`, an agent lets text from there reach an irreversible step without asking anybody.
@@ -149,7 +149,7 @@ class DataDocument(BaseModel):
     description: Text = ""
 
 
-class WhenDocument(_Part):
+class WhenDocument(DocumentPart):
     """An effect under a condition, for all objects of `variables` (name → type)."""
 
     requires: Texts = []
@@ -158,7 +158,7 @@ class WhenDocument(_Part):
     variables: dict[Text, Texts] = {}
 
 
-class OutcomeDocument(_Part):
+class OutcomeDocument(DocumentPart):
     """One of the results that an action may have."""
 
     probability: Number
@@ -167,7 +167,7 @@ class OutcomeDocument(_Part):
     name: Text = ""
 
 
-class CaseDocument(_Part):
+class CaseDocument(DocumentPart):
     """What is likely where the arguments of an action are these objects; `_` stands for any."""
 
     arguments: Texts
@@ -175,7 +175,7 @@ class CaseDocument(_Part):
     outcomes: list[Number] = []
 
 
-class ActionDocument(_Part):
+class ActionDocument(DocumentPart):
     """An action."""
 
     parameters: dict[Text, EitherForm[DataDocument, Texts]] = {}
@@ -200,7 +200,7 @@ class ActionDocument(_Part):
     examples: Texts = []
 
 
-class DerivedDocument(_Part):
+class DerivedDocument(DocumentPart):
     """A rule: `head` holds wherever `condition` does."""
 
     head: Text
@@ -208,7 +208,7 @@ class DerivedDocument(_Part):
     condition: Texts
 
 
-class NetworkDocument(_Part):
+class NetworkDocument(DocumentPart):
     """Tasks to be done: `name(arg, …)` or `label: name(arg, …)`, one after the other.
 
     With `ordered: false` they may be done in any order, with `ordering` in that of pairs of labels or texts `a < b`.
@@ -221,7 +221,7 @@ class NetworkDocument(_Part):
     parameters: dict[Text, Texts] = {}
 
 
-class TaskDocument(_Part):
+class TaskDocument(DocumentPart):
     """A compound task, which methods do."""
 
     parameters: dict[Text, Texts] = {}
@@ -236,7 +236,7 @@ class MethodDocument(NetworkDocument):
     description: Text = ""
 
 
-class ForEachDocument(_Part):
+class ForEachDocument(DocumentPart):
     """A task that is done for each item: its `parameters` and those of the items, and what is to be done with each.
 
     An item is left while `items` holds and `until` does not.
@@ -249,7 +249,7 @@ class ForEachDocument(_Part):
     description: Text = ""
 
 
-class DomainDocument(_Part):
+class DomainDocument(DocumentPart):
     """A domain: what can be, and what can be done."""
 
     domain: Text
@@ -267,21 +267,21 @@ class DomainDocument(_Part):
     derived_methods: bool = False
 
 
-class SoftDocument(_Part):
+class SoftDocument(DocumentPart):
     """A soft goal, where conditions repeat and so cannot be keys."""
 
     condition: Texts
     utility: Number
 
 
-class GoalDocument(_Part):
+class GoalDocument(DocumentPart):
     """What must hold at the end, and what would be good to have (condition → utility)."""
 
     hard: Texts = []
     soft: EitherForm[dict[Text, Number], list[SoftDocument]] = {}
 
 
-class DoneDocument(_Part):
+class DoneDocument(DocumentPart):
     """A step: `action(args…)` with `_` for any object, or the action's name alone."""
 
     done: Text
@@ -290,28 +290,28 @@ class DoneDocument(_Part):
 Happening = EitherForm[DoneDocument, Texts]
 
 
-class AtMostDocument(_Part):
+class AtMostDocument(DocumentPart):
     """How many times something may happen."""
 
     times: Number
     what: Happening
 
 
-class BeforeDocument(_Part):
+class BeforeDocument(DocumentPart):
     """What has to have happened `first`, whenever something happens `then`."""
 
     first: Happening
     then: Happening
 
 
-class NeverAfterDocument(_Part):
+class NeverAfterDocument(DocumentPart):
     """What may not happen any more, after something has happened."""
 
     what: Happening
     after: Happening
 
 
-class ConstraintDocument(_Part):
+class ConstraintDocument(DocumentPart):
     """A constraint on the way to the goal, by one of its kinds; with a `utility`, a wish."""
 
     always: Happening | None = None
@@ -325,7 +325,7 @@ class ConstraintDocument(_Part):
     utility: Number | None = None
 
 
-class ProblemDocument(_Part):
+class ProblemDocument(DocumentPart):
     """A problem of a domain, which stands in the same file or is given beside it."""
 
     problem: Text
