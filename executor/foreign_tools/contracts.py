@@ -51,12 +51,14 @@ class ContractDocument(ActionDocument):
     """The contract of a tool: what an action declares, and whether its author has confirmed it.
 
     `action` is the name of the action, if it is another than that of the tool. `created` are the paths in the result
-    to the names of the objects that `creates` declares.
+    to the names of the objects that `creates` declares; `found` those to names of further objects, by type, which are
+    the items that `lists` declares.
     """
 
     confirmed: bool = False
     action: Text = ""
     created: dict[Text, Text] = Field(default_factory=dict)
+    found: dict[Text, Text] = Field(default_factory=dict)
     proposed_by: Text = ""
     why: Text = ""
     seen: SeenDocument | None = None
@@ -89,7 +91,7 @@ class Contract:
         """All texts in which parameters may occur as arguments."""
         document = self.document
         effects = [document, *_as_list(document.when), *document.outcomes]
-        found = [*document.after, *document.senses]
+        found = [*document.after, *document.senses, *document.lists]
         for each in effects:
             found += [*getattr(each, "requires", ()), *each.provides, *each.modifies]
         sources = [

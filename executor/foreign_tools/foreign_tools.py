@@ -38,6 +38,7 @@ from planner.model import Action
 
 _STRANGE: Final = re.compile(r"[^\w.:/-]")
 """Signs that stand in no name of an action."""
+_VERDICT: Final = frozenset({"success", "error"})
 GONE: Final = "the source has no such tool any more"
 
 
@@ -346,10 +347,16 @@ class ForeignTools(Mapping[str, OfferedTool]):
         async def call_tool(**arguments: Any) -> Any:
             try:
                 given = make_json_arguments(offered.roles, arguments)
-                answer = await self._call(offered, given)
-            except (ToolServerError, InputError) as error:
+            except foreign.ToolFailed as error:
                 return ActionResult.failed(str(error))
-            return _read_answer(answer, offered.contract.document.created)
+            try:
+                answer = await self._call(offered, given)
+            except ToolServerError as error:
+                return ActionResult.failed(str(error))
+            try:
+                return _read_answer(answer, offered.contract.document)
+            except InputError as error:
+                raise InDoubt(f"the answer of {offered.name} cannot be used: {error}") from error
 
         call_tool.__name__ = offered.action
         schema = offered.tool.output_schema
@@ -519,24 +526,28 @@ def _declare(offered: OfferedTool, domain: Domain) -> None:
         raise InputError(f"{offered.contract.where}: {error.message}", hint=error.hint) from None
 
 
-def _read_answer(answer: ToolAnswer, created: Mapping[str, str] | None = None) -> ActionResult:
-    """Convert the answer of a tool to a result: its data, whether they report a failure, and what it created.
+def _read_answer(answer: ToolAnswer, contract: ContractDocument | None = None) -> ActionResult:
+    """Convert the answer of a tool to a result: its data, whether they report a failure, what it created and found.
 
-    The fields of a result that tell the executor what is so, and what to remember, are not taken from a tool.
+    The fields of a result that tell the executor what is so, and what to remember, are not taken from a tool. Raises
+    `InputError` where a path of the `contract` leads nowhere.
     """
     data = answer.data
     said = ActionResult()
     if isinstance(data, Mapping):
-        said = result_of(
-            {key: value for key, value in data.items() if key not in FIELDS or key in ("success", "error")}
-        )
+        said = result_of({key: value for key, value in data.items() if key not in FIELDS or key in _VERDICT})
     if not said.success:
         return ActionResult.failed(quote_foreign(said.error), data=data)
-    objects = {}
-    for name, path in (created or {}).items():
-        value = find_values({"data": data, "text": answer.text}, path)[0]
-        objects[name] = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    return ActionResult(text=answer.text, data=data, created=objects)
+    body = {"data": data, "text": answer.text}
+    created, found = (contract.created, contract.found) if contract is not None else ({}, {})
+    objects = {name: _as_name(find_values(body, path)[0]) for name, path in created.items()}
+    turned_up = {kind: [_as_name(each) for each in find_values(body, path)] for kind, path in found.items()}
+    return ActionResult(text=answer.text, data=data, created=objects, found=turned_up)
+
+
+def _as_name(value: Any) -> Any:
+    """Return a whole number as text, which can name an object; any other value unchanged."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _measure(answer: ToolAnswer) -> int:

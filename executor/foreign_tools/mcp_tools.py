@@ -29,7 +29,7 @@ READ_SECONDS: Final = 300.0
 MOST_PAGES: Final = 100
 """Most pages of a list of tools."""
 _CONTRACT: Final = frozenset(ContractDocument.model_fields) - {"confirmed", "action", "proposed_by", "why", "seen"}
-_EFFECTS: Final = frozenset({"requires", "provides", "modifies", "creates", "when", "outcomes"})
+_EFFECTS: Final = frozenset({"requires", "provides", "modifies", "creates", "lists", "when", "outcomes"})
 _CLOSED: Final = -32000
 """Error code of the SDK for a connection that is closed."""
 _NOT_CALLED: Final = frozenset({-32600, -32601, -32602})
