@@ -8,6 +8,7 @@ from typing import Any, Final, get_args
 
 from executor.events.stored_runs import Retention
 from executor.journal import Durability, Journal
+from executor.journal.journal import LOG_PREFIX
 from executor.learning.experience import Experience
 from executor.learning.learned_action import Learning
 from executor.plans.action_plan import ActionPlan
@@ -115,6 +116,8 @@ def check_id(run: object) -> None:
     """Raise `InputError` for an invalid id of a run."""
     if run is not None and not (isinstance(run, str) and run):
         raise InputError(f"the id of a run must be a text, got {run!r}", hint="leave it out to get one")
+    if isinstance(run, str) and run.startswith(LOG_PREFIX):
+        raise InputError(f"the id of a run does not begin with {LOG_PREFIX!r}, got {run!r}", hint="take another id")
 
 
 def check_named(**given: object) -> None:

@@ -137,6 +137,7 @@ class Executor:
         fill: Fill | None = None,
         approve: Callback = None,
         client: ModelAccess | None = None,
+        reported: Mapping[Atom, bool] | None = None,
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, a policy, or the solution of a problem, which is searched in a thread.
@@ -146,7 +147,7 @@ class Executor:
         `memory` has the initial values of working memory; `entities` are the Python values of objects in the plan.
         `alternatives` are other plans for the same problem, such as those of `k_best`: if the plan fails, the end of
         one that fits the observed state may be taken. `learned`, `fill`, `approve` and `client` replace those of the
-        executor for this run.
+        executor for this run. The values of `reported` facts count as reported, and not as given by the problem.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for a value that is neither plan nor
         problem, `JournalError` or `RunError` if the id `run` exists already, and `RunError` without an event loop. A
@@ -166,11 +167,16 @@ class Executor:
             self._reserve_id(run)
         if self.journal is not None:
             self.journal.create(begun.id)
-        begun.start(self._carry_out(begun, made or (what, planning), memory or {}, alternatives))
+        begun.start(self._carry_out(begun, made or (what, planning), memory or {}, alternatives, reported or {}))
         return begun
 
     async def _carry_out(
-        self, run: Run, what: PreparedPlan | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
+        self,
+        run: Run,
+        what: PreparedPlan | tuple[Any, Mapping[str, Any]],
+        memory: Mapping[str, Any],
+        alternatives: Any,
+        reported: Mapping[Atom, bool],
     ) -> RunOutcome:
         """Carry out `what`, a plan, or a problem with options of the search; return the outcome."""
         with self._delete_expired_around():
@@ -182,6 +188,8 @@ class Executor:
                 run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, values))
                 for wish in made.dropped:
                     run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+                if reported:
+                    run.report(reported)
                 return await run.drive()
 
     async def _search(

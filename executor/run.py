@@ -51,6 +51,8 @@ STATUS_BY_EVENT: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
 """Status of a run after events without a field for it."""
 MEANWHILE_SOURCE: Final = "meanwhile"
 """Source of facts that became known while the run was not driven."""
+OUTSIDE_SOURCE: Final = "reported from outside"
+"""Source of facts that a host reports."""
 LOOP_CHECK_SECONDS: Final = 0.1
 """Interval of checks whether the event loop of a run is still open, in seconds."""
 Done = TypeVar("Done")
@@ -259,6 +261,24 @@ class Run:
             raise RunError(f"the run {self.id!r} keeps its goal: it undoes what was done", hint=hint)
         self._do_in_home_loop(lambda: self._change_goal(problem, reason, basis))
 
+    def report(self, facts: Mapping[Atom, bool]) -> None:
+        """Report values of facts from outside; those about objects that the run lacks, and derived ones, are ignored.
+
+        Raises `RunError` if nobody drives the run.
+        """
+        self._do_in_home_loop(lambda: self._report(facts))
+
+    def _report(self, facts: Mapping[Atom, bool]) -> None:
+        beliefs, derived = self.state.beliefs, self.state.problem.domain.derived
+        notes = [
+            run_events.Note(fact, holds, run_events.Provenance.REPORTED, OUTSIDE_SOURCE)
+            for fact, holds in facts.items()
+            if fact.predicate not in derived and not beliefs.describe_stranger(fact)
+        ]
+        if notes:
+            self.emit(run_events.FactsSeen(tuple(notes), OUTSIDE_SOURCE))
+            self._loop.wake()
+
     def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
         """Emit changes from before the run was resumed: `facts`, and the goal `aim`."""
         reported = [
@@ -374,7 +394,7 @@ class Run:
         if not self._home.is_running() or find_running_loop() is self._home:
             return act()
         done = Future[Done]()
-        self._home.call_soon_threadsafe(_settle_future, done, act)
+        self._home.call_soon_threadsafe(settle_future, done, act)
         while True:
             try:
                 return done.result(LOOP_CHECK_SECONDS)
@@ -393,7 +413,7 @@ def _describe_answers(asked: run_events.Asked) -> str:
     return f"say one of: {', '.join(asked.choices)}{why}"
 
 
-def _settle_future(done: Future[Done], act: Callable[[], Done]) -> None:
+def settle_future(done: Future[Done], act: Callable[[], Done]) -> None:
     """Set the result of `act`, or its error, in `done`."""
     try:
         done.set_result(act())

@@ -17,6 +17,7 @@ from executor.agent.plan_search import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.propose import Proposer
 from executor.agent.run_goals import CONFIRMS, Runs
+from executor.agent.standing_goals.goal_authoring import StandingGoals
 from executor.agent.why import Why, why
 from executor.arguments import check_named
 from executor.events.events import StepStatus
@@ -101,7 +102,7 @@ TIME_LIMIT: Final = 10.0
 """Time limit of one search, in seconds."""
 
 
-class Agent:
+class Agent(StandingGoals):
     """Plans for requests and carries the plans out in `world`.
 
     `problem` gives the present state: its objects and its initial facts; its goal does not count. Without a `model`,
@@ -150,6 +151,7 @@ class Agent:
         self._kept = Reuse.of(cache, templates, readings, self.world.model)
         planner = Planner(self._kept.cache, self._kept.templates, mode, time_limit)
         self.proposer = Proposer(self.world, model, open_types, waived, planner, self._kept.readings)
+        super().__init__()
         self._confirm = confirm
         self._rooms: dict[str, Room] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 from executor.agent.plan_search import Missing
@@ -101,6 +101,121 @@ class Conflict:
     gives_way: str
 
 
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """A standing goal, by name, for the `objects` that its variables stand for."""
+
+    goal: str
+    objects: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.goal} [{', '.join(self.objects)}]" if self.objects else self.goal
+
+
+@dataclass(frozen=True, slots=True)
+class GoalStated:
+    """A standing goal was stated for the first time; `kept` has its declaration if the journal keeps it."""
+
+    goal: str
+    kept: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoalEnded:
+    """A standing goal is pursued no more."""
+
+    goal: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A standing goal is due by its schedule, at a time in seconds since 1970.
+
+    `missed` is how many earlier times passed while nobody attended. A `skipped` time is let pass.
+    """
+
+    goal: str
+    due: float
+    missed: int = 0
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FiringEnded:
+    """Since its schedule fired, all goals of a standing goal were reached."""
+
+    goal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The cost of one plan for several goals (`together`) against that of a plan for each (`apart`)."""
+
+    goals: tuple[Occasion, ...]
+    together: str
+    apart: str
+    is_merged: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pursued:
+    """Standing goals are about to be pursued in this run."""
+
+    run: str
+    goals: tuple[Occasion, ...]
+    words: str
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PursuitEnded:
+    """A pursuit ended: which of its goals hold, and why the others do not; no `run` where there was no plan."""
+
+    run: str
+    goals: tuple[Occasion, ...]
+    reached: tuple[Occasion, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A goal that was reached is found unmet again; `by` says who has undone it: other standing goals, or the world."""
+
+    goal: Occasion
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """A goal is not pursued `until` a time, or until a person or a change of the observed state resumes it.
+
+    `rests` are the facts whose change resumes it (None: all), and `state` is a checksum of them. With `against`, it
+    waits until that other goal is in force no more.
+    """
+
+    goal: Occasion
+    reason: str
+    until: float | None = None
+    against: Occasion | None = None
+    rests: tuple[str, ...] | None = ()
+    state: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PauseEnded:
+    """A paused goal may be pursued again; `by_person`: whatever happened to it before does not count."""
+
+    goal: Occasion
+    reason: str
+    by_person: bool = False
+
+
+StandingEvent = (
+    GoalStated | GoalEnded | Fired | FiringEnded | Compared | Pursued | PursuitEnded | Undone | Paused | PauseEnded
+)
+"""What happens to standing goals; the journal keeps these events."""
 AgentEvent = (
     Heard
     | Understood
@@ -113,6 +228,7 @@ AgentEvent = (
     | Preempted
     | Conflict
     | Finished
+    | StandingEvent
     | Event
 )
 

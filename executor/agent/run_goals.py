@@ -81,12 +81,11 @@ MOST_ENDED: Final = 20
 
 @dataclass(slots=True, eq=False)
 class ActiveRun:
-    """An active run, with its approval and filling of parameters; the facts `before` held when it began."""
+    """An active run, with its approval and filling of parameters."""
 
     run: Run
     approved: ApproveShown
     filler: Filler | None
-    before: frozenset[Atom]
 
 
 @dataclass(slots=True, eq=False)
@@ -105,18 +104,38 @@ class Runs:
     ended: dict[str, RunState] = field(init=False, default_factory=dict)
     """The last states of the latest runs that are in no journal."""
 
-    def start(self, proposal: Proposal, memory: Mapping[str, Any], alternatives: Iterable[Proposal] = ()) -> Run:
-        """Start a run of the plan of `proposal`; raises `InputError` if it has none."""
+    def start(
+        self,
+        proposal: Proposal,
+        memory: Mapping[str, Any],
+        alternatives: Iterable[Proposal] = (),
+        *,
+        run: str | None = None,
+        is_shown: bool = True,
+        reported: Mapping[Atom, bool] | None = None,
+    ) -> Run:
+        """Start a run of the plan of `proposal`; raises `InputError` if it has none.
+
+        `run` is its id. Unless the plan `is_shown` to somebody, none of its steps counts as approved. The values of
+        `reported` facts count as reported.
+        """
         made, memory = self._with_results(plan_to_run(proposal)), {**self.memory, **memory}
         others = [each.plan for each in alternatives if each.plan is not None]
         meter = Meter(self.allowance, proposal.usage)
         filler, client = self._filler(proposal.request, memory, meter), self._client(meter)
-        approved = ApproveShown(self.executor.world.model.actions, self.executor.approve, list(made.plan.steps))
-        run = self.executor.start(
-            add_alternatives(made, others), memory=memory, fill=filler, approve=approved, client=client
+        shown = list(made.plan.steps) if is_shown else []
+        approved = ApproveShown(self.executor.world.model.actions, self.executor.approve, shown)
+        begun = self.executor.start(
+            add_alternatives(made, others),
+            run=run,
+            memory=memory,
+            fill=filler,
+            approve=approved,
+            client=client,
+            reported=reported,
         )
-        self.active[run.id] = ActiveRun(run, approved, filler, frozenset(self.problem.initial))
-        return run
+        self.active[begun.id] = ActiveRun(begun, approved, filler)
+        return begun
 
     def take_up(self, run: str, **given: Any) -> Run:
         """Resume a run; see `Executor.take_up`."""
@@ -125,7 +144,7 @@ class Runs:
         filler, client = self._filler(state.plan.basis.request, self.memory, meter), self._client(meter)
         approved = ApproveShown(self.executor.world.model.actions, self.executor.approve)
         taken = self.executor.take_up(run, fill=filler, approve=approved, client=client, **given)
-        self.active[run] = ActiveRun(taken, approved, filler, frozenset(self.problem.initial))
+        self.active[run] = ActiveRun(taken, approved, filler)
         return taken
 
     async def follow(self, run: Run, tell: Tell) -> RunOutcome:
@@ -135,19 +154,24 @@ class Runs:
         try:
             outcome: RunOutcome = await run
         finally:
-            doing = self.active.pop(run.id, None)
+            self.active.pop(run.id, None)
         if self.executor.journal is None and outcome.status.is_over:
             self.ended[run.id] = outcome.state
             while len(self.ended) > MOST_ENDED:
                 del self.ended[next(iter(self.ended))]
-        found = self.problem_after(outcome.state)
-        if self.active and doing is not None:  # the others know of things of which this one does not
-            after, now = frozenset(found.initial), frozenset(self.problem.initial)
-            facts = (now - (doing.before - after)) | (after - doing.before)
-            found = replace(found, initial=tuple(sorted(facts, key=str)))
-        self.problem = found
+        self.problem = self._join_changes(self.problem_after(outcome.state), frozenset(outcome.state.source.initial))
         self._note_results(outcome.state)
         return outcome
+
+    def _join_changes(self, found: Problem, before: frozenset[Atom]) -> Problem:
+        """Return the problem `found` after a run that began with the facts `before`, with what others have changed."""
+        now = frozenset(self.problem.initial)
+        if now == before:
+            return found
+        after = frozenset(found.initial)
+        facts = (now - (before - after)) | (after - before)
+        objects = {each.name: each for each in (*self.problem.objects, *found.objects)}
+        return replace(found, objects=tuple(objects.values()), initial=tuple(sorted(facts, key=str)))
 
     def _note_results(self, state: RunState) -> None:
         """Keep the results of steps that provided facts which are sources of data parameters."""
@@ -184,6 +208,11 @@ class Runs:
         if run not in self.active:
             raise RunError(f"the run {run!r} is not at work here", hint="take it up: resume(run)")
         return self.active[run]
+
+    def report(self, run: str, facts: Mapping[Atom, bool]) -> None:
+        """Report values of facts to a run if it is active."""
+        if run in self.active:
+            self.active[run].run.report(facts)
 
     def interrupt(self, run: str) -> bool:
         """Interrupt a run if it is active, and return whether it is."""

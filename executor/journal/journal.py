@@ -43,6 +43,8 @@ def compute_next_checksum(previous: int, seq: int, time: float, event: tuple[str
     return zlib.crc32(f"{seq} {time!r} {kind} {status} {data}".encode(), previous)
 
 
+LOG_PREFIX: Final = "log:"
+"""Beginning of the names of logs: these hold events of other things than runs."""
 DELETED: Final = 0.0
 """Creation time in the row of a deleted run."""
 _LIFTED: Final = ("events_last", "runs_stay")
@@ -322,10 +324,17 @@ class Journal:
 
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""
+        return self._list_records(logs=False)
+
+    def logs(self) -> list[RunRecord]:
+        """Return all logs in the order of their creation; they are created, driven and deleted as runs are."""
+        return self._list_records(logs=True)
+
+    def _list_records(self, *, logs: bool) -> list[RunRecord]:
         records = []
         with self._store.use():
             self._store.check_runs(self._store.locks.find_last_number())
-            names = self._list_names()
+            names = [each for each in self._list_names() if each.startswith(LOG_PREFIX) is logs]
         for name in names:
             with self._store.use(), contextlib.suppress(NoRunError):  # another process deletes it at this moment
                 at, created = self._find_run(name)
