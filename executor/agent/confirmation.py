@@ -14,8 +14,10 @@ from executor.events.answers import describe_refusal
 from executor.plans.action_plan import PlanStep
 from executor.recovery.ask_people import Callback, Request, read_decision
 from executor.tools.containment import call_contained, log_failure
+from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field
 from planner.model import Action
+from planner.model.formulas import atoms_in
 from planner.plan import Plan
 
 Confirm = Callable[[Proposal], Any] | None
@@ -23,10 +25,17 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def only_reads(plan: Plan) -> bool:
-    """Return whether all steps of `plan` are instances of actions that are `read_only`."""
-    problem = plan.problem
-    actions = (problem.classical if hasattr(problem, "classical") else problem).domain.actions
-    return all("read_only" in actions[step.action].tags for step in plan.steps)
+    """Return whether all steps of `plan` are instances of actions that are `read_only`.
+
+    What a listing finds may need further steps, unless the goal is the listing alone.
+    """
+    problem = plan.problem.classical if hasattr(plan.problem, "classical") else plan.problem
+    actions = problem.domain.actions
+    if not all("read_only" in actions[step.action].tags for step in plan.steps):
+        return False
+    listed = {each.fact for each in listings_of(problem.domain)}
+    finds = any(actions[step.action].lists for step in plan.steps)
+    return not finds or all(atom.predicate in listed for atom in atoms_in(problem.goal.hard))
 
 
 async def ask_to_confirm(confirm: Confirm, proposal: Proposal) -> bool | None:

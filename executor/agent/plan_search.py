@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from executor.background_searches import search_in_turn, search_until_cancelled
 from executor.tools.world import World
+from planner.compilations.unlisted_objects import plan_to_list
 from planner.explain.unreachable_goals import Unreachable
 from planner.explain.unsolvability import find_unreachable_parts
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import FALSE, Action, Atom, DomainModel, Not, Outcome, Problem, When
-from planner.model.domain import creates_objects
+from planner.model.domain import creates_objects, lists_patterns
 from planner.model.problem import seal
 from planner.plan import Plan, Result, Statistics, Status, StoppedBy
 from planner.reuse.plan_cache import PlanCache, Recalled
@@ -124,7 +125,11 @@ class Planner:
                 plan = append_wishes(plan, problem, **options)
                 result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, None, statistics, reason)
                 return Recalled(result, values=template.values)
-        return Recalled(solve(problem, **options)) if self.cache is None else self.cache.recall(problem, **options)
+        found = Recalled(solve(problem, **options)) if self.cache is None else self.cache.recall(problem, **options)
+        if found.result.has_plan or not lists_patterns(problem.domain):
+            return found
+        listing = plan_to_list(problem, lambda aim: solve(aim, **options))
+        return found if listing is None else Recalled(listing)
 
 
 def append_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:

@@ -21,6 +21,7 @@ from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome
 from executor.tools.json_data import dump_json, load_json
 from planner.errors import InputError
+from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom, DataParameter, DomainModel, Problem
 from planner.model.unknown_facts import restrict_unknown_facts
@@ -192,9 +193,12 @@ class Runs:
         """Return the problem in the state that a run believes; observed facts are no longer unknown.
 
         What only an unconfirmed contract declares is unknown: what a problem states counts as said by a person.
+        Listings are old by the next run: something else may have turned up.
         """
         open_facts, unconfirmed = state.beliefs.unsettled, state.beliefs.unconfirmed
-        facts = tuple(sorted(state.beliefs.simulation.facts - open_facts - unconfirmed, key=str))
+        listed = {each.fact for each in listings_of(state.domain)}
+        held = state.beliefs.simulation.facts - open_facts - unconfirmed
+        facts = tuple(sorted([fact for fact in held if fact.predicate not in listed], key=str))
         unknown, likely = restrict_unknown_facts(self.problem, open_facts)
         unknown = tuple(dict.fromkeys([*unknown, *sorted(unconfirmed, key=str)]))
         return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)

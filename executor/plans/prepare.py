@@ -13,12 +13,10 @@ from executor.plans.execution_models import is_candidate_set, is_decision, is_po
 from executor.recovery.hierarchy import check_tasks
 from executor.tools.world import World
 from planner.compilations.object_creation import for_steps
-from planner.compilations.unlisted_objects import aim_at_listing
+from planner.compilations.unlisted_objects import plan_to_list
 from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.lightweight import dataclass, replace
 from planner.model import Problem, SoftGoal
-from planner.model.domain import lists_patterns
-from planner.model.problem import seal_like
 from planner.plan import Plan, Result, Step
 from planner.problem_kinds import classical_of, is_other_problem, resolve_problem
 from planner.repair.forbidden_steps import disable_actions
@@ -254,27 +252,13 @@ def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: str) -> P
     return PreparedPlan(ActionPlan.of(_expect_plan(found, lacking)), problem)
 
 
-def _plan_to_list(problem: Problem, planning: Mapping[str, Any]) -> Result | None:
-    """Plan to list something that is not listed yet: objects that turn up may lead to the goal; None without a plan.
-
-    The run plans again when it has listed it.
-    """
-    from planner.solve import solve
-
-    aim = aim_at_listing(problem) if lists_patterns(problem.domain) else None
-    found = None if aim is None else solve(seal_like(aim, problem), **planning)
-    if found is None or found.plan is None:
-        return None
-    return replace(found, plan=replace(found.plan, problem=problem))
-
-
 def _search_best(problem: Any, planning: Mapping[str, Any], lacking: str) -> PreparedPlan:
     """Search for the best plan, and note which soft goals it forgoes."""
     from planner.solve import solve
 
     found = solve(problem, **planning)
     if not found.has_plan and not is_other_problem(problem):
-        listing = _plan_to_list(problem, planning)
+        listing = plan_to_list(problem, lambda aim: solve(aim, **planning))
         found = found if listing is None else listing
     classical = problem.classical if is_other_problem(problem) else problem
     if planning["cancel"].is_set() and not found.has_plan:

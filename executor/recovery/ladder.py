@@ -24,7 +24,7 @@ from executor.recovery.policy_execution import PolicyExecution
 from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
 from executor.recovery.replanning import Replanning
 from executor.recovery.rungs import action_of
-from planner.compilations.unlisted_objects import find_unlisted
+from planner.compilations.unlisted_objects import may_find_more
 from planner.errors import ForethoughtError
 from planner.explain.unsolvability import explain_unsolvable
 from planner.lightweight import replace
@@ -47,7 +47,7 @@ async def prove_impossible(state: RunState, options: Options) -> Mapping[str, An
     about the world. Search and explanation take at most `PROOF_SECONDS` each.
     """
     problem = options.make_problem()
-    if not state.has_goal or find_unlisted(problem):
+    if not state.has_goal or may_find_more(problem):
         return None
     domain, goal = state.beliefs.problem.domain, Goal(state.problem.goal.hard)
     problem = replace(problem, domain=domain, goal=goal, budgets={}, deadline=None)

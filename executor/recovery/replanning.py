@@ -29,6 +29,7 @@ from planner.language.declare import resolve_action
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import replace
 from planner.model import Number, Problem
+from planner.model.domain import lists_patterns
 from planner.model.formulas import exact_decimal
 from planner.model.problem import seal
 from planner.plan import Status, Step, StoppedBy, exact, exact_sum
@@ -85,7 +86,7 @@ def _key_of(step: Step) -> tuple[str, tuple[str, ...]]:
     return step.action, step.arguments
 
 
-LISTED: Final = "all is listed already"
+LISTED: Final = "no listing can help"
 NONE_FITS: Final = "no candidate leads from here to the goal"
 
 
@@ -249,20 +250,23 @@ class Replanning:
 
         The run plans again when it is listed: objects that turned up may lead to the goal.
         """
-        if self.state.hierarchy is not None:
+        if self.state.hierarchy is not None or not lists_patterns(self.state.domain):
             return False
-        limit = min(PROOF_SECONDS, self.recovery.time_limit)
+        limits: dict[str, Any] = {"time_limit": min(PROOF_SECONDS, self.recovery.time_limit)}
 
         def prepare() -> _Search:
-            aim = aim_at_listing(self.options.make_problem())
+            problem, forbidden = self.options.make_problem(), self.options.find_barred()
             done = [record.step for record in self.options.find_fixed()]
-            if aim is None:
-                return (), lambda: Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=LISTED)
-            return (), partial(patch, seal(aim), (), fixed=done, forbidden=self.options.find_barred(), time_limit=limit)
 
-        return aim_at_listing(self.options.make_problem()) is not None and await self._search_and_change(
-            Rung.REPLAN, about, prepare
-        )
+            def search() -> Patch:
+                aim = aim_at_listing(problem)
+                if aim is None:
+                    return Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=LISTED)
+                return patch(seal(aim), (), fixed=done, forbidden=forbidden, **limits)
+
+            return (), search
+
+        return await self._search_and_change(Rung.REPLAN, about, prepare)
 
     async def explain_bars(self, about: str) -> None:
         """Record which irreversible actions a plan would have to repeat, if there is no plan without them."""

@@ -6,14 +6,24 @@ says so; whoever carries it out plans again for what turned up. Without a plan, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice, product
 
+from planner.compilations import reserve_name
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import Final, replace
-from planner.model import Atom, Goal, Or, Problem
-from planner.model.domain import TypeHierarchy
+from planner.limits import LimitReached, Limits
+from planner.model import OPEN, Atom, Goal, Object, Or, Problem
+from planner.model.actions import positive_atoms
+from planner.model.domain import TypeHierarchy, creates_objects, lists_patterns
+from planner.model.formulas import atoms_in
+from planner.model.problem import seal, seal_like
+from planner.model.unknown_facts import instances_of
 from planner.plan import Result, Status, StoppedBy
 
+LIST_FIRST: Final = "no plan is known with the objects known so far: something is listed first"
+SECONDS: Final = 5.0
+"""Time limit for the relaxed reachability with objects that may turn up, in seconds."""
 MOST_FACTS: Final = 1000
 """Most facts that a goal to list something names."""
 
@@ -32,9 +42,89 @@ def find_unlisted(problem: Problem) -> list[Atom]:
 
 
 def aim_at_listing(problem: Problem) -> Problem | None:
-    """Return `problem` with the goal to list something that is not listed yet; None if everything is."""
-    unlisted = find_unlisted(problem)
+    """Return `problem` with the goal to list something that is not listed yet; None if no listing can help."""
+    unlisted = find_unlisted(problem) if may_find_more(problem) else ()
     return replace(problem, goal=Goal(Or(tuple(unlisted))), constraints=()) if unlisted else None
+
+
+def may_find_more(problem: Problem) -> bool:
+    """Return whether objects that turn up in a listing might lead to the goal of `problem`, as far as is known.
+
+    They might unless the goal is relaxed unreachable also with such objects, of which all is supposed to hold.
+    """
+    if not (lists_patterns(problem.domain) and find_unlisted(problem)):
+        return False
+    supposed = suppose_found(problem)
+    if supposed is None or creates_objects(problem.domain):
+        return True
+    from planner.grounding.ground import ground
+
+    plain = replace(supposed, unknown=(), likely={}, constraints=(), budgets={}, deadline=None)
+    plain = replace(
+        plain, initial=(*plain.initial, *(fact for each in problem.unknown for fact in instances_of(problem, each)))
+    )
+    try:
+        return ground(seal(replace(plain, goal=Goal(plain.goal.hard))), Limits(SECONDS)).unreachable_goal is None
+    except LimitReached:
+        return True
+
+
+MOST_SUPPOSED: Final = 20_000
+"""Most facts that are supposed of objects that may turn up."""
+
+
+def suppose_found(problem: Problem) -> Problem | None:
+    """Return a relaxation of `problem` in which objects that may turn up are there, one for each open place.
+
+    What no action provides, and what is listed, holds of them, and so does all that the goal does not mention. So what
+    is relaxed unreachable there is so whatever turns up. Return None if there would be too many facts, and `problem`
+    where everything is listed.
+    """
+    unlisted = find_unlisted(problem)
+    if not unlisted:
+        return problem
+    domain, names, more = problem.domain, {each.name for each in problem.all_objects}, list[Object]()
+    for listing in listings_of(domain):
+        parameters = domain.predicates[listing.pattern.predicate].parameters
+        for parameter, arg in zip(parameters, listing.pattern.args, strict=True):
+            name = reserve_name(f"found-{parameter.types[0]}", names) if arg == OPEN else ""
+            more += [Object(name, parameter.types)] if name else []
+    objects = (*problem.objects, *more)
+    by_type = TypeHierarchy(domain.types).objects_by_type((*domain.constants, *objects))
+    listed = {each.pattern.predicate for each in listings_of(domain)}
+    provided = {
+        atom.predicate
+        for action in domain.actions.values()
+        for each in action.effects
+        for atom in positive_atoms(each.provides)
+    }
+    wanted = {atom.predicate for atom in atoms_in(problem.goal.hard)} & provided - listed
+    new, facts = {each.name for each in more}, list[Atom]()
+    for predicate in domain.predicates.values():
+        if predicate.name in domain.derived or predicate.name in wanted:
+            continue
+        columns = [
+            dict.fromkeys(name for kind in each.types for name in by_type.get(kind, ()))
+            for each in predicate.parameters
+        ]
+        rows = (row for row in product(*columns) if not new.isdisjoint(row))
+        facts += [Atom(predicate.name, row) for row in islice(rows, MOST_SUPPOSED + 1)]
+        if len(facts) > MOST_SUPPOSED:
+            return None
+    known = dict.fromkeys([*problem.initial, *facts])
+    return seal_like(replace(problem, objects=objects, initial=tuple(known)), problem)
+
+
+def plan_to_list(problem: Problem, solve: Callable[[Problem], Result]) -> Result | None:
+    """Search for a plan that lists something which is not listed yet; None if all is, or there is no such plan.
+
+    Whoever carries it out plans again for what turned up. `solve` searches.
+    """
+    aim = aim_at_listing(problem)
+    found = None if aim is None else solve(seal_like(aim, problem))
+    if found is None or found.plan is None:
+        return None
+    return replace(found, plan=replace(found.plan, problem=problem), reason=LIST_FIRST)
 
 
 def qualify_by_listings(problem: Problem, result: Result) -> Result:
@@ -45,10 +135,9 @@ def qualify_by_listings(problem: Problem, result: Result) -> Result:
     if not listings_of(problem.domain):
         return result
     if result.status is Status.UNSOLVABLE:
-        unlisted = find_unlisted(problem)
-        if not unlisted:
+        if not may_find_more(problem):
             return result
-        reason = f"objects may turn up: {unlisted[0].predicate} does not hold yet"
+        reason = f"objects may turn up: {find_unlisted(problem)[0].predicate} does not hold yet"
         reason = "; ".join(filter(None, [result.reason, reason]))
         return replace(result, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
     actions = problem.domain.actions

@@ -10,13 +10,14 @@ from planner.compilations.creation_rounds import LARGEST_RULE, add_enough_placeh
 from planner.compilations.normal_form import normalise
 from planner.compilations.object_creation import compile_object_creation
 from planner.compilations.soft_goals import budget_spending
+from planner.compilations.unlisted_objects import may_find_more, suppose_found
 from planner.explain.conflicts import Conflict, find_conflicts
 from planner.explain.near_misses import Relaxed
 from planner.explain.smallest_change import Change, Finding, find_smallest_change
 from planner.explain.unreachable_goals import Missing, Unreachable, explain_unreachable_goals
 from planner.limits import LimitReached, Limits
 from planner.model import COST, Problem
-from planner.model.domain import creates_objects
+from planner.model.domain import creates_objects, lists_patterns
 from planner.options import ANY_PLAN
 from planner.plan import Plan, Status, StoppedBy
 from planner.problem_kinds import resolve_classical
@@ -131,6 +132,11 @@ def find_unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachabl
 
     Raises `InputError` for mistakes in the problem.
     """
+    if lists_patterns(problem.domain):
+        supposed = suppose_found(problem)
+        if supposed is None:
+            return ()
+        problem = supposed
     source = problem
     if creates_objects(problem.domain):
         source = add_enough_placeholders(problem) or compile_object_creation(problem, LARGEST_RULE).problem
@@ -151,6 +157,8 @@ def _diagnose(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
     found = () if unreachable else find_conflicts_besides_goal(problem, limits)
     finding = find_smallest_change(problem, source, shortfall, limits, reachable=not unreachable)
     solvable = False if found else _is_solvable(finding)
+    if solvable is False and may_find_more(problem):
+        solvable = None
     return Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by, found)
 
 
