@@ -159,7 +159,7 @@ def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = Non
     input, `NoPlan` where there is no plan, `NotCarriedOut` where a sentence leads to no run, and `KeyboardInterrupt`
     and `LimitReached` where these come before a run has begun.
     """
-    _check_options(wanted)
+    check_options(wanted)
     is_for_handlers = wanted.memory is not None or not wanted.is_real
     memory = nullcontext(limit_memory(wanted.memory)) if is_for_handlers else limited_memory(None)
     with interruptible(planning()), memory:
@@ -179,7 +179,7 @@ def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = Non
         problem = classical_of(found.problem)
         if is_other_problem(found.problem) and not wanted.quiet:
             tell(WITHOUT_METHODS)
-        world = _find_world(wanted, source, problem) if wanted.is_real else World(problem.domain)
+        world = find_world(wanted, source, problem.domain) if wanted.is_real else World(problem.domain)
         proposal = propose_sentence(wanted, wanted.said, SentenceContext(world, problem, model, seconds))
         made = plan_to_run(proposal)
         what = RunTask(made.problem, made)
@@ -203,8 +203,8 @@ def _run(
     planning, running = limits
     with interruptible(planning() if fill is None else None), name_source(wanted.domain, wanted.problem):
         run = wanted.resume or uuid4().hex[:12]
-        simulated = None if wanted.is_real else _make_simulation(wanted, found.problem, run)
-        world = _find_world(wanted, source, found.problem) if simulated is None else simulated.world
+        simulated = None if wanted.is_real else make_simulation(wanted, found.problem, run)
+        world = find_world(wanted, source, found.problem.domain) if simulated is None else simulated.world
     watcher = Watcher()
     executor = _make_executor(wanted, world, watcher, fill)
     main: Coroutine[Any, Any, RunOutcome]
@@ -212,7 +212,7 @@ def _run(
         what, options = found.executor_arguments(planning())
         if isinstance(what, PreparedPlan) and what.plan.basis.unverified:
             options["approve"] = ApproveShown(world.model.actions, executor.approve, list(what.plan.steps))
-        main = executor.run(what, run=run, memory={} if fill is not None else _sample_memory(simulated), **options)
+        main = executor.run(what, run=run, memory={} if fill is not None else sample_memory(simulated), **options)
     else:
         main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)
     error: BaseException | None = None
@@ -257,7 +257,7 @@ def _make_executor(wanted: RunOptions, world: World, watcher: Watcher, fill: Fil
     )
 
 
-def _check_options(wanted: RunOptions) -> None:
+def check_options(wanted: RunOptions) -> None:
     """Raise `InputError` for options that do not go together."""
     if wanted.is_real and (wanted.faults or wanted.chances):
         option = "--faults" if wanted.faults else "--chances"
@@ -284,23 +284,23 @@ def _check_resumed(wanted: RunOptions, run: str) -> None:
         raise InputError("--resume takes up a run from a journal", hint="name its file with --journal FILE")
     if not wanted.journal.exists():
         raise InputError("there is no such journal", Location(str(wanted.journal)))
-    is_simulated = _ledger_path(wanted.journal, run).exists()
+    is_simulated = ledger_path(wanted.journal, run).exists()
     if is_simulated is wanted.is_real:
         hint = "leave --real out" if is_simulated else "say --real, or name a run of this journal"
         where = "a simulated world" if is_simulated else "no simulated world"
         raise InputError(f"the run {run!r} has {where}", Location(str(wanted.journal)), hint)
 
 
-def _ledger_path(journal: Path, run: str) -> Path:
+def ledger_path(journal: Path, run: str) -> Path:
     """Return the file beside the journal that keeps the simulated world of a run."""
     return journal.with_name(f"{journal.name}.{run}.world")
 
 
-def _make_simulation(wanted: RunOptions, problem: AnyProblem, run: str) -> SimulatedWorld:
+def make_simulation(wanted: RunOptions, problem: AnyProblem, run: str) -> SimulatedWorld:
     """Return a world in which faults strike with the wanted probability."""
     kinds = {each: wanted.faults / len(KINDS) for each in KINDS} | {each: wanted.faults / len(BLIND) for each in BLIND}
     faults = [Fault(kind, times=None, rate=rate) for kind, rate in kinds.items() if rate]
-    ledger = None if wanted.journal is None else _ledger_path(wanted.journal, run)
+    ledger = None if wanted.journal is None else ledger_path(wanted.journal, run)
     if ledger is not None:
         ledger.touch()
     simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger, chances=wanted.chances)
@@ -309,7 +309,7 @@ def _make_simulation(wanted: RunOptions, problem: AnyProblem, run: str) -> Simul
     return simulated
 
 
-def _sample_memory(simulated: SimulatedWorld | None) -> dict[str, Any]:
+def sample_memory(simulated: SimulatedWorld | None) -> dict[str, Any]:
     """Return sample values for data parameters without a source; in the real world, people give them."""
     if simulated is None:
         return {}
@@ -317,12 +317,12 @@ def _sample_memory(simulated: SimulatedWorld | None) -> dict[str, Any]:
     return {name: value for action in actions for name, value in simulated.parameters(action).items()}
 
 
-def _find_world(wanted: RunOptions, source: Source, problem: AnyProblem) -> World:
-    """Return the world that a Python file declares, or one with the handlers bound to its domain."""
+def find_world(wanted: RunOptions, source: Source, domain: AnyDomain) -> World:
+    """Return the world that a Python file declares, or one with the handlers bound to its `domain`."""
     worlds = source.values(World) if isinstance(source, PythonSource) else []
     if len(worlds) > 1:
         raise InputError(f"the file declares {len(worlds)} worlds", Location(wanted.domain), "leave one of them")
-    world = worlds[0] if worlds else World(problem.domain)
+    world = worlds[0] if worlds else World(domain)
     missing = world.without_handler()
     if len(missing) == len(world.model.actions):
         hint = "bind functions to its actions, as @world.handler('move') does; without --real the world is simulated"

@@ -1,0 +1,410 @@
+"""Answer questions about the problems of one domain, with limits: what the server offers besides runs.
+
+Every method takes a `Given`, which says what the question is about, and limits of the call; it is a plain function that
+runs in a thread, and ends soon after `limits.cancel` is set. Files are never read for a client: problems have the names
+that the served domain gives them, or come as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, Final
+
+from executor.agent.foreign_plans.parse_steps import read_calls, resolve_calls
+from executor.agent.foreign_plans.repair_plan import repair_plan
+from executor.mcp_server import tool_data
+from planner.errors import InputError, PlanError
+from planner.explain.plan_explanation import explain_plan
+from planner.explain.unsolvability import explain_unsolvable
+from planner.language.declare.fields import CodePlace
+from planner.language.declare.problem_builder import ProblemBuilder
+from planner.language.documents import read_documents
+from planner.language.loading.load import Source, load_from
+from planner.language.pddl.pddl_domains import parse_domain
+from planner.language.pddl.pddl_problems import parse_problem
+from planner.lightweight import replace
+from planner.limits import Limits
+from planner.model import DomainModel, Metric, Object, Problem
+from planner.plan import Plan, Progress, Step, json_number
+from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
+from planner.ranking.relevant_actions import relevant_actions
+from planner.semantics.simulation import Simulation
+from planner.solve import solve
+from planner.topk.top_k import k_best
+from planner.validation.validate import choose_versions, validate
+
+SHOWN: Final = 1_000
+"""Most facts, objects or steps that one answer lists, unless the call asks for more."""
+LONGEST: Final = 300
+"""Most characters of a message about one step."""
+SEARCH_SHARE: Final = 0.5
+"""Share of the time limit in which `why_not` searches for a plan; the rest is for the explanation."""
+CALL: Final = CodePlace("the call")
+"""The place of mistakes in what a client says."""
+
+
+class PlanningTools:
+    """Answers about the problems of `source`; `problem` is the name of the one that calls are about by default."""
+
+    def __init__(self, source: Source, problem: str | None = None) -> None:
+        self._source = source
+        self._served = load_from(source, problem) if problem is not None else None
+        self.domain: AnyDomain = source.domain() if self._served is None else self._served.domain
+
+    @property
+    def name(self) -> str:
+        """The name of the served domain."""
+        return self.domain.name
+
+    def problem_names(self) -> list[str]:
+        """Return the names of the problems that clients may ask about."""
+        own = list(self._source.problems())
+        return own if self._served is None or self._served.name in own else [self._served.name, *own]
+
+    def find_problem(self, given: tool_data.Given, *, needs_goal: bool = True) -> AnyProblem:
+        """Return the problem that a call is about; raises `InputError` for mistakes."""
+        base = self._find_base(given)
+        if isinstance(base, DomainModel):
+            if given.goal is None and needs_goal:
+                raise InputError(
+                    "there is no problem, and the call has no goal", hint="give `goal`, `state`, `objects`"
+                )
+            return _restate(Problem(f"{base.name}-call", base), given)
+        if given.goal is None and given.state is None and not given.objects:
+            return base
+        changed = _restate(classical_of(base), given)
+        found: AnyProblem = with_classical(base, changed)
+        return found
+
+    def _find_base(self, given: tool_data.Given) -> AnyProblem | DomainModel:
+        """Return the problem that is named, or given as text, or the domain where there is none."""
+        if given.domain_text is not None or given.problem_text is not None:
+            if given.problem is not None:
+                raise InputError("the call has both `problem` and a text", hint="leave one of them out")
+            return _read_texts(given.domain_text, given.problem_text, self.domain)
+        own = self._source.problems()
+        if given.problem is not None:
+            if self._served is not None and given.problem == self._served.name:
+                return self._served
+            if given.problem not in own:
+                names = ", ".join(self.problem_names()[:20]) or "none"
+                raise InputError(f"there is no problem {given.problem!r}", hint=f"the problems are: {names}")
+            return own[given.problem]
+        if self._served is not None:
+            return self._served
+        first = next(iter(own), None)
+        return _classical_domain(self.domain) if first is None else own[first]
+
+    def classical(self, given: tool_data.Given, *, needs_goal: bool = True) -> Problem:
+        """Return the classical part of the problem that a call is about."""
+        return classical_of(self.find_problem(given, needs_goal=needs_goal))
+
+    def describe(self, given: tool_data.Given, _: Limits) -> tool_data.DomainAnswer:
+        """Return the vocabulary of the domain, and the problem."""
+        base = self._find_base(given)
+        problem = None if isinstance(base, DomainModel) else classical_of(base)
+        domain = _classical_domain(self.domain) if problem is None else problem.domain
+        return tool_data.DomainAnswer(
+            domain=domain.name,
+            description=domain.description,
+            types={name: list(parents) for name, parents in domain.types.items()},
+            predicates={
+                name: [" | ".join(each.types) for each in predicate.parameters]
+                for name, predicate in islice(domain.predicates.items(), SHOWN)
+            },
+            actions=[_describe_action(action) for action in islice(domain.actions.values(), SHOWN)],
+            problems=self.problem_names()[:SHOWN],
+            problem=None if problem is None else _describe_problem(problem),
+        )
+
+    def plan(
+        self,
+        given: tool_data.Given,
+        limits: Limits,
+        mode: str = "anytime",
+        report: Callable[[Progress], None] | None = None,
+    ) -> tool_data.PlanAnswer:
+        """Search for a plan; `report` is told of every better plan and bound."""
+        problem = self.find_problem(given)
+        found = solve(
+            problem,
+            mode=mode,
+            time_limit=limits.remaining,
+            memory_limit=limits.memory_limit,
+            cancel=limits.cancel,
+            on_progress=report,
+        )
+        data = found.to_dict()
+        plan = data.pop("plan") or {}
+        return tool_data.PlanAnswer(**data, steps=plan.pop("steps", None), **plan)
+
+    def candidates(
+        self, given: tool_data.Given, limits: Limits, number: int, within: float | None
+    ) -> tool_data.CandidatesAnswer:
+        """Return the cheapest plans."""
+        found = k_best(
+            self.find_problem(given),
+            number,
+            within=within,
+            time_limit=limits.remaining,
+            memory_limit=limits.memory_limit,
+            cancel=limits.cancel,
+        )
+        return tool_data.CandidatesAnswer(**found.to_dict())
+
+    def validate(self, given: tool_data.Given, limits: Limits, steps: Any) -> tool_data.VerdictAnswer:
+        """Check a plan step by step."""
+        problem = self.find_problem(given)
+        if isinstance(problem, Problem):
+            verdict = validate(problem, read_steps(problem, steps))
+        else:
+            verdict = service_of(problem).validate(problem, self.read_plan(problem, steps), limits)
+        return tool_data.VerdictAnswer(**verdict.to_dict())
+
+    def explain(self, given: tool_data.Given, limits: Limits, steps: Any) -> tool_data.ExplanationAnswer:
+        """Explain why each step of a plan is there; without `steps`, of the plan that a search finds."""
+        problem = self.find_problem(given)
+        if steps is None:
+            plan = solve(problem, time_limit=limits.remaining, memory_limit=limits.memory_limit, cancel=limits.cancel)
+            reasons = _explain(problem, plan.expect_plan(), limits)
+            return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
+        reasons = _explain(problem, self.read_plan(problem, steps), limits)
+        return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
+
+    def why_not(self, given: tool_data.Given, limits: Limits, step: Any) -> tool_data.ExplanationAnswer:
+        """Explain why there is no plan and which smallest change would give one; or why `step` cannot be done now."""
+        problem = self.find_problem(given, needs_goal=step is None)
+        if step is not None:
+            return _explain_step(classical_of(problem), step)
+        memory, cancel = limits.memory_limit, limits.cancel
+        found = solve(
+            problem, mode="first", time_limit=limits.share(SEARCH_SHARE).remaining, memory_limit=memory, cancel=cancel
+        )
+        if found.plan is not None:
+            text = f"There is a plan, cost {found.plan.cost}:\n{found.plan}"
+            return tool_data.ExplanationAnswer(text=text, data={"solvable": True, "plan": found.plan.to_dict()})
+        again = Limits(limits.remaining, memory, cancel)
+        if not isinstance(problem, Problem):
+            reasons = service_of(problem).explain_unsolvable(problem, again)
+            return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
+        diagnosis = explain_unsolvable(problem, again)
+        if found.status.name == "UNSOLVABLE":
+            diagnosis = diagnosis.as_unsolvable()
+        return tool_data.ExplanationAnswer(
+            text=str(diagnosis), data=diagnosis.to_dict() | {"status": found.status.name}
+        )
+
+    def repair(self, given: tool_data.Given, limits: Limits, steps: Any) -> tool_data.RepairAnswer:
+        """Repair a plan with the least change."""
+        memory, cancel = limits.memory_limit, limits.cancel
+        found = repair_plan(
+            self.classical(given), steps, time_limit=limits.remaining, memory_limit=memory, cancel=cancel
+        ).to_dict()
+        plan = found.pop("plan")
+        return tool_data.RepairAnswer(**found, steps=None if plan is None else plan["steps"])
+
+    def applicable(self, given: tool_data.Given, limits: Limits, most: int = SHOWN) -> tool_data.StepsAnswer:
+        """Return the steps that can be done in the state."""
+        found: list[tool_data.PlanStep] = []
+        total = 0
+        for step in Simulation(self.classical(given, needs_goal=False)).applicable():
+            limits.check()
+            total += 1
+            if len(found) < most:
+                found.append(_step_data(step))
+        return tool_data.StepsAnswer(steps=found, total=total)
+
+    def progress(self, given: tool_data.Given, _: Limits, steps: Any) -> tool_data.ProgressAnswer:
+        """Apply steps to the state, up to the first that cannot be done."""
+        problem = self.classical(given, needs_goal=False)
+        simulation = Simulation(problem)
+        changes: list[dict[str, Any]] = []
+        failing, reason = None, ""
+        for number, step in enumerate(read_steps(problem, steps), start=1):
+            objection = simulation.find_objection(step)
+            if objection is not None:
+                failing, reason = number, f"step {number} {step}: {_describe_objection(objection)}"
+                break
+            made = simulation.apply(step)
+            written = {"added": _as_texts(made.added), "removed": _as_texts(made.removed)}
+            changes.append({"step": str(step), **written})
+        return tool_data.ProgressAnswer(
+            state=_as_texts(simulation.facts),
+            changes=changes,
+            goal_reached=simulation.holds(problem.goal.hard),
+            failing_step=failing,
+            reason=reason,
+        )
+
+    def landmarks(self, given: tool_data.Given, _: Limits) -> tool_data.LandmarksAnswer:
+        """Return the landmarks of plans for the problem, and their orderings."""
+        from planner.lab.ground_problem import ground
+
+        graph = ground(self.classical(given), whole=True).landmarks()
+        return tool_data.LandmarksAnswer(
+            landmarks=[
+                {
+                    "facts": _as_texts(each.facts),
+                    "initial": each.is_initial,
+                    "goal": each.is_goal,
+                    "first_achievers": list(map(str, each.achievers)),
+                }
+                for each in graph.landmarks
+            ],
+            orderings=[
+                {"before": str(each.before), "after": str(each.after), "order": each.order.name.lower()}
+                for each in graph.orderings
+            ],
+        )
+
+    def relevant(self, given: tool_data.Given, _: Limits, most: int = 50) -> tool_data.RelevantAnswer:
+        """Return the actions that may help to reach the goal, the most useful first."""
+        found = relevant_actions(self.find_problem(given), limit=most)
+        described = [{**each.to_dict(), "description": each.action.description} for each in found]
+        return tool_data.RelevantAnswer(actions=described)
+
+    def read_plan(self, problem: AnyProblem, steps: Any) -> Plan:
+        """Read a plan for `problem`; a hierarchical one is a text. Raises `PlanError`."""
+        if isinstance(problem, Problem):
+            return Plan(read_steps(problem, steps), problem)
+        if not isinstance(steps, str):
+            hint = "give one text that `forethought solve` has written, with its tasks"
+            raise PlanError("a plan for tasks is a text", hint=hint)
+        plan: Plan = service_of(problem).read_plan(problem, steps, "the plan")
+        return plan
+
+
+def read_steps(problem: Problem, given: Any) -> tuple[Step, ...]:
+    """Read steps in any form that agents write; raises `PlanError` with all that cannot be understood."""
+    found = resolve_calls(problem, read_calls(given))
+    wrong = [f"step {number}: {each.wrong:.{LONGEST}}" for number, each in enumerate(found, start=1) if each.wrong]
+    if wrong:
+        raise PlanError("\n".join(wrong[:20]))
+    plain = Simulation(problem)
+    steps = choose_versions([each.step for each in found], problem)
+    return tuple([replace(step, cost=_cost_of(plain, step)) for step in steps])
+
+
+def _cost_of(simulation: Simulation, step: Step) -> Any:
+    try:
+        return simulation.cost(step)
+    except InputError:
+        return 0
+
+
+def _read_texts(domain_text: str | None, problem_text: str | None, served: AnyDomain) -> AnyProblem | DomainModel:
+    """Read a domain and a problem; a problem alone is for the served domain."""
+    domain = served
+    if domain_text is not None:
+        if _is_pddl(domain_text):
+            domain = parse_domain(domain_text, "domain_text")
+        else:
+            documents = read_documents(_as_document(domain_text))
+            if len(documents.domains) != 1:
+                raise InputError(f"`domain_text` has {len(documents.domains)} domains, and one is needed")
+            domain = documents.domains[0]
+            if problem_text is None and documents.problems:
+                return documents.problems[0]
+    if problem_text is None:
+        return _classical_domain(domain)
+    if _is_pddl(problem_text):
+        return parse_problem(problem_text, _classical_domain(domain), "problem_text")
+    problems = read_documents(_as_document(problem_text), domain=domain).problems
+    if len(problems) != 1:
+        raise InputError(f"`problem_text` has {len(problems)} problems, and one is needed")
+    return problems[0]
+
+
+def _is_pddl(text: str) -> bool:
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith(";")), "").startswith("(")
+
+
+def _as_document(text: str) -> str:
+    """Return `text` with a line break, by which the reader tells it from the name of a file."""
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _classical_domain(domain: AnyDomain) -> DomainModel:
+    return domain if isinstance(domain, DomainModel) else domain.classical  # type: ignore[attr-defined]
+
+
+def _restate(problem: Problem, given: tool_data.Given) -> Problem:
+    """Replace goal and state of `problem`, and add objects."""
+    known = {each.name: each for each in problem.objects}
+    for name, kind in (given.objects or {}).items():
+        if kind not in problem.domain.types and kind != "object":
+            types = ", ".join(problem.domain.types) or "object"
+            raise InputError(f"the object {name!r} is of the unknown type {kind!r}", hint=f"the types are {types}")
+        known[name] = Object(name, (kind,))
+    builder = ProblemBuilder(problem.domain, known, CALL)
+    stated = builder.build(
+        "call",
+        problem.initial if given.state is None else given.state,
+        [] if given.goal is None else given.goal,
+        values=problem.values,
+        unknown=problem.unknown,
+        metric=Metric.COST,
+        resolution=None,
+        entities={},
+    )
+    goal = problem.goal if given.goal is None else stated.goal
+    return replace(problem, objects=stated.objects, initial=stated.initial, goal=goal)
+
+
+def _explain(problem: AnyProblem, plan: Plan, limits: Limits) -> Any:
+    if isinstance(problem, Problem):
+        return explain_plan(problem, plan)
+    return service_of(problem).explain_plan(problem, plan, limits)
+
+
+def _explain_step(problem: Problem, step: Any) -> tool_data.ExplanationAnswer:
+    """Say why one step cannot be done in the state, or that it can."""
+    steps = read_steps(problem, step)
+    if len(steps) != 1:
+        raise PlanError(f"`step` is one step, and these are {len(steps)}", hint="`validate` checks a plan")
+    objection = Simulation(problem).find_objection(steps[0])
+    if objection is None:
+        return tool_data.ExplanationAnswer(text=f"{steps[0]} can be done now.", data={"applicable": True})
+    reason = _describe_objection(objection)
+    condition = None if objection.misfit else str(objection.condition)
+    data = {"applicable": False, "reason": reason, "condition": condition}
+    return tool_data.ExplanationAnswer(text=f"{steps[0]} cannot be done now: {reason}.", data=data)
+
+
+def _describe_objection(objection: Any) -> str:
+    return objection.misfit or f"it requires {objection.condition}, which does not hold"
+
+
+def _step_data(step: Step) -> tool_data.PlanStep:
+    return tool_data.PlanStep(action=step.action, arguments=list(step.arguments), cost=json_number(step.cost))
+
+
+def _as_texts(facts: Iterable[Any]) -> list[str]:
+    return sorted(map(str, facts))
+
+
+def _describe_action(action: Any) -> dict[str, Any]:
+    data = {
+        "action": action.name,
+        "parameters": {each.name.removeprefix("?"): " | ".join(each.types) for each in action.parameters},
+        "requires": str(action.requires).replace("?", ""),
+        "provides": [str(each).replace("?", "") for each in action.provides],
+        "modifies": [str(each).replace("?", "") for each in action.modifies],
+        "description": action.description,
+        "tags": sorted(action.tags),
+    }
+    return {name: value for name, value in data.items() if value}
+
+
+def _describe_problem(problem: Problem) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "name": problem.name,
+        "objects": {each.name: " | ".join(each.types) for each in islice(problem.all_objects, SHOWN)},
+        "state": [str(each) for each in islice(problem.initial, SHOWN)],
+        "goal": str(problem.goal.hard),
+    }
+    left = {"objects": len(problem.all_objects) - SHOWN, "state": len(problem.initial) - SHOWN}
+    more = {name: number for name, number in left.items() if number > 0}
+    return data | ({"left_out": more} if more else {})

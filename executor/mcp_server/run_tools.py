@@ -1,0 +1,282 @@
+"""Begin, resume and look at runs for clients: in simulated worlds, each run in one of its own, or by bound handlers.
+
+A run never waits for a client: where it needs an answer it ends as WAITING, and its questions are data; `go_on` resumes
+it with answers. With a journal, runs outlive the server, and `forethought run --resume` takes them up as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+from uuid import uuid4
+
+from executor import Event, Executor, Run, RunError, RunOutcome, World
+from executor.cli.execute import (
+    RunOptions,
+    RunReport,
+    check_options,
+    find_world,
+    ledger_path,
+    make_simulation,
+    sample_memory,
+)
+from executor.cli.outcome import to_dict
+from executor.events.run_state import RunState
+from executor.journal import Journal
+from executor.mcp_server import tool_data
+from executor.report.progress import event_line
+from executor.testing import SimulatedWorld, run_virtual
+from planner.errors import InputError
+from planner.language.loading.load import Source
+from planner.limits import Limits
+from planner.plan import Plan
+from planner.problem_kinds import AnyProblem, classical_of
+from planner.solve import solve
+
+Tell = Callable[[float, float | None, str], None]
+"""Told, from any thread, how much is done, of how much, and what happened."""
+MOST_RUNS: Final = 1_000
+"""Most runs that are remembered without a journal; of more, the oldest that nobody drives are forgotten."""
+LONGEST_NAME: Final = 64
+"""Most characters of a run's name: with a journal, it is a part of a file's name."""
+PATIENCE_SECONDS: Final = 10.0
+"""Seconds that steps at work have to end when the server stops."""
+
+
+@dataclass(slots=True, eq=False)
+class KnownRun:
+    """A run that this server has begun or resumed, with its executor and, in a simulated world, that world."""
+
+    name: str
+    executor: Executor
+    simulated: SimulatedWorld | None
+    run: Run | None = None
+    outcome: RunOutcome | None = None
+    is_driven: bool = True
+    is_stopped: bool = False
+    """Whether somebody has asked it to stop."""
+
+    def interrupt(self) -> None:
+        """Begin no more steps: the run ends as WAITING when those at work are over."""
+        self.is_stopped = True
+        if self.run is not None:
+            with suppress(RunError):
+                self.run.interrupt()
+
+    @property
+    def state(self) -> RunState | None:
+        """The state of the run; None before it has a plan."""
+        if self.outcome is not None and not self.is_driven:
+            return self.outcome.state
+        with suppress(RunError):
+            return None if self.run is None else self.run.state
+        return None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the goal holds in the simulated world; None in the real one."""
+        simulated = self.simulated
+        return None if simulated is None else simulated.holds(simulated.problem.goal.hard)
+
+
+class RunTools:
+    """The runs of the domain of `source`; `options` are those of `forethought run`, with the domain and the journal.
+
+    With `options.approves`, steps that need an approval are done without a question. Raises `InputError` for options
+    that do not go together, and for a real world without handlers.
+    """
+
+    def __init__(self, source: Source, options: RunOptions) -> None:
+        check_options(options)
+        self._options = options
+        self._source = source
+        self._journal = None if options.journal is None else Journal(options.journal)
+        self._known: dict[str, KnownRun] = {}
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._virtual = ThreadPoolExecutor(1, "virtual-time")
+        """Carries out simulated runs one by one: the clock of virtual time looks at all threads."""
+        self._executor = None
+        if options.is_real:
+            self._executor = self._make_executor(find_world(options, source, source.domain()))
+
+    async def interrupt_all(self) -> None:
+        """Interrupt all runs, and wait a while for steps at work."""
+        for each in self._known.values():
+            if each.is_driven:
+                each.interrupt()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=PATIENCE_SECONDS)
+
+    def _make_executor(self, world: World) -> Executor:
+        approve = (lambda _: True) if self._options.approves else None
+        return Executor(world, self._journal, approve=approve, ask="later", seed=self._options.seed)
+
+    def find_plan(self, problem: AnyProblem, limits: Limits) -> Plan:
+        """Search for a plan, for a simulated run; raises `NoPlan`."""
+        return solve(
+            problem, time_limit=limits.remaining, memory_limit=limits.memory_limit, cancel=limits.cancel
+        ).expect_plan()
+
+    async def begin(
+        self, problem: AnyProblem, plan: Plan | None, limits: Limits, tell: Tell, name: str | None = None
+    ) -> tool_data.RunAnswer:
+        """Begin a run of `plan`, or of the solution of `problem`, and return how it ends.
+
+        Where the caller is cancelled, the run begins no more steps. Raises `NoPlan`, and `InputError` for mistakes.
+        """
+        found = self._add(name, problem)
+        what: Any = problem if plan is None else plan
+        options: dict[str, Any] = {"memory": sample_memory(found.simulated), "run": found.name}
+        if plan is None:
+            options |= {"time_limit": limits.remaining, "memory_limit": limits.memory_limit}
+        return await self._drive(found, lambda: found.executor.start(what, **options), tell)
+
+    async def go_on(
+        self, name: str, answers: Mapping[str, Any], results: Mapping[str, Any], tell: Tell
+    ) -> tool_data.RunAnswer:
+        """Resume a run with `answers` to its questions and `results` of its waiting steps; return how it ends.
+
+        Raises `InputError` for a run that is unknown or at work, and the errors of `Executor.resume`.
+        """
+        found = self._known.get(name) or self._load(name)
+        if found.is_driven and found.run is not None:
+            raise InputError(f"the run {name!r} is at work", hint="`state` says how it stands")
+        if found.state is not None and found.state.status.is_over:
+            return self._describe(found)
+        self._known[name] = found
+        found.is_driven, found.is_stopped, found.run = True, False, None
+        entities = self._entities()
+        options: dict[str, Any] = {"answers": answers, "results": results, "entities": entities}
+        return await self._drive(found, partial(found.executor.take_up, name, **options), tell)
+
+    def state(self, name: str) -> tool_data.RunAnswer:
+        """Return how a run stands; raises `InputError` for an unknown run."""
+        return self._describe(self._known.get(name) or self._load(name))
+
+    def list_runs(self) -> list[dict[str, Any]]:
+        """Return names and statuses of the runs in the journal, or else of those remembered here, the oldest first."""
+        if self._journal is not None:
+            return [{"run": each.run, "status": each.status} for each in self._journal.runs()]
+        return [{"run": each.name, "status": self._describe(each).status} for each in self._known.values()]
+
+    def _add(self, name: str | None, problem: AnyProblem) -> KnownRun:
+        """Remember a new run of `problem`; raises `InputError` if the name is taken."""
+        name = name or uuid4().hex[:12]
+        taken = name in self._known or (
+            self._journal is not None and any(name == each.run for each in self._journal.runs())
+        )
+        if taken:
+            raise InputError(f"there is already a run {name!r}", hint="take another name, or `resume` it")
+        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > LONGEST_NAME:
+            raise InputError(f"{name!r:.80} is no name of a run", hint="letters, digits, - and _, at most 64 of them")
+        self._forget(self._oldest())
+        found = self._known[name] = self._make(name, problem)
+        return found
+
+    def _oldest(self) -> list[str]:
+        """Return the names of the runs that are to be forgotten, since there are too many."""
+        most = MOST_RUNS if self._journal is None else MOST_RUNS // 10
+        idle = [name for name, each in self._known.items() if not each.is_driven]
+        return idle[: max(len(self._known) - most, 0)]
+
+    def _forget(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._known.pop(name, None)
+
+    def _make(self, name: str, problem: AnyProblem) -> KnownRun:
+        if self._executor is not None:
+            return KnownRun(name, self._executor, None)
+        simulated = make_simulation(self._options, problem, name)
+        return KnownRun(name, self._make_executor(simulated.world), simulated)
+
+    def _load(self, name: str) -> KnownRun:
+        """Make what is known of a run from the journal; raises `InputError` for an unknown run."""
+        if self._journal is None or not any(name == each.run for each in self._journal.runs()):
+            hint = "`state` without a run lists them" if self._known or self._journal else "nothing was begun here"
+            raise InputError(f"there is no run {name!r:.80}", hint=hint)
+        is_simulated = ledger_path(self._options.journal, name).exists()  # type: ignore[arg-type]  # there is a journal
+        if is_simulated is self._options.is_real:
+            where = "a simulated world, and this server carries out real runs"
+            other = "no simulated world, and this server has only these"
+            raise InputError(f"the run {name!r} has {where if is_simulated else other}")
+        reader = self._executor or self._make_executor(World(self._source.domain()))
+        state = reader.state_of(name, self._entities())
+        found = self._make(name, state.source)
+        found.is_driven = False
+        found.outcome = RunOutcome.of(name, state)
+        return found
+
+    def _entities(self) -> Mapping[str, object] | None:
+        """Return the Python values of the objects of the served domain's first problem."""
+        first = next(iter(self._source.problems().values()), None)
+        return None if first is None else classical_of(first).entities
+
+    async def _drive(self, found: KnownRun, start: Callable[[], Run], tell: Tell) -> tool_data.RunAnswer:
+        """Drive a run to its end, or until it waits; where the caller is cancelled, interrupt it."""
+
+        async def main() -> RunOutcome:
+            try:
+                found.run = run = start()
+                run.listen(_Teller(run, tell))
+                if found.is_stopped:
+                    run.interrupt()
+                found.outcome = await run
+                return found.outcome
+            finally:
+                found.is_driven = False
+
+        job = self._begin_job(found, main())
+        self._tasks.add(job)
+        job.add_done_callback(self._tasks.discard)
+        try:
+            await asyncio.shield(job)
+        except asyncio.CancelledError:
+            found.interrupt()
+            raise
+        except BaseException:
+            if found.state is None:
+                self._forget([found.name])
+            raise
+        return self._describe(found)
+
+    def _begin_job(self, found: KnownRun, main: Coroutine[Any, Any, RunOutcome]) -> asyncio.Future[RunOutcome]:
+        if found.simulated is None:
+            return asyncio.ensure_future(main)
+        return asyncio.get_running_loop().run_in_executor(self._virtual, run_virtual, main)
+
+    def _describe(self, found: KnownRun) -> tool_data.RunAnswer:
+        state = found.state
+        if state is None:
+            return tool_data.RunAnswer(
+                run=found.name, status="ACTIVE", reason="a plan is searched", simulated=found.simulated is not None
+            )
+        outcome = RunOutcome.of(found.name, state)
+        data = to_dict(RunReport(outcome))
+        data["questions"] = [
+            {"question": each.question, "text": each.text, "choices": list(each.choices), "known": list(each.known)}
+            | ({"creates": list(each.creates)} if each.creates else {})
+            for each in outcome.questions
+        ]
+        data["waits"] = [{"step": step, **wait} for step, wait in data["waits"].items()]
+        holds = None if found.is_driven else found.holds
+        return tool_data.RunAnswer(**data, simulated=found.simulated is not None, goal_holds=holds)
+
+
+@dataclass(slots=True, eq=False)
+class _Teller:
+    """Listens to a run, and tells how many of its steps are over."""
+
+    run: Run
+    tell: Tell
+
+    def __call__(self, event: Event) -> None:
+        state = self.run.state
+        line = event_line(event, state)
+        if line is not None:
+            done = sum(1 for each in state.order if state.steps[each].status.is_done)
+            self.tell(float(done), float(len(state.order)), line)
