@@ -199,6 +199,9 @@ class QuestionTools:
             self.applicable,
             self.progress,
             self.landmarks,
+            self.reachable,
+            self.simplify,
+            self.first_steps,
             self.relevant,
         ]
         planning: list[Callable[..., Any]] = [
@@ -282,8 +285,28 @@ class QuestionTools:
         return await self._desk.answer(self._planning.progress, about, steps)
 
     async def landmarks(self, about: About = None) -> tool_data.LandmarksAnswer:
-        """List facts that every plan makes true at some time, and their order."""
+        """List the facts that every plan makes true at some time, each with its proof."""
         return await self._desk.answer(self._planning.landmarks, about)
+
+    async def reachable(
+        self,
+        facts: Annotated[list[str] | None, Field(description="Can these facts become true?")] = None,
+        steps: Annotated[list[str] | None, Field(description="Can these steps be done at some time?")] = None,
+        about: About = None,
+        time_limit: Seconds = None,
+    ) -> tool_data.ReachableAnswer:
+        """Say whether facts and steps can be reached from the state; without any, list all that cannot."""
+        return await self._desk.answer(self._planning.reachable, about, facts, steps, seconds=time_limit)
+
+    async def simplify(
+        self, steps: Steps, about: About = None, time_limit: Seconds = None
+    ) -> tool_data.SimplifiedAnswer:
+        """Leave out the steps that a plan does not need."""
+        return await self._desk.answer(self._planning.simplify, about, steps, seconds=time_limit)
+
+    async def first_steps(self, about: About = None, time_limit: Seconds = None) -> tool_data.FirstStepsAnswer:
+        """List all steps with which a cheapest plan begins: the best next steps."""
+        return await self._desk.answer(self._planning.first_steps, about, seconds=time_limit)
 
     async def relevant(
         self, about: About = None, most: Annotated[int, Field(description="Most actions to list.", ge=1)] = 50

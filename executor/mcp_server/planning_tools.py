@@ -14,15 +14,14 @@ from typing import Any, Final
 from executor.agent.foreign_plans.parse_steps import read_calls, resolve_calls
 from executor.agent.foreign_plans.repair_plan import repair_plan
 from executor.mcp_server import tool_data
+from planner import questions
+from planner.cli.options import load_named
 from planner.errors import InputError, PlanError
 from planner.explain.plan_explanation import explain_plan
 from planner.explain.unsolvability import explain_unsolvable
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.problem_builder import ProblemBuilder
-from planner.language.documents import read_documents
-from planner.language.loading.load import Source, load_from
-from planner.language.pddl.pddl_domains import parse_domain
-from planner.language.pddl.pddl_problems import parse_problem
+from planner.language.loading.load import Source, is_text, load_from, open_source
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import DomainModel, Metric, Object, Problem
@@ -82,7 +81,7 @@ class PlanningTools:
         if given.domain_text is not None or given.problem_text is not None:
             if given.problem is not None:
                 raise InputError("the call has both `problem` and a text", hint="leave one of them out")
-            return _read_texts(given.domain_text, given.problem_text, self.domain)
+            return _read_texts(given.domain_text, given.problem_text, self._source)
         own = self._source.problems()
         if given.problem is not None:
             if self._served is not None and given.problem == self._served.name:
@@ -130,9 +129,7 @@ class PlanningTools:
         found = solve(
             problem,
             mode=mode,
-            time_limit=limits.remaining,
-            memory_limit=limits.memory_limit,
-            cancel=limits.cancel,
+            **_options_of(limits),
             on_progress=report,
         )
         data = found.to_dict()
@@ -147,9 +144,7 @@ class PlanningTools:
             self.find_problem(given),
             number,
             within=within,
-            time_limit=limits.remaining,
-            memory_limit=limits.memory_limit,
-            cancel=limits.cancel,
+            **_options_of(limits),
         )
         return tool_data.CandidatesAnswer(**found.to_dict())
 
@@ -166,7 +161,7 @@ class PlanningTools:
         """Explain why each step of a plan is there; without `steps`, of the plan that a search finds."""
         problem = self.find_problem(given)
         if steps is None:
-            plan = solve(problem, time_limit=limits.remaining, memory_limit=limits.memory_limit, cancel=limits.cancel)
+            plan = solve(problem, **_options_of(limits))
             reasons = _explain(problem, plan.expect_plan(), limits)
             return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
         reasons = _explain(problem, self.read_plan(problem, steps), limits)
@@ -184,7 +179,7 @@ class PlanningTools:
         if found.plan is not None:
             text = f"There is a plan, cost {found.plan.cost}:\n{found.plan}"
             return tool_data.ExplanationAnswer(text=text, data={"solvable": True, "plan": found.plan.to_dict()})
-        again = Limits(limits.remaining, memory, cancel)
+        again = limits.share(1.0)
         if not isinstance(problem, Problem):
             reasons = service_of(problem).explain_unsolvable(problem, again)
             return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
@@ -197,10 +192,7 @@ class PlanningTools:
 
     def repair(self, given: tool_data.Given, limits: Limits, steps: Any) -> tool_data.RepairAnswer:
         """Repair a plan with the least change."""
-        memory, cancel = limits.memory_limit, limits.cancel
-        found = repair_plan(
-            self.classical(given), steps, time_limit=limits.remaining, memory_limit=memory, cancel=cancel
-        ).to_dict()
+        found = repair_plan(self.classical(given), steps, **_options_of(limits)).to_dict()
         plan = found.pop("plan")
         return tool_data.RepairAnswer(**found, steps=None if plan is None else plan["steps"])
 
@@ -227,36 +219,47 @@ class PlanningTools:
                 failing, reason = number, f"step {number} {step}: {_describe_objection(objection)}"
                 break
             made = simulation.apply(step)
-            written = {"added": _as_texts(made.added), "removed": _as_texts(made.removed)}
-            changes.append({"step": str(step), **written})
+            written = {"added": _as_texts(problem, made.added), "removed": _as_texts(problem, made.removed)}
+            changes.append({"step": questions.spell(problem, step), **written})
         return tool_data.ProgressAnswer(
-            state=_as_texts(simulation.facts),
+            state=_as_texts(problem, simulation.facts),
             changes=changes,
             goal_reached=simulation.holds(problem.goal.hard),
             failing_step=failing,
             reason=reason,
         )
 
-    def landmarks(self, given: tool_data.Given, _: Limits) -> tool_data.LandmarksAnswer:
-        """Return the landmarks of plans for the problem, and their orderings."""
-        from planner.lab.ground_problem import ground
+    def landmarks(self, given: tool_data.Given, limits: Limits) -> tool_data.LandmarksAnswer:
+        """Return the facts that every plan makes true."""
+        found = questions.fact_landmarks(self.classical(given), **_options_of(limits))
+        return tool_data.LandmarksAnswer(**found.to_dict())
 
-        graph = ground(self.classical(given), whole=True).landmarks()
-        return tool_data.LandmarksAnswer(
-            landmarks=[
-                {
-                    "facts": _as_texts(each.facts),
-                    "initial": each.is_initial,
-                    "goal": each.is_goal,
-                    "first_achievers": list(map(str, each.achievers)),
-                }
-                for each in graph.landmarks
-            ],
-            orderings=[
-                {"before": str(each.before), "after": str(each.after), "order": each.order.name.lower()}
-                for each in graph.orderings
-            ],
-        )
+    def reachable(
+        self, given: tool_data.Given, limits: Limits, facts: list[str] | None, steps: list[str] | None
+    ) -> tool_data.ReachableAnswer:
+        """Say of `facts` and `steps` whether any plan reaches them; without any, return all that none reaches."""
+        problem = self.classical(given, needs_goal=False)
+        everything = facts is None and steps is None
+        found = []
+        if everything or facts is not None:
+            found.append(questions.reachable_facts(problem, facts=facts, **_options_of(limits)))
+        if everything or steps is not None:
+            found.append(questions.reachable_steps(problem, steps=steps, **_options_of(limits)))  # type: ignore[arg-type]
+        if not everything:
+            return tool_data.ReachableAnswer(answers=[each.to_dict() for one in found for each in one.answers])
+        none, never = [[questions.spell(problem, each) for each in one.unreachable][:SHOWN] for one in found]
+        return tool_data.ReachableAnswer(answers=[], unreachable_facts=none, unreachable_steps=never)
+
+    def simplify(self, given: tool_data.Given, limits: Limits, steps: Any) -> tool_data.SimplifiedAnswer:
+        """Return a plan without the steps that it does not need."""
+        problem = self.classical(given)
+        found = questions.simplify(problem, list(read_steps(problem, steps)), **_options_of(limits))
+        return tool_data.SimplifiedAnswer(**found.to_dict())
+
+    def first_steps(self, given: tool_data.Given, limits: Limits) -> tool_data.FirstStepsAnswer:
+        """Return all steps with which cheapest plans begin."""
+        found = questions.optimal_first_steps(self.classical(given), **_options_of(limits))
+        return tool_data.FirstStepsAnswer(**found.to_dict())
 
     def relevant(self, given: tool_data.Given, _: Limits, most: int = 50) -> tool_data.RelevantAnswer:
         """Return the actions that may help to reach the goal, the most useful first."""
@@ -273,6 +276,11 @@ class PlanningTools:
             raise PlanError("a plan for tasks is a text", hint=hint)
         plan: Plan = service_of(problem).read_plan(problem, steps, "the plan")
         return plan
+
+
+def _options_of(limits: Limits) -> dict[str, Any]:
+    """Return `limits` as the options that searches take."""
+    return {"time_limit": limits.remaining, "memory_limit": limits.memory_limit, "cancel": limits.cancel}
 
 
 def read_steps(problem: Problem, given: Any) -> tuple[Step, ...]:
@@ -293,37 +301,15 @@ def _cost_of(simulation: Simulation, step: Step) -> Any:
         return 0
 
 
-def _read_texts(domain_text: str | None, problem_text: str | None, served: AnyDomain) -> AnyProblem | DomainModel:
-    """Read a domain and a problem; a problem alone is for the served domain."""
-    domain = served
-    if domain_text is not None:
-        if _is_pddl(domain_text):
-            domain = parse_domain(domain_text, "domain_text")
-        else:
-            documents = read_documents(_as_document(domain_text))
-            if len(documents.domains) != 1:
-                raise InputError(f"`domain_text` has {len(documents.domains)} domains, and one is needed")
-            domain = documents.domains[0]
-            if problem_text is None and documents.problems:
-                return documents.problems[0]
-    if problem_text is None:
-        return _classical_domain(domain)
-    if _is_pddl(problem_text):
-        return parse_problem(problem_text, _classical_domain(domain), "problem_text")
-    problems = read_documents(_as_document(problem_text), domain=domain).problems
-    if len(problems) != 1:
-        raise InputError(f"`problem_text` has {len(problems)} problems, and one is needed")
-    return problems[0]
-
-
-def _is_pddl(text: str) -> bool:
-    lines = (line.strip() for line in text.splitlines())
-    return next((line for line in lines if line and not line.startswith(";")), "").startswith("(")
-
-
-def _as_document(text: str) -> str:
-    """Return `text` with a line break, by which the reader tells it from the name of a file."""
-    return text if text.endswith("\n") else f"{text}\n"
+def _read_texts(domain_text: str | None, problem_text: str | None, served: Source) -> AnyProblem | DomainModel:
+    """Read a problem, or a domain alone; a problem alone is for the served domain."""
+    for name, text in (("domain_text", domain_text), ("problem_text", problem_text)):
+        if text is not None and not is_text(text):
+            hint = "it begins with '(define', with 'domain: NAME' or with 'problem: NAME'"
+            raise InputError(f"`{name}` is no domain or problem in PDDL, HDDL, YAML or JSON", hint=hint)
+    source = served if domain_text is None else open_source(domain_text)
+    found: Any = load_named(source, problem_text)
+    return found if hasattr(found, "domain") else _classical_domain(found)
 
 
 def _classical_domain(domain: AnyDomain) -> DomainModel:
@@ -381,8 +367,8 @@ def _step_data(step: Step) -> tool_data.PlanStep:
     return tool_data.PlanStep(action=step.action, arguments=list(step.arguments), cost=json_number(step.cost))
 
 
-def _as_texts(facts: Iterable[Any]) -> list[str]:
-    return sorted(map(str, facts))
+def _as_texts(problem: Problem, facts: Iterable[Any]) -> list[str]:
+    return sorted(questions.spell(problem, each) for each in facts)
 
 
 def _describe_action(action: Any) -> dict[str, Any]:

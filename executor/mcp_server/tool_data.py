@@ -130,10 +130,39 @@ class ProgressAnswer(Answer):
 
 
 class LandmarksAnswer(Answer):
-    """Facts that each plan makes true at some time, and their order."""
+    """Facts that each plan makes true at some time."""
 
-    landmarks: list[dict[str, Any]]
-    orderings: list[dict[str, Any]]
+    status: str = Field(description="SOLVED, UNSOLVABLE (then every fact is one, and none is listed), or UNKNOWN.")
+    landmarks: list[dict[str, Any]] = Field(description="Each with its proof, and whether it is causal.")
+    unknown: list[str] = Field(description="Facts of which nobody knows whether they are landmarks.")
+    complete: bool
+
+
+class ReachableAnswer(Answer):
+    """What can be reached from the state: what was asked about, or else all that cannot."""
+
+    answers: list[dict[str, Any]] = Field(
+        description="Each with the item, `reachable` (null if unknown) and the proof."
+    )
+    unreachable_facts: list[str] | None = Field(default=None, description="All of them, if nothing was asked about.")
+    unreachable_steps: list[str] | None = None
+
+
+class SimplifiedAnswer(Answer):
+    """A plan without the steps that it does not need."""
+
+    plan: list[str]
+    removed: list[int] = Field(description="Places of the removed steps, from 0.")
+    saved: int | float
+    least: bool = Field(description="Whether it is proved that no more can be left out.")
+
+
+class FirstStepsAnswer(Answer):
+    """All steps with which cheapest plans begin."""
+
+    status: str = Field(description="OPTIMAL, UNSOLVABLE or UNKNOWN.")
+    cost: int | float | None = None
+    steps: list[str]
 
 
 class RelevantAnswer(Answer):

@@ -41,6 +41,9 @@ def test_every_tool_has_schemas_and_hints_and_keeps_them(parcels, mode) -> None:
             "progress": {"steps": PLAN},
             "landmarks": {},
             "relevant": {},
+            "reachable": {},
+            "simplify": {"steps": PLAN},
+            "first_steps": {},
             "run": {},
             "state": {},
         }
@@ -111,8 +114,26 @@ def test_states_steps_and_landmarks(parcels, mode) -> None:
     assert partly["changes"][1] == {"step": "take(box, lab)", "added": ["has(box)"], "removed": ["lies(box, lab)"]}
     assert whole["goal_reached"]
     assert "delivered(box)" in whole["state"]
-    assert ["has(box)"] in [each["facts"] for each in landmarks["landmarks"]]
+    assert "has(box)" in [each["fact"] for each in landmarks["landmarks"]]
+    assert landmarks["complete"]
     assert relevant["actions"][0]["needed"]
+
+
+def test_questions_about_what_can_be_reached_left_out_and_done_first(parcels, mode) -> None:
+    async def ask(client):
+        locked = {"problem": "locked"}
+        asked = await call(client, "reachable", facts=["at(lab)", "has(box)"], steps=["go(lab, lobby)"], about=locked)
+        everything = await call(client, "reachable", about=locked)
+        lean = await call(client, "simplify", steps=["go(lobby, lab)", "go(lab, lobby)", *PLAN])
+        first = await call(client, "first_steps")
+        return asked, everything, lean, first
+
+    asked, everything, lean, first = talk(parcels, ask, mode=mode)
+    assert [each["reachable"] for each in asked["answers"]] == [False, False, False]
+    assert "at(lab)" in everything["unreachable_facts"]
+    assert "take(box, lab)" in everything["unreachable_steps"]
+    assert (lean["plan"], lean["removed"], lean["least"]) == (PLAN, [0, 1], True)
+    assert first["steps"] == ["go(lobby, lab)"]
 
 
 def test_problems_come_as_text_of_either_language(parcels, mode) -> None:
@@ -127,7 +148,7 @@ def test_problems_come_as_text_of_either_language(parcels, mode) -> None:
     sliding, empty, wrong = talk(parcels, ask, mode=mode)
     assert sliding["status"] in ("OPTIMAL", "UNSOLVABLE")
     assert empty["steps"] == []
-    assert "domain_text:" in wrong
+    assert "<domain text>:4" in wrong
 
 
 @pytest.mark.parametrize(
@@ -141,7 +162,7 @@ def test_problems_come_as_text_of_either_language(parcels, mode) -> None:
         ("plan", {"mode": "quick"}, "mode"),
         ("plan", {"time_limit": -1}, "time_limit"),
         ("plan", {"abuot": {}}, "abuot"),
-        ("plan", {"about": {"domain_text": "(define (domain x)"}}, "domain_text:1"),
+        ("plan", {"about": {"domain_text": "(define (domain x)"}}, "<domain text>:1"),
         ("plan", {"about": {"domain_text": ""}}, ""),
         ("plan", {"about": {"problem_text": "\x00"}}, ""),
         ("plan", {"about": {"problem": "one", "problem_text": "(define)"}}, "both"),
