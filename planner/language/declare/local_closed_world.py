@@ -297,8 +297,9 @@ class _Strengthening:
                 related = any(
                     types.is_a(each.types, variable.types) or types.is_a(variable.types, each.types) for each in opened
                 )
-                if related and BOUND not in listing.pattern.args:
-                    yield Atom(listing.fact)
+                if related:
+                    bound = [each for each, arg in zip(parameters, listing.pattern.args, strict=True) if arg == BOUND]
+                    yield _close(Atom(listing.fact, tuple([each.name for each in bound])), bound)
 
 
 def _flatten(part: Formula, old: Formula) -> Iterable[Formula]:

@@ -84,6 +84,10 @@ def test_a_listing_with_constants_and_bound_arguments_is_about_these_alone():
     goal = "(forall (?o - order) (not (order_of ?o ada)))"
     problem = domain.problem(objects={"ada": "customer", "bob": "customer"}, goal=goal)
     assert [str(step) for step in solve(problem).plan.steps] == ["list_of(ada)"]
+    problem = domain.problem(
+        objects={"ada": "customer", "bob": "customer"}, goal="(forall (?o - order) (status ?o done))"
+    )
+    assert sorted(map(str, solve(problem).plan.steps)) == ["list_of(ada)", "list_of(bob)", "list_open()"]
     everybody = "(forall (?c - customer ?o - order) (not (order_of ?o ?c)))"
     problem = domain.problem(objects={"ada": "customer", "bob": "customer"}, goal=everybody)
     assert sorted(map(str, solve(problem).plan.steps)) == ["list_of(ada)", "list_of(bob)"]
