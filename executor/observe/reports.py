@@ -149,7 +149,8 @@ def _read_listing(
         items |= {_fill(pattern, opened, name) for name, types in named.items() if hierarchy.is_a(types, wanted)}
     if not (items or lists_data or result.found):
         return {}
-    gone = [fact for fact in beliefs.simulation.world.state.matching(pattern) if fact not in items]
+    open_facts = [fact for fact in beliefs.unknown if pattern.matches(fact)]
+    gone = [fact for fact in (*beliefs.simulation.world.state.matching(pattern), *open_facts) if fact not in items]
     return {**dict.fromkeys(gone, False), **dict.fromkeys(items, True)}
 
 

@@ -251,18 +251,19 @@ class Deed:
         made = [name for name, _ in self.created] or [f"no-{kind.lower()}" for kind in self.action.creates.values()]
         names = [name.removeprefix("?") for name in self.action.creates]
         found = results_of(self.simulated.wanted[self.action.name], str(self.step))
-        if self.action.senses:
-            found["observed"] = self.simulated.truth.about(sensed_by(self.simulated.problem.domain, self.step))
-        if self.action.lists:
-            found["observed"] = [*found.get("observed", ()), *self._list_items()]
+        listed = [] if not self.action.lists else self._listed_patterns()
+        sensed = [each for each in sensed_by(self.simulated.problem.domain, self.step) if each not in listed]
+        if sensed:
+            found["observed"] = self.simulated.truth.about(sensed)
+        if listed:
+            facts = [fact for fact in self.simulated.facts if any(each.matches(fact) for each in listed)]
+            found["observed"] = [*found.get("observed", ()), *sorted(map(str, facts))]
         return ActionResult(**{"text": f"{self.step} is done", **found}, created=dict(zip(names, made, strict=True)))
 
-    def _list_items(self) -> list[str]:
-        """Return the true facts of the patterns that the step lists."""
+    def _listed_patterns(self) -> list[Atom]:
+        """Return the patterns that the step lists."""
         binding = dict(bind_parameters(self.action, self.step))
-        facts = sorted(self.simulated.facts, key=str)
-        patterns = [pattern.substitute(binding) for pattern in self.action.lists]
-        return [str(fact) for fact in facts if any(pattern.matches(fact) for pattern in patterns)]
+        return [pattern.substitute(binding) for pattern in self.action.lists]
 
     def _fail(self, reason: str) -> ActionResult:
         return ActionResult.failed(f"{self.step}: {reason}")

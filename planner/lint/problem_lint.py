@@ -218,7 +218,8 @@ def _check_deadline(problem: Problem) -> Iterator[Finding]:
 def _check_sensing(problem: Problem) -> Iterator[Finding]:
     unknown = {pattern.predicate for pattern in problem.unknown}
     for action in problem.domain.actions.values():
-        if action.senses and unknown.isdisjoint(pattern.predicate for pattern in action.senses):
+        looks = [pattern for pattern in action.senses if pattern not in action.lists]
+        if looks and unknown.isdisjoint(pattern.predicate for pattern in looks):
             message = f"it senses {format_atom(action.senses[0])}, and no such fact is declared unknown"
             yield Finding(Level.NOTE, "nothing-to-sense", f"action {action.name}", message)
 

@@ -1,9 +1,9 @@
 """Local closed worlds: the facts that say for which patterns all items are known.
 
 An action that `lists` a pattern, such as `pending(_)`, provides the fact `listed_pending`: from then on every item of
-the pattern is known, also those whose objects nobody had named before. A step that may add items takes the fact away.
-Conditions over all objects need it, since an object that nobody has named yet could make them false (Etzioni, Golden
-and Weld, 1994: local closed-world information).
+the pattern is known, also those whose objects nobody had named before, and what was unknown of its items is known. A
+step that may add items takes the fact away. Conditions over all objects need it, since an object that nobody has named
+yet could make them false (Etzioni, Golden and Weld, 1994: local closed-world information).
 
 The facts are ordinary ones, written into actions, axioms and goals when these are declared. So search, decomposition,
 validation and the monitor treat them as they treat all others.
@@ -163,6 +163,7 @@ def _complete_action(action: Action, domain: DomainModel, listings: Sequence[Lis
         modifies=modifies,
         when=tuple([_complete_when(when, domain, listings, given) for when in action.when]),
         outcomes=tuple([_complete_outcome(outcome, listings, given) for outcome in action.outcomes]),
+        senses=tuple(dict.fromkeys([*action.senses, *action.lists])),
     )
 
 

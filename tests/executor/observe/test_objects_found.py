@@ -339,3 +339,24 @@ def test_constraints_on_the_way_hold_for_what_turns_up():
     outcome = run_virtual(Executor(world).run(shop.domain.problem(goal=ALL, constraints=[constraint])))
     assert outcome.status is RunStatus.SUCCEEDED
     assert "lost" not in shop.log
+
+
+def test_a_listing_decides_what_is_unknown_of_its_items():
+    domain, shipped = Domain("shop", types=["order"]), []
+    domain.action("list_blocked", lists="blocked(_)")
+    requires = ["listed_blocked", "not blocked(o)"]
+    domain.action("ship", {"o": "order"}, requires=requires, provides=["shipped(o)"], tags=["trusted"])
+    blocked = ["o2"]
+    world = World(domain)
+    world.handler("list_blocked")(lambda: list(blocked))
+    world.handler("ship")(lambda **given: shipped.append(given["o"]))
+    objects = {"o1": "order", "o2": "order"}
+    problem = domain.problem(objects=objects, unknown=["blocked(_)"], goal=["shipped(o1)"])
+    assert [step.action for step in solve(problem).plan.steps] == ["list_blocked", "ship"]
+    outcome = run_virtual(Executor(world).run(problem))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert shipped == ["o1"]
+    problem = domain.problem(objects=objects, unknown=["blocked(_)"], goal=["shipped(o2)"])
+    outcome = run_virtual(Executor(world).run(problem))
+    assert not outcome.succeeded
+    assert shipped == ["o1"]
