@@ -40,6 +40,12 @@ if PROFILE == "same":
 
 
 @pytest.fixture
+def anyio_backend():
+    """Asynchronous tests, which are marked `anyio`, run in an event loop of asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture
 def small_heap():
     """Collecting garbage again and again, as what measures does, looks at nothing but what the test makes."""
     gc.collect()

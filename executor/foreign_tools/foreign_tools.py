@@ -86,11 +86,7 @@ class OfferedTool:
 
     async def read(self, arguments: Mapping[str, Any]) -> Any:
         """Call the tool, and return the data of its answer; raises where it fails."""
-        answer = await self.call(self, make_json_arguments(self.roles, arguments))
-        result = _read_answer(answer)
-        if not result.success:
-            raise foreign.ToolFailed(result.error)
-        return result.data
+        return _read_answer(await self.call(self, make_json_arguments(self.roles, arguments))).data
 
 
 class ForeignTools(Mapping[str, OfferedTool]):
@@ -297,11 +293,13 @@ class ForeignTools(Mapping[str, OfferedTool]):
         return actions
 
     def _offer(self, tool: ForeignTool, contract: Contract, domain: Domain | None) -> OfferedTool:
+        action = contract.document.action or self._prefix + (_STRANGE.sub("_", tool.name) or "_")
+        action = action if is_atom_name(action) else f"tool_{action}"
+        known = None if domain is None else domain.model.actions.get(action)
+        if known is not None:
+            contract = _contract_of(known, contract)
         types = () if domain is None else domain.model.types
         roles = decide_roles(tool, contract, self._parameters, types, words=self._trusted)
-        action = contract.document.action or self._prefix + (_STRANGE.sub("_", tool.name) or "_")
-        if not is_atom_name(action):
-            action = f"tool_{action}"
         tags = self._decide_tags(tool, contract)
         stated = contract.document.description if contract.is_confirmed else ""
         description = stated or (tool.description if self._trusted else "")
@@ -361,7 +359,7 @@ class ForeignTools(Mapping[str, OfferedTool]):
         call_tool.__name__ = offered.action
         schema = offered.tool.output_schema
         is_object = isinstance(schema, Mapping) and "properties" in schema
-        returned = SchemaReader(schema).type_of(schema, f"{offered.name}_result") if is_object else Any
+        returned = SchemaReader(schema, is_open=False).type_of(schema, f"{offered.name}_result") if is_object else Any
         call_tool.__annotations__ = {"return": returned}
         return call_tool
 
@@ -487,6 +485,14 @@ def _as_written(role: str) -> list[str]:
     return [each.strip() for each in role.split("|")]
 
 
+def _contract_of(action: Action, other: Contract) -> Contract:
+    """Return the contract that an author has declared as an action, in place of an `other` one for the same tool."""
+    planning = {each.name.removeprefix("?"): list(each.types) for each in action.parameters}
+    data = {each.name: [contracting.DATA] for each in action.data}
+    document = ContractDocument(parameters={**planning, **data}, tags=sorted(action.tags))
+    return Contract(document, f"the action {action.name}", is_confirmed=True, changes=other.changes)
+
+
 def _check_domain(domain: Any) -> None:
     if not isinstance(domain, Domain):
         hint = "make it with Domain(…), or Domain.of(model), and the World after that"
@@ -530,14 +536,14 @@ def _read_answer(answer: ToolAnswer, contract: ContractDocument | None = None) -
     """Convert the answer of a tool to a result: its data, whether they report a failure, what it created and found.
 
     The fields of a result that tell the executor what is so, and what to remember, are not taken from a tool. Raises
-    `InputError` where a path of the `contract` leads nowhere.
+    `ToolFailed` for data that report a failure, and `InputError` where a path of the `contract` leads nowhere.
     """
     data = answer.data
     said = ActionResult()
     if isinstance(data, Mapping):
         said = result_of({key: value for key, value in data.items() if key not in FIELDS or key in _VERDICT})
     if not said.success:
-        return ActionResult.failed(quote_foreign(said.error), data=data)
+        raise foreign.ToolFailed(quote_foreign(said.error))
     body = {"data": data, "text": answer.text}
     created, found = (contract.created, contract.found) if contract is not None else ({}, {})
     objects = {name: _as_name(find_values(body, path)[0]) for name, path in created.items()}

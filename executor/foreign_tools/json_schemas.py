@@ -51,12 +51,13 @@ def strip_annotations(schema: Any, depth: int = 3 * DEEPEST) -> Any:
 class SchemaReader:
     """Reads the parts of one schema document, whose references are resolved within it.
 
-    With `words`, models keep the descriptions of their fields, which language models may take for instructions.
+    With `words`, models keep the descriptions of their fields, which language models may take for instructions. Models
+    that are not `is_open` have further fields only where their schema says so.
     """
 
-    def __init__(self, root: Any, *, words: bool = False) -> None:
+    def __init__(self, root: Any, *, words: bool = False, is_open: bool = True) -> None:
         self._root = root
-        self._words = words
+        self._words, self._is_open = words, is_open
         self._left = MOST_VISITS
 
     def resolve(self, schema: Any, seen: tuple[str, ...] = ()) -> tuple[Any, tuple[str, ...]]:
@@ -126,7 +127,7 @@ class SchemaReader:
         from pydantic import ConfigDict, Field, create_model
 
         properties = schema.get("properties")
-        more = schema.get("additionalProperties", True)
+        more = schema.get("additionalProperties", self._is_open)
         if not isinstance(properties, Mapping) or not properties or len(properties) > MOST_PARTS:
             inner = self.type_of(more, name, seen, depth - 1) if isinstance(more, Mapping) else Any
             return dict[str, inner]  # type: ignore[valid-type]  # made at run time

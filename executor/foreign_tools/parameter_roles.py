@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter
 from typing import Any, Final
 
 from executor.foreign_tools.contracts import DATA, Contract
 from executor.foreign_tools.json_schemas import SchemaReader
 from executor.foreign_tools.tool import ForeignTool, ToolFailed
 from planner.errors import InputError
+from planner.language.declare.action_parameters import make_data_parameter
 from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.declared_names import fold_name
+from planner.language.declare.fields import CodePlace
 from planner.language.declare.marks import Entity, Source
 from planner.lightweight import dataclass
 from planner.model import REQUIRED, ROOT_TYPE, DataParameter
@@ -160,9 +163,12 @@ def _apply_rules(
 def _make_data(tool: ForeignTool, key: str, name: str, written: Any, *, words: bool) -> DataParameter:
     """Make the data parameter of a property, with its type, its default, and the source that its contract declares."""
     schema = tool.properties[key]
+    part = schema if isinstance(schema, Mapping) else {}
+    if key in tool.types and not hasattr(written, "source"):
+        place = CodePlace(f"{tool.name}({key})")
+        return make_data_parameter(name, tool.types[key], part.get("default", Parameter.empty), place)
     reader = SchemaReader(tool.input_schema, words=words)
     annotation = tool.types.get(key) or reader.type_of(schema, f"{tool.name}_{name}")
-    part = schema if isinstance(schema, Mapping) else {}
     default = part.get("default", REQUIRED if key in tool.required else OMITTED)
     if default is OMITTED and annotation is not Any:
         annotation = (type(None) if annotation is None else annotation) | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -170,7 +170,7 @@ class World:
 
     def observe_sql(
         self,
-        patterns: str | Iterable[str],
+        patterns: str | Sequence[str],
         query: str,
         database: Any,
         *,
@@ -190,7 +190,7 @@ class World:
 
     def observe_http(
         self,
-        patterns: str | Iterable[str],
+        patterns: str | Sequence[str],
         url: str,
         *,
         at: str = "",
@@ -214,7 +214,7 @@ class World:
 
     def observe_tool(
         self,
-        patterns: str | Iterable[str],
+        patterns: str | Sequence[str],
         tool: ReadOnlyTool,
         *,
         at: str = "",
@@ -234,11 +234,9 @@ class World:
         options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
         self._observe(patterns, lambda pattern: make_tool_look(pattern, tool, reading, arguments), options)
 
-    def _observe(
-        self, patterns: str | Iterable[str], make_look: Callable[[Atom], Callable[..., Any]], options: Any
-    ) -> None:
+    def _observe(self, patterns: Any, make_look: Callable[[Atom], Callable[..., Any]], options: Any) -> None:
         """Observe each of `patterns` by the function that `make_look` makes for it; raises `InputError`."""
-        for each in [patterns] if isinstance(patterns, str) else patterns:
+        for each in patterns if isinstance(patterns, list | tuple) else [patterns]:
             look = make_look(parse_observed(each))
             try:
                 self.observer(each, **options)(look)
@@ -341,9 +339,13 @@ class World:
 
     def explain_missing_handlers(self, actions: Collection[str]) -> str:
         """Return why nobody carries out these `actions`, which have no handler, and how to mend that."""
-        held, bare = [each for each in actions if each in self.withheld], [e for e in actions if e not in self.withheld]
-        reasons = [f"nobody carries out {', '.join(bare)}: @world.handler(…) says who does"] if bare else []
-        return "; ".join([*(f"{each} must not be carried out: {self.withheld[each]}" for each in held), *reasons])
+        reasons: dict[str, list[str]] = {}
+        for each in actions:
+            reasons.setdefault(self.withheld.get(each, ""), []).append(each)
+        bare = reasons.pop("", [])
+        found = [f"{', '.join(names)} must not be carried out: {reason}" for reason, names in reasons.items()]
+        found += [f"nobody carries out {', '.join(bare)}: @world.handler(…) says who does"] if bare else []
+        return "; ".join(found)
 
 
 def pass_check(**_: Any) -> None:

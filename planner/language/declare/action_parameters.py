@@ -163,7 +163,7 @@ class _Reader:
                 raise place.error(f"parameter {name!r} has a default, but search binds it")
             self._planning[name] = Variable(f"?{name}", found)
         else:
-            self._add_data(name, _make_data_parameter(name, annotation, default, place), place)
+            self._add_data(name, make_data_parameter(name, annotation, default, place), place)
 
     def _add_data(self, name: str, parameter: DataParameter, place: Place) -> None:
         source: Any = parameter.source
@@ -217,7 +217,7 @@ def _name_of(item: Any, place: Place) -> str:
     raise place.error(f"{abbreviate(item)} is no parameter", "give a mapping: {'name': type}")
 
 
-def _make_data_parameter(name: str, annotation: Any, default: Any, place: Place) -> DataParameter:
+def make_data_parameter(name: str, annotation: Any, default: Any, place: Place) -> DataParameter:
     """Make a data parameter; its source, if any, is still a `Source`."""
     marks: list[Any] = []
     if get_origin(annotation) is Annotated:
