@@ -401,18 +401,20 @@ class RunState:
         names = [each.removeprefix("?") for each in self.domain.actions[record.step.action].creates] if created else []
         for name in names:
             if name in created:
-                self.objects.bind(record.plan.created[name], created[name])
-                self._merge_found(name_of(created[name]), record.plan.created[name])
+                turned_up = self.objects.plan_name(name_of(created[name]))
+                if turned_up in self.found:
+                    self._merge_found(turned_up, record.plan.created[name], created[name])
+                else:
+                    self.objects.bind(record.plan.created[name], created[name])
 
-    def _merge_found(self, name: str, placeholder: str) -> None:
+    def _merge_found(self, name: str, placeholder: str, value: Any) -> None:
         """Move what is believed of an object that turned up to its `placeholder`: a step has created it meanwhile."""
-        if name not in self.found or name == placeholder:
-            return
         self.found = {each: at for each, at in self.found.items() if each != name}
         known = [note for note in self.beliefs.notes() if name in note.fact.args]
         self.objects.leave(name)
+        self.objects.bind(placeholder, value)
         self._change_objects({}, gone=name)
-        self.beliefs.adopt([replace(note, fact=self.objects.renamed(note.fact)) for note in known])
+        self.beliefs.adopt([replace(note, fact=note.fact.substitute({name: placeholder})) for note in known])
 
     def is_irreversible(self, record: StepRecord) -> bool:
         """Return whether the action of a step is tagged `irreversible`."""

@@ -81,7 +81,7 @@ def _find_name_owner(state: RunState, record: StepRecord, parameter: str, name: 
     An object that turned up since the step began is the one that it created. The name of a created object is free again
     when a fact that its creation provided no longer holds.
     """
-    placeholder, turned_up = record.plan.created[parameter], state.found.get(name)
+    placeholder, turned_up = record.plan.created[parameter], state.found.get(state.objects.plan_name(name))
     is_same = turned_up is not None and (record.started or 0.0) <= turned_up
     if not is_same and any(each.name == name for each in state.source.all_objects):
         return "an object that was there before"

@@ -225,9 +225,7 @@ class Lookout:
         if type(answer) is not _Failure:  # its class may be a property that raises
             try:
                 with contain_errors():
-                    found = observer.read(look, answer)
-                    facts = {self._objects.renamed(fact): holds for fact, holds in found.facts.items()}
-                    return Sighting(facts, found.others_false, found.version)
+                    return observer.read(look, answer, self._objects.plan_name)
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
                 answer = _Failure(f"failed: {describe_error(error)}")
         return f"the observer {observer.name} of {look} {answer.reason}"

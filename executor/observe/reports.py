@@ -53,33 +53,24 @@ def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings, lists
     for literal in result.observed:
         fact, holds = literal_of(literal)
         _check_fact(fact, domain)
-        literals[fact] = holds
+        literals[objects.renamed(fact)] = holds
     for pattern in lists if result.success else ():
-        literals |= _read_listing(pattern, result, literals, named, beliefs, is_only=len(lists) == 1)
-    facts: dict[Atom, bool] = {}
-    strangers: dict[Atom, bool] = {}
-    for stated, holds in literals.items():
-        fact = objects.renamed(stated)
-        if beliefs.describe_stranger(fact):
-            strangers[stated] = holds
-        else:
-            facts[fact] = holds
+        literals |= _read_listing(pattern, result, literals, named, beliefs, objects=objects, is_only=len(lists) == 1)
+    strangers = {fact: holds for fact, holds in literals.items() if beliefs.describe_stranger(fact)}
+    facts = {fact: holds for fact, holds in literals.items() if fact not in strangers}
     found = find_new_objects([fact for fact, holds in strangers.items() if holds], beliefs)
     found |= {name: types for name, types in named.items() if not beliefs.types_of(name)}
     listed = result.data if lists and isinstance(result.data, list | tuple | set) else ()
     values = [*(each for group in result.found.values() for each in _list_values(group)), *_flatten(listed)]
-    entities = {
-        name_of(each): each
-        for each in values
-        if isinstance(each, Entity) and (name_of(each) in found or _lacks_value(name_of(each), beliefs, objects))
-    }
+    given = {objects.plan_name(name_of(each)): each for each in values if isinstance(each, Entity)}
+    entities = {name: each for name, each in given.items() if name in found or _lacks_value(name, beliefs, objects)}
     found |= {name: beliefs.types_of(name) for name in entities if name not in found}
     return Report(facts, strangers, found, entities)
 
 
 def _lacks_value(name: str, beliefs: Beliefs, objects: Bindings) -> bool:
     """Return whether the object `name` turned up earlier, and nobody has given a Python value for it."""
-    return beliefs.has_joined(name) and objects.get(name) is None
+    return beliefs.has_joined(name) and isinstance(objects.get(name), str | None)
 
 
 def _read_found(found: Mapping[str, Any], beliefs: Beliefs, objects: Bindings) -> dict[str, tuple[str, ...]]:
@@ -99,7 +90,7 @@ def _read_found(found: Mapping[str, Any], beliefs: Beliefs, objects: Bindings) -
                 raise InputError(
                     f"the handler found the {kind} {quote_value(value)}, whose name cannot stand in facts", hint=hint
                 )
-            known = objects.placeholder_of(name) or name
+            known = objects.plan_name(name)
             types = beliefs.types_of(known)
             if types and not hierarchy.is_a(types, (kind,)):
                 raise InputError(f"the handler found the {kind} {name!r}, and {name!r} is {with_article(types[0])}")
@@ -128,6 +119,7 @@ def _read_listing(
     named: Mapping[str, tuple[str, ...]],
     beliefs: Beliefs,
     *,
+    objects: Bindings,
     is_only: bool,
 ) -> dict[Atom, bool]:
     """Return the values of the facts of a listed `pattern`; none where the result lists nothing.
@@ -139,14 +131,15 @@ def _read_listing(
     items = {fact for fact, holds in literals.items() if holds and pattern.matches(fact)}
     lists_data = is_only and isinstance(result.data, list | tuple | set)
     if lists_data:
-        items |= {_fill(pattern, opened, row) for row in result.data}
+        items |= {_fill(pattern, opened, row, objects) for row in result.data}
     elif len(opened) == 1 and not items:
         domain = beliefs.simulation.problem.domain
         hierarchy, wanted = (
             TypeHierarchy(domain.types),
             domain.predicates[pattern.predicate].parameters[opened[0]].types,
         )
-        items |= {_fill(pattern, opened, name) for name, types in named.items() if hierarchy.is_a(types, wanted)}
+        fitting = [name for name, types in named.items() if hierarchy.is_a(types, wanted)]
+        items |= {_fill_places(pattern, opened, [name]) for name in fitting}
     if not (items or lists_data or result.found):
         return {}
     open_facts = [fact for fact in beliefs.unknown if pattern.matches(fact)]
@@ -154,7 +147,7 @@ def _read_listing(
     return {**dict.fromkeys(gone, False), **dict.fromkeys(items, True)}
 
 
-def _fill(pattern: Atom, opened: Sequence[int], row: Any) -> Atom:
+def _fill(pattern: Atom, opened: Sequence[int], row: Any, objects: Bindings) -> Atom:
     """Return the item of `pattern` with the values of `row` in the `opened` places; raises `InputError`."""
     values = list(row) if len(opened) > 1 and isinstance(row, list | tuple) else [row]
     names = [name_of(value) for value in values]
@@ -162,6 +155,11 @@ def _fill(pattern: Atom, opened: Sequence[int], row: Any) -> Atom:
         wanted = "a name" if len(opened) == 1 else f"{len(opened)} names"
         hint = f"each item is {wanted} for the open places of {pattern}; names have no spaces, commas and parentheses"
         raise InputError(f"the handler lists {quote_value(row)}", hint=hint)
+    return _fill_places(pattern, opened, map(objects.plan_name, names))
+
+
+def _fill_places(pattern: Atom, opened: Sequence[int], names: Iterable[str]) -> Atom:
+    """Return the item of `pattern` with `names` of the plan in the `opened` places."""
     args = list(pattern.args)
     for at, name in zip(opened, names, strict=True):
         args[at] = name

@@ -14,6 +14,8 @@ from planner.model import Atom, DomainModel, Problem
 from planner.model.domain import creates_objects
 from planner.plan import Step
 
+ALIAS: Final = "other-"
+"""Prefix of the name in plans of a real object whose own name is that of a placeholder."""
 SPARE: Final = 2
 """Placeholders of each type beyond those of the plan, for objects that patches create."""
 
@@ -53,14 +55,19 @@ def find_internal_predicates(source: DomainModel, problem: Problem) -> frozenset
 
 
 class Bindings(Mapping[str, Any]):
-    """The real objects by their names in plans: given entities, and objects that steps created."""
+    """The real objects by their names in plans: given entities, and objects that steps created.
+
+    A real object may have the name of a placeholder, as names of both kinds are chosen by different people. In plans it
+    is called otherwise, unless it is what the step with this placeholder created.
+    """
 
     def __init__(self, source: Problem, problem: Problem) -> None:
         known = {each.name for each in source.all_objects}
         self._entities: Mapping[str, Any] = problem.entities
         self._created: dict[str, Any] = {}
         self._names: dict[str, str] = {}
-        self._open = {each.name for each in problem.objects if each.name not in known}
+        self._placeholders = frozenset(each.name for each in problem.objects if each.name not in known)
+        self._open = {*self._placeholders}
         self._types = {each.name: each.types for each in problem.all_objects}
         self._parents = problem.domain.types
         self.made: dict[tuple[str, Any], Any] = {}
@@ -76,10 +83,15 @@ class Bindings(Mapping[str, Any]):
         """Add objects that turned up, with their types; `entities` are the Python values of some."""
         self._types = {**self._types, **objects}
         self._entities = {**self._entities, **entities}
+        for name in objects:
+            if self._is_reserved(name):
+                self.bind(name, entities.get(name, name.removeprefix(ALIAS)))
 
     def leave(self, name: str) -> None:
         """Remove an object that turned up."""
         self._types = {each: types for each, types in self._types.items() if each != name}
+        if name in self._created:
+            del self._names[name_of(self._created.pop(name))]
 
     def types_of(self, name: str) -> tuple[str, ...]:
         """Return the types of the object with the plan name `name`: its own, then those above, the nearest first."""
@@ -102,10 +114,22 @@ class Bindings(Mapping[str, Any]):
 
     def renamed(self, fact: Atom) -> Atom:
         """Replace real names in `fact` by their names in plans."""
-        names = self._names
-        if not names or names.keys().isdisjoint(fact.args):
+        if not (self._names or self._placeholders):
             return fact
-        return Atom(fact.predicate, tuple([names.get(arg, arg) for arg in fact.args]))
+        return Atom(fact.predicate, tuple(map(self.plan_name, fact.args)))
+
+    def plan_name(self, name: str) -> str:
+        """Return the name in plans of the real object `name`."""
+        known = self._names.get(name)
+        return known or (f"{ALIAS}{name}" if self._is_reserved(name) else name)
+
+    def _is_reserved(self, name: str) -> bool:
+        """Return whether plans use `name` for a placeholder, or for a real object with the name of one."""
+        if not self._placeholders:
+            return False
+        while name.startswith(ALIAS) and name not in self._placeholders:
+            name = name.removeprefix(ALIAS)
+        return name in self._placeholders
 
     def placeholder_of(self, name: str) -> str | None:
         """Return the placeholder of the created object with this real name, if there is one."""

@@ -131,23 +131,26 @@ class Observer:
         """Return the object names for each parameter of the function in `look`."""
         return tuple([(name, look.args[at]) for name, at in self.parameters.items()])
 
-    def read(self, look: Atom, answer: Any) -> Sighting:
-        """Convert `answer` to truth values of the facts of `look`; raises `InputError` for an invalid answer."""
+    def read(self, look: Atom, answer: Any, plan_name: Callable[[str], str] = str) -> Sighting:
+        """Convert `answer` to truth values of the facts of `look`; raises `InputError` for an invalid answer.
+
+        `look` has the plan's names of objects, and `plan_name` returns those of the real names in the answer.
+        """
         version = None
         if isinstance(answer, Seen):
             answer, version = answer.value, as_comparable_version(answer.version)
         if answer is CANNOT_SAY:
             return NOTHING
         if isinstance(answer, Facts):
-            return Sighting(
-                {self._read_statement(fact, holds): holds for fact, holds in answer.facts.items()}, None, version
-            )
+            said = {self._read_statement(fact, holds): holds for fact, holds in answer.facts.items()}
+            renamed = {Atom(fact.predicate, tuple(map(plan_name, fact.args))): holds for fact, holds in said.items()}
+            return Sighting(renamed, None, version)
         if OPEN not in look.args:
             if not isinstance(answer, bool):
                 hint = "True, False or CANNOT_SAY; an argument that it finds out is written _ in the pattern"
                 raise InputError(f"the observer {self.name} of {look} returned {quote_value(answer)}", hint=hint)
             return Sighting({look: answer}, None, version)
-        rows = [tuple([name_of(value) for value in row]) for row in self._read_rows(answer)]
+        rows = [tuple([plan_name(name_of(value)) for value in row]) for row in self._read_rows(answer)]
         return Sighting({self._fill_pattern(look, row): True for row in rows}, look, version)
 
     def _read_statement(self, fact: str | Atom, holds: Any) -> Atom:

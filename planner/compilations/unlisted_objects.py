@@ -41,6 +41,19 @@ def find_unlisted(problem: Problem) -> list[Atom]:
     return found
 
 
+def describe_unlisted(problem: Problem) -> str:
+    """Return which listing has not taken place, perhaps one of what will be created; an empty text if all have."""
+    for fact in find_unlisted(problem):
+        return f"{fact.predicate} does not hold yet"
+    types = TypeHierarchy(problem.domain.types)
+    made = {(kind,) for action in problem.domain.actions.values() for kind in action.creates.values()}
+    for listing in listings_of(problem.domain) if made else ():
+        for each in problem.domain.predicates[listing.fact].parameters:
+            if any(types.is_a(new, each.types) or types.is_a(each.types, new) for new in made):
+                return f"{listing.fact} does not hold of what is created"
+    return ""
+
+
 def aim_at_listing(problem: Problem) -> Problem | None:
     """Return `problem` with the goal to list something that is not listed yet; None if no listing can help."""
     unlisted = find_unlisted(problem) if may_find_more(problem) else ()
@@ -52,7 +65,7 @@ def may_find_more(problem: Problem) -> bool:
 
     They might unless the goal is relaxed unreachable also with such objects, of which all is supposed to hold.
     """
-    if not (lists_patterns(problem.domain) and find_unlisted(problem)):
+    if not (lists_patterns(problem.domain) and describe_unlisted(problem)):
         return False
     supposed = suppose_found(problem)
     if supposed is None or creates_objects(problem.domain):
@@ -137,7 +150,7 @@ def qualify_by_listings(problem: Problem, result: Result) -> Result:
     if result.status is Status.UNSOLVABLE:
         if not may_find_more(problem):
             return result
-        reason = f"objects may turn up: {find_unlisted(problem)[0].predicate} does not hold yet"
+        reason = f"objects may turn up: {describe_unlisted(problem)}"
         reason = "; ".join(filter(None, [result.reason, reason]))
         return replace(result, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
     actions = problem.domain.actions

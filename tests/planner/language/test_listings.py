@@ -162,3 +162,13 @@ def test_a_listing_leaves_something_open_and_its_fact_clashes_with_nothing():
     domain = shop(other={"provides": ["listed_pending(a, b)"], "parameters": {"a": "order", "b": "order"}})
     with pytest.raises(InputError, match="the predicate 'listed_pending' has 2 arguments"):
         _ = domain.model
+
+
+def test_nothing_is_proved_unsolvable_while_a_created_object_may_have_items():
+    domain = Domain("desk", types=["ticket", "customer"])
+    domain.action("create", provides=["open(t)"], creates={"t": "ticket"})
+    domain.action("ask", {"t": "ticket"}, requires=["open(t)"], lists="owner(t, _)")
+    domain.action("call", {"t": "ticket", "c": "customer"}, requires=["owner(t, c)"], provides=["called(t)"])
+    found = solve(domain.problem(goal="(exists (?t - ticket) (called ?t))"))
+    assert found.status is Status.UNKNOWN
+    assert "objects may turn up: listed_owner does not hold of what is created" in found.reason
