@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from executor.adapters.planned_calls import PlannedCalls
     from executor.agent.agent import Agent
     from executor.agent.agent_events import AgentEvent
     from executor.agent.conversations.room import Room
@@ -52,15 +53,16 @@ __all__ = [
     "CANNOT_SAY", "Achieved", "ActionPlan", "ActionResult", "Agent", "AgentEvent", "Allowance", "Context",
     "DamagedError", "DrivenError", "Event", "ExecutionPolicy", "Executor", "Experience", "Facts", "Follower",
     "ForeignTools", "HandlerCall", "InDoubt", "Journal", "JournalError", "LanguageModel", "Learning", "Memory",
-    "MemoryChange", "Metrics", "Missing", "ModelClient", "NoRunError", "Note", "Outline", "PlanStep", "Proceed",
-    "Proposal", "Provenance", "Rate", "Readings", "Recovery", "RepairStatus", "Repaired", "Request", "Retention",
-    "Room", "Run", "RunError", "RunInfo", "RunOutcome", "RunStatus", "Rung", "Seen", "Show", "Spans", "Standing",
-    "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World", "function_tools", "langchain_tools",
-    "learn", "mcp_tools", "model_of", "repair", "summary", "toolset_tools",
+    "MemoryChange", "Metrics", "Missing", "ModelClient", "NoRunError", "Note", "Outline", "PlanStep", "PlannedCalls",
+    "Proceed", "Proposal", "Provenance", "Rate", "Readings", "Recovery", "RepairStatus", "Repaired", "Request",
+    "Retention", "Room", "Run", "RunError", "RunInfo", "RunOutcome", "RunStatus", "Rung", "Seen", "Show", "Spans",
+    "Standing", "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World", "function_tools",
+    "langchain_tools", "learn", "mcp_tools", "model_of", "repair", "summary", "toolset_tools",
 ]
 # fmt: on
 
 _MODULES = {
+    "adapters.planned_calls": "PlannedCalls",
     "agent.agent": "Agent",
     "agent.conversations.room": "Room",
     "agent.agent_events": "AgentEvent",

@@ -1,0 +1,139 @@
+"""Offer planned calls to agents of LangGraph: a node that asks the model, a node that calls, and both as a graph.
+
+The state of the graph has `messages`, as `MessagesState` has. `plan_node` binds the tools that are offered now, so that
+the model sees no others; `call_node` calls them and answers with what was observed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any
+
+from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import StructuredTool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+from executor.adapters.planned_calls import Offer, PlannedCalls
+
+
+def planned_agent(calls: PlannedCalls, model: Any, **options: Any) -> Any:
+    """Return a compiled graph: the model is asked, calls are made and observed, until the model calls no more.
+
+    `options` are those of `StateGraph.compile`, such as a `checkpointer`, which approvals need.
+    """
+    graph = StateGraph(MessagesState)
+    graph.add_node("plan", plan_node(calls, model))
+    graph.add_node("call", call_node(calls))
+    graph.add_edge(START, "plan")
+    graph.add_conditional_edges("plan", _route, {"call": "call", END: END})
+    graph.add_edge("call", "plan")
+    return graph.compile(**options)
+
+
+def _route(state: Mapping[str, Any]) -> str:
+    return "call" if getattr(state["messages"][-1], "tool_calls", None) else str(END)
+
+
+def plan_node(calls: PlannedCalls, model: Any) -> Any:
+    """Return a node that asks `model`, a chat model, with the tools that are offered now and what comes next."""
+
+    async def ask(state: Mapping[str, Any]) -> dict[str, Any]:
+        tools = [_describe_tool(each) for each in await calls.offers()]
+        asked = model.bind_tools(tools) if tools else model
+        said = [SystemMessage(await calls.describe()), *state["messages"]]
+        return {"messages": [await asked.ainvoke(said)]}
+
+    return _node(ask, "plan")
+
+
+def call_node(calls: PlannedCalls) -> Any:
+    """Return a node that makes the calls of the latest message, one after the other, and reports each.
+
+    Where a call needs an approval, the graph is interrupted with the call, and resumed with `Command(resume=answer)`.
+    """
+
+    async def act(state: Mapping[str, Any]) -> dict[str, Any]:
+        message = state["messages"][-1]
+        asked = message.tool_calls if isinstance(message, AIMessage) else []
+        answers = {}
+        for each in asked:  # before anything is done: LangGraph begins the node again after an interrupt
+            if await calls.needs_approval(each["name"]) and not await calls.find_bar(each["name"], each["args"]):
+                answers[each["id"]] = interrupt({"approve": each["name"], "arguments": each["args"]})
+        return {"messages": [await _answer_call(calls, each, answers) for each in asked]}
+
+    return _node(act, "call")
+
+
+async def _answer_call(calls: PlannedCalls, asked: Mapping[str, Any], answers: Mapping[str, Any]) -> ToolMessage:
+    answer = answers.get(asked["id"], True)
+    if answer is True or str(answer).strip().casefold() in ("yes", "y", "true"):
+        report = (await calls.call(asked["name"], asked["args"], approved=asked["id"] in answers)).to_dict()
+    else:
+        report = {"step": asked["name"], "status": "REFUSED", "reason": f"a person refused it: {answer}"}
+    failed = report["status"] in ("REFUSED", "FAILED", "PARTIAL", "IN_DOUBT")
+    return ToolMessage(
+        json.dumps(report),
+        tool_call_id=asked["id"],
+        name=asked["name"],
+        artifact=report,
+        status="error" if failed else "success",
+    )
+
+
+async def planned_tools(calls: PlannedCalls, names: list[str] | None = None) -> list[StructuredTool]:
+    """Return tools for `create_agent` and other graphs that want a fixed list: those in `names`, or of the plan.
+
+    Each answers with its report; one that is called out of turn says what comes next.
+    """
+    if names is None:
+        plan = await calls.plan()
+        steps = () if plan is None else plan.steps
+        names = [*dict.fromkeys(step.action for step in steps), *calls.always]
+    return [_make_tool(calls, each) for each in calls.offers_of(names)]
+
+
+def _make_tool(calls: PlannedCalls, offer: Offer) -> StructuredTool:
+    async def call(**arguments: Any) -> str:
+        return str(await calls.call(offer.name, arguments))
+
+    return StructuredTool(
+        name=offer.name,
+        description=offer.description,
+        args_schema=dict(offer.parameters),
+        func=_make_plain(call),
+        coroutine=call,
+    )
+
+
+def _describe_tool(offer: Offer) -> dict[str, Any]:
+    """Return an offer in the form that chat models bind."""
+    described = {"name": offer.name, "description": offer.description, "parameters": dict(offer.parameters)}
+    return {"type": "function", "function": described}
+
+
+def _node(function: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]], name: str) -> RunnableLambda:
+    """Return a node for `invoke` and `ainvoke`."""
+    return RunnableLambda(_make_plain(function), afunc=function, name=name)
+
+
+def _make_plain(function: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+    """Return a plain function that runs `function` in an event loop of its own, also where one is running."""
+
+    def call(*given: Any, **named: Any) -> Any:
+        async def main() -> Any:
+            return await function(*given, **named)
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(main())
+        with ThreadPoolExecutor(1) as thread:  # LangGraph keeps what an interrupt needs in the context
+            return thread.submit(copy_context().run, asyncio.run, main()).result()
+
+    return call

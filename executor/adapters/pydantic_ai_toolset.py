@@ -1,0 +1,88 @@
+"""Offer planned calls to agents of pydantic-ai: as a toolset, or as a capability that brings it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic_ai import ApprovalRequired, RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from executor import World
+from executor.adapters.planned_calls import Offer, PlannedCalls
+from planner.model import Problem
+
+Deps = TypeVar("Deps")
+_ANYTHING = SchemaValidator(core_schema.dict_schema())
+"""Arguments are checked by the call itself, which answers in the words of the domain."""
+
+
+class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the types of pydantic-ai are not followed
+    """The tools of `world` that the goal of `problem` needs next, for `Agent(toolsets=[…])`.
+
+    The options are those of `PlannedCalls`, which is the attribute `calls`. Before each request to the model, the offer
+    and the instructions are those of the present state. A tool that needs an approval, without an `approve` callback,
+    is deferred as pydantic-ai does it: the agent's output is then `DeferredToolRequests`.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        problem: Problem,
+        goal: Any = None,
+        *,
+        id: str | None = None,  # noqa: A002 - as pydantic-ai calls it
+        **options: Any,
+    ) -> None:
+        self.calls = PlannedCalls(world, problem, goal, **options)
+        self._id = id or f"forethought-{world.model.name}"
+
+    @property
+    def id(self) -> str:
+        """The id of the toolset among those of an agent."""
+        return self._id
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Return the tools that are offered now."""
+        return {each.name: self._make_tool(each, ctx) for each in await self.calls.offers()}
+
+    async def get_instructions(self, ctx: RunContext[Any]) -> str:  # noqa: ARG002 - what to do depends on the world alone
+        """Return the goal, and what comes next."""
+        return await self.calls.describe()
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: Any) -> dict[str, Any]:  # noqa: ARG002 - the offer may have changed meanwhile
+        """Call a tool, and return the report of the call; raises `ApprovalRequired`."""
+        approved = bool(ctx.tool_call_approved)
+        if not approved and await self.calls.needs_approval(name):
+            bar = await self.calls.find_bar(name, tool_args)
+            if not bar:
+                raise ApprovalRequired
+        return (await self.calls.call(name, tool_args, approved=approved)).to_dict()
+
+    def _make_tool(self, offer: Offer, ctx: RunContext[Any]) -> ToolsetTool[Any]:
+        definition = ToolDefinition(
+            name=offer.name,
+            description=offer.description,
+            parameters_json_schema=dict(offer.parameters),
+            sequential=True,
+        )
+        return ToolsetTool(toolset=self, tool_def=definition, max_retries=ctx.max_retries, args_validator=_ANYTHING)
+
+
+class ForethoughtCapability(AbstractCapability[Any]):  # type: ignore[misc]  # as above
+    """The same as a capability, for `Agent(capabilities=[…])`; the toolset is the attribute `toolset`."""
+
+    def __init__(self, world: World, problem: Problem, goal: Any = None, **options: Any) -> None:
+        super().__init__()
+        self.toolset = ForethoughtToolset(world, problem, goal, **options)
+
+    @property
+    def calls(self) -> PlannedCalls:
+        """The calls of the toolset."""
+        return self.toolset.calls
+
+    def get_toolset(self) -> ForethoughtToolset:
+        """Return the toolset."""
+        return self.toolset

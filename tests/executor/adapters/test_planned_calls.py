@@ -1,0 +1,273 @@
+"""Planned calls: what is offered, what is refused, what is observed, and what the agent is told."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support_desk import desk_domain, desk_problem, desk_world
+
+from executor import World
+from executor.adapters.planned_calls import PlannedCalls
+from executor.journal import Journal
+from planner import Domain, InputError, load
+
+
+def play(calls: PlannedCalls, *asked):
+    """Make the calls, each a name with arguments, and return the reports."""
+
+    async def main():
+        return [await calls.call(name, arguments) for name, arguments in asked]
+
+    return asyncio.run(main())
+
+
+def offered(calls: PlannedCalls) -> dict:
+    return {each.name: each for each in asyncio.run(calls.offers())}
+
+
+def test_only_what_comes_next_is_offered_with_its_objects() -> None:
+    world, _ = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"))
+    assert list(offered(calls)) == ["find"]
+    assert offered(calls)["find"].parameters["properties"]["o"]["enum"] == ["o7"]
+    [report] = play(calls, ("find", {"o": "o7"}))
+    assert (report.status, report.next, report.goal) == ("SUCCEEDED", ("pack(o7)",), "open")
+    assert report.result == {"price": 7}
+    assert list(offered(calls)) == ["pack"]
+
+
+def test_independent_steps_are_offered_together_and_any_may_come_first() -> None:
+    world, desk = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "packed(o7)", "packed(o8)"))
+    assert offered(calls)["find"].parameters["properties"]["o"]["enum"] == ["o7", "o8"]
+    reports = play(calls, ("find", {"o": "o8"}), ("pack", {"o": "o8"}), ("find", {"o": "o7"}), ("pack", {"o": "o7"}))
+    assert [each.status for each in reports] == ["SUCCEEDED"] * 4
+    assert reports[-1].goal == "reached"
+    assert calls.is_reached
+    assert offered(calls) == {}
+    assert desk.log == ["find o8", "pack o8", "find o7", "pack o7"]
+
+
+def test_an_irreversible_step_that_is_not_next_is_refused_and_not_called() -> None:
+    world, desk = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "packed(o7)"))
+    desk.facts |= {"packed o8", "known o8"}
+    reports = play(calls, ("ship", {"o": "o8"}), ("refund", {"o": "o7", "reason": "x", "amount": 1}))
+    assert [each.status for each in reports] == ["REFUSED"] * 2
+    assert "cannot be taken back" in reports[0].reason
+    assert reports[0].next == ("find(o7)",)
+    assert desk.log == []
+
+
+def test_a_reversible_detour_is_allowed_and_the_plan_follows_it() -> None:
+    world, desk = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"), "packed(o7)")
+    reports = play(calls, ("find", {"o": "o7"}), ("find", {"o": "o8"}), ("pack", {"o": "o8"}), ("pack", {"o": "o7"}))
+    assert [each.goal for each in reports] == ["open", "open", "open", "reached"]
+    assert "packed o8" in desk.facts
+
+
+def test_a_tool_that_lies_is_found_out_and_the_next_plan_goes_round_it() -> None:
+    world, desk = desk_world()
+    desk.lying.add("ship")
+    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"))
+    reports = play(calls, *[(name, {"o": "o7"}) for name in ("find", "pack", "ship", "courier")])
+    lied = reports[2]
+    assert lied.status == "FAILED"
+    assert "not shipped(o7)" in lied.unexpected
+    assert lied.next == ("courier(o7)",)
+    assert (reports[3].status, reports[3].goal) == ("SUCCEEDED", "reached")
+
+
+def test_a_tool_that_raises_is_told_and_another_way_is_offered() -> None:
+    world, desk = desk_world()
+    desk.broken.add("ship")
+    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"))
+    reports = play(calls, *[(name, {"o": "o7"}) for name in ("find", "pack", "ship")])
+    assert reports[2].status == "FAILED"
+    assert "ship is down" in reports[2].reason
+    assert list(offered(calls)) == ["courier"]
+
+
+def test_what_changed_meanwhile_is_noticed() -> None:
+    world, desk = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"))
+    play(calls, ("find", {"o": "o7"}), ("pack", {"o": "o7"}))
+    desk.facts.discard("packed o7")
+    [report] = play(calls, ("ship", {"o": "o7"}))
+    assert report.status == "FAILED"
+    assert desk.log == ["find o7", "pack o7"]
+    assert report.next == ("pack(o7)",)
+
+
+def test_what_nobody_sees_is_unverified_and_not_done_twice() -> None:
+    world, desk = desk_world(watched=False)
+    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)", "packed(o8)"))
+    reports = play(calls, *[(name, {"o": "o7"}) for name in ("find", "pack", "ship", "ship")])
+    assert reports[2].status == "UNVERIFIED"
+    assert reports[3].status == "REFUSED"
+    assert desk.log.count("ship o7") == 1
+
+
+def test_an_approval_waits_for_an_answer_from_outside() -> None:
+    world, desk = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "refunded(o7)"))
+    asked = {"o": "o7", "reason": "broken", "amount": 7}
+    _, waiting = play(calls, ("find", {"o": "o7"}), ("refund", asked))
+    assert waiting.status == "WAITING"
+    assert desk.log == ["find o7"]
+    with pytest.raises(InputError, match="no call has asked"):
+        asyncio.run(calls.answer("nothing", "yes"))
+    done = asyncio.run(calls.answer(waiting.question["question"], "yes"))
+    assert (done.status, done.goal, done.result) == ("SUCCEEDED", "reached", "7 for broken")
+
+
+def test_a_callback_decides_about_approvals() -> None:
+    for answer, status in ((True, "SUCCEEDED"), (False, "FAILED")):
+        world, desk = desk_world()
+        calls = PlannedCalls(world, desk_problem(world, "refunded(o7)"), approve=lambda _, answer=answer: answer)
+        asked = {"o": "o7", "reason": "broken", "amount": 7}
+        assert play(calls, ("find", {"o": "o7"}), ("refund", asked))[1].status == status
+        assert ("refund o7" in desk.log) is answer
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("fnd", {"o": "o7"}, "did you mean 'find'"),
+        ("find", {"o": "o9"}, "no object 'o9'"),
+        ("find", {}, "lacks o"),
+        ("find", {"o": None}, "None"),
+        ("find", {"o": ["o7"]}, "o7"),
+        ("find", {"o": "o7", "colour": "red"}, "no argument 'colour'"),
+        ("find", {"o": "x" * 100_000}, "no object"),
+        ("refund", {"o": "o7"}, "lacks a value for 'reason'"),
+        ("", {}, "no tool ''"),
+    ],
+)
+def test_mistakes_of_models_are_answers(name, arguments, words) -> None:
+    world, desk = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "packed(o7)"))
+    [report] = play(calls, (name, arguments))
+    assert report.status == "REFUSED"
+    assert words in report.reason
+    assert desk.log == []
+
+
+def test_values_of_another_type_are_refused_before_the_call() -> None:
+    world, desk = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "refunded(o7)"), approve=lambda _: True)
+    asked = {"o": "o7", "reason": "broken", "amount": "much"}
+    _, report = play(calls, ("find", {"o": "o7"}), ("refund", asked))
+    assert report.status == "FAILED"
+    assert "amount" in report.reason
+    assert desk.log == ["find o7"]
+
+
+def test_where_no_plan_is_left_the_agent_is_told_why() -> None:
+    domain = Domain("dead", types=["order"])
+    domain.action("ship", {"o": "order"}, requires=["packed(o)"], provides=["shipped(o)"])
+    world = World(domain)
+    world.handler("ship")(lambda o: None)  # noqa: ARG005 - as the action has it
+    calls = PlannedCalls(world, domain.problem("p", objects={"o7": "order"}, goal=["shipped(o7)"]))
+    assert offered(calls) == {}
+    assert "packed(o7)" in asyncio.run(calls.describe())
+    [report] = play(calls, ("ship", {"o": "o7"}))
+    assert (report.status, report.goal) == ("FAILED", "impossible")
+
+
+def test_by_goal_more_is_offered_but_nothing_irreversible_beside_the_plan() -> None:
+    world, _ = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"), by="goal", always=["unpack"])
+    assert list(offered(calls)) == ["find", "unpack"]
+    play(calls, ("find", {"o": "o7"}), ("pack", {"o": "o7"}))
+    assert {"courier", "ship", "unpack"} <= set(offered(calls))
+    assert "refund" not in offered(calls)
+
+
+def test_of_hundreds_of_tools_few_are_offered() -> None:
+    domain = desk_domain()
+    for number in range(500):
+        domain.action(f"other{number}", {"o": "order"}, requires=[f"b{number}(o)"], provides=[f"b{number + 1}(o)"])
+    world, _ = desk_world(domain)
+    for number in range(500):
+        world.handler(f"other{number}")(lambda o: None)  # noqa: ARG005 - as the action has it
+    for by in ("plan", "goal"):
+        calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"), by=by)
+        assert list(offered(calls)) == ["find"]
+
+
+def test_calls_at_once_take_turns() -> None:
+    world, desk = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "packed(o7)", "packed(o8)"))
+
+    async def main():
+        found = await asyncio.gather(*[calls.call("find", {"o": each}) for each in ("o7", "o8")])
+        return [*found, *await asyncio.gather(*[calls.call("pack", {"o": each}) for each in ("o7", "o8")])]
+
+    reports = asyncio.run(main())
+    assert [each.status for each in reports] == ["SUCCEEDED"] * 4
+    assert calls.is_reached
+    assert sorted(desk.log) == ["find o7", "find o8", "pack o7", "pack o8"]
+
+
+def test_each_call_is_a_run_of_the_journal(tmp_path) -> None:
+    world, _ = desk_world()
+    calls = PlannedCalls(world, desk_problem(world, "packed(o7)"), journal=tmp_path / "runs.db")
+    play(calls, ("find", {"o": "o7"}), ("pack", {"o": "o7"}))
+    with Journal(tmp_path / "runs.db") as journal:
+        assert [each.status for each in journal.runs()] == ["SUCCEEDED"] * 3, "two calls, and a look at the goal"
+
+
+def test_objects_that_calls_create_can_be_used_by_later_ones() -> None:
+    domain = Domain("tickets", types=["ticket"])
+    domain.action("open_one", provides=["is_open(t)"], creates={"t": "ticket"})
+    domain.action("close_one", {"t": "ticket"}, requires=["is_open(t)"], provides=["closed(t)"])
+    world, log = World(domain), []
+    world.handler("open_one")(lambda: {"success": True, "created": {"t": "T-1"}})
+    world.handler("close_one")(lambda t: log.append(t))  # noqa: PLW0108 - a handler names its parameters
+    problem = domain.problem("p", goal=["(exists (?t - ticket) (closed ?t))"])
+    calls = PlannedCalls(world, problem)
+    [opened] = play(calls, ("open_one", {}))
+    assert opened.next == ("close_one(T-1)",)
+    [closed] = play(calls, ("close_one", {"t": "T-1"}))
+    assert (closed.goal, log) == ("reached", ["T-1"])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda world, problem: PlannedCalls(world.model, problem, always=()), "a World"),
+        (lambda world, problem: PlannedCalls(world, problem, by="mood"), "by 'plan' or by 'goal'"),
+        (lambda world, problem: PlannedCalls(world, problem, always=["fnd"]), "did you mean 'find'"),
+        (lambda world, problem: PlannedCalls(world, problem, ["nothing(x)"]), "nothing"),
+        (lambda world, _: PlannedCalls(world, "problem"), "problem"),
+    ],
+)
+def test_mistakes_of_authors_are_named(make, words) -> None:
+    world, _ = desk_world()
+    with pytest.raises(InputError, match=r".") as raised:
+        make(world, desk_problem(world, "packed(o7)"))
+    assert words in str(raised.value)
+
+
+def test_shipped_domains_work_in_simulated_worlds() -> None:
+    from executor.testing import SimulatedWorld
+
+    problem = load("helpdesk")
+    world = SimulatedWorld(problem).world
+    calls = PlannedCalls(world, problem, approve=lambda _: True)
+
+    async def follow():
+        for _ in range(40):
+            steps = await calls.next_steps()
+            if not steps:
+                break
+            action = world.model.actions[steps[0].action]
+            names = [each.name.removeprefix("?") for each in action.parameters]
+            data = {each.name: "text" for each in action.data if each.source is None and not each.has_default}
+            await calls.call(action.name, dict(zip(names, steps[0].arguments, strict=False)) | data)
+
+    asyncio.run(follow())
+    assert calls.is_reached, calls.reports[-1]

@@ -1,0 +1,161 @@
+"""Planned calls as a toolset and a capability of pydantic-ai, with its own test models."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.test import TestModel
+from support_desk import desk_problem, desk_world
+
+from executor.adapters.pydantic_ai_toolset import ForethoughtCapability, ForethoughtToolset
+
+seen: list[AgentInfo] = []
+
+
+@pytest.fixture(autouse=True)
+def forget() -> None:
+    seen.clear()
+
+
+def obedient(_, info: AgentInfo) -> ModelResponse:
+    """Call all tools that are offered, with the first value of each enumeration, until none is left."""
+    seen.append(info)
+    if not info.function_tools:
+        return ModelResponse([TextPart("done")])
+    return ModelResponse([ToolCallPart(each.name, fill(each.parameters_json_schema)) for each in info.function_tools])
+
+
+def fill(schema: dict) -> dict:
+    values = {"string": "text", "integer": 7}
+    properties = schema["properties"].items()
+    return {name: each["enum"][0] if "enum" in each else values[each["type"]] for name, each in properties}
+
+
+def returns(result) -> list[dict]:
+    parts = [part for message in result.all_messages() for part in message.parts]
+    return [part.content for part in parts if isinstance(part, ToolReturnPart)]
+
+
+def test_the_agent_keeps_its_loop_and_sees_only_what_comes_next() -> None:
+    world, desk = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "shipped(o7)"))
+    result = Agent(FunctionModel(obedient), toolsets=[toolset]).run_sync("ship o7, please")
+    assert [[each.name for each in info.function_tools] for info in seen] == [["find"], ["pack"], ["ship"], []]
+    assert desk.log == ["find o7", "pack o7", "ship o7"]
+    assert toolset.calls.is_reached
+    assert [each["goal"] for each in returns(result)] == ["open", "open", "reached"]
+
+
+def test_the_instructions_say_the_goal_and_what_is_next() -> None:
+    world, _ = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "packed(o7)"))
+    Agent(FunctionModel(obedient), toolsets=[toolset], instructions="Be polite.").run_sync("pack o7")
+    said = [info.instructions for info in seen]
+    assert "Be polite." in said[0]
+    assert "Next (a plan of 2 steps): find(o7)." in said[0]
+    assert "The goal is reached" in said[-1]
+
+
+def test_a_surprise_is_told_and_the_offer_changes() -> None:
+    world, desk = desk_world()
+    desk.lying.add("ship")
+    toolset = ForethoughtToolset(world, desk_problem(world, "shipped(o7)"))
+    result = Agent(FunctionModel(obedient), toolsets=[toolset]).run_sync("ship o7")
+    told = returns(result)
+    assert told[2]["status"] == "FAILED"
+    assert told[2]["unexpected"] == ["not shipped(o7)"]
+    assert told[2]["next"] == ["courier(o7)"]
+    assert desk.log == ["find o7", "pack o7", "ship o7", "ship o7", "courier o7"], "it was seen that nothing happened"
+
+
+def test_a_call_that_is_not_offered_does_nothing() -> None:
+    world, desk = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "packed(o7)"))
+
+    def stubborn(messages, _: AgentInfo) -> ModelResponse:
+        if len(messages) > 3:
+            return ModelResponse([TextPart("I give up")])
+        return ModelResponse([ToolCallPart("ship", {"o": "o7"})])
+
+    Agent(FunctionModel(stubborn), toolsets=[toolset], retries=3).run_sync("ship o8")
+    assert desk.log == []
+
+
+def test_several_calls_of_one_turn_are_made_one_after_the_other() -> None:
+    world, desk = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "packed(o7)", "packed(o8)"))
+
+    def eager(messages, info: AgentInfo) -> ModelResponse:
+        if len(messages) > 2:
+            return obedient(messages, info)
+        return ModelResponse([ToolCallPart("find", {"o": each}) for each in ("o7", "o8")])
+
+    Agent(FunctionModel(eager), toolsets=[toolset]).run_sync("pack both")
+    assert desk.log[:2] == ["find o7", "find o8"]
+    assert toolset.calls.is_reached
+
+
+def test_the_test_model_calls_what_is_offered() -> None:
+    world, desk = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "packed(o7)"))
+    Agent(TestModel(), toolsets=[toolset]).run_sync("pack o7")
+    assert desk.log == ["find o7"], "it calls each tool of the first offer once"
+
+
+def test_an_approval_is_deferred_as_pydantic_ai_does_it() -> None:
+    world, desk = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "refunded(o7)"))
+    agent = Agent(FunctionModel(obedient), toolsets=[toolset], output_type=[str, DeferredToolRequests])
+    first = agent.run_sync("refund o7")
+    [asked] = first.output.approvals
+    assert asked.tool_name == "refund"
+    assert desk.log == ["find o7"]
+    answer = DeferredToolResults(approvals={asked.tool_call_id: True})
+    last = agent.run_sync(message_history=first.all_messages(), deferred_tool_results=answer)
+    assert last.output == "done"
+    assert desk.log == ["find o7", "refund o7"]
+
+
+def test_a_capability_brings_the_toolset() -> None:
+    world, desk = desk_world()
+    planned = ForethoughtCapability(world, desk_problem(world, "packed(o7)"))
+    Agent(FunctionModel(obedient), capabilities=[planned]).run_sync("pack o7")
+    assert planned.calls.is_reached
+    assert "find(o7)" in seen[0].instructions
+    assert desk.log == ["find o7", "pack o7"]
+
+
+def test_it_stands_beside_other_tools_and_wrappers() -> None:
+    world, _ = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "packed(o7)")).prefixed("desk")
+    agent = Agent(FunctionModel(obedient), toolsets=[toolset])
+
+    @agent.tool_plain
+    def weather() -> str:
+        return "rain"
+
+    def once(_, info: AgentInfo) -> ModelResponse:
+        seen.append(info)
+        return ModelResponse([TextPart("done")])
+
+    with agent.override(model=FunctionModel(once)):
+        agent.run_sync("what is there?")
+    assert {each.name for each in seen[0].function_tools} == {"weather", "desk_find"}
+
+
+def test_one_toolset_goes_on_in_a_later_run_of_the_agent() -> None:
+    world, desk = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "packed(o7)"))
+
+    def one_call(messages, info: AgentInfo) -> ModelResponse:
+        return obedient(messages, info) if len(messages) == 1 else ModelResponse([TextPart("later")])
+
+    agent = Agent(FunctionModel(one_call), toolsets=[toolset])
+    agent.run_sync("begin")
+    assert desk.log == ["find o7"]
+    asyncio.run(agent.run("go on"))
+    assert desk.log == ["find o7", "pack o7"]
