@@ -14,7 +14,7 @@ from executor.tools.returned_values import result_of
 from planner.errors import InputError, did_you_mean, with_article
 from planner.language.declare.atom_syntax import NotationError, is_name, parse_atom
 from planner.language.declare.declared_names import fold_name
-from planner.language.declare.marks import Entity
+from planner.language.declare.marks import Entity, type_names
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Atom, DomainModel, Not
 from planner.model.domain import ROOT_TYPE, TypeHierarchy
@@ -65,7 +65,20 @@ def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings, lists
     given = {objects.plan_name(name_of(each)): each for each in values if isinstance(each, Entity)}
     entities = {name: each for name, each in given.items() if name in found or _lacks_value(name, beliefs, objects)}
     found |= {name: beliefs.types_of(name) for name in entities if name not in found}
+    found |= {name: _narrow_types(each, found[name], domain) for name, each in entities.items()}
     return Report(facts, strangers, found, entities)
+
+
+def _narrow_types(value: Entity, types: tuple[str, ...], domain: DomainModel) -> tuple[str, ...]:
+    """Return the type of the class of `value` where the domain has it; raises `InputError` where it is no `types`."""
+    kind = next((each for each in type_names(type(value)) if each in domain.types), ROOT_TYPE)
+    hierarchy = TypeHierarchy(domain.types)
+    if kind == ROOT_TYPE or hierarchy.is_a(types, (kind,)):
+        return types
+    if not hierarchy.is_a((kind,), types):
+        found, wanted = with_article(type(value).__name__), with_article(" or ".join(types))
+        raise InputError(f"the handler names {value.name!r} as {wanted}, and it is {found}")
+    return (kind,)
 
 
 def _lacks_value(name: str, beliefs: Beliefs, objects: Bindings) -> bool:
@@ -85,7 +98,7 @@ def _read_found(found: Mapping[str, Any], beliefs: Beliefs, objects: Bindings) -
             raise InputError(f"the handler found objects of {key!r}, which is no type", hint=hint)
         for value in _list_values(group):
             name = name_of(value)
-            if type(value) is bool or not is_name(name):
+            if value is None or type(value) is bool or not is_name(name):
                 hint = "give names without spaces, commas and parentheses, or objects that have such names"
                 raise InputError(
                     f"the handler found the {kind} {quote_value(value)}, whose name cannot stand in facts", hint=hint
@@ -151,7 +164,11 @@ def _fill(pattern: Atom, opened: Sequence[int], row: Any, objects: Bindings) -> 
     """Return the item of `pattern` with the values of `row` in the `opened` places; raises `InputError`."""
     values = list(row) if len(opened) > 1 and isinstance(row, list | tuple) else [row]
     names = [name_of(value) for value in values]
-    if len(names) != len(opened) or not all(map(is_name, names)) or any(type(value) is bool for value in values):
+    if (
+        len(names) != len(opened)
+        or not all(map(is_name, names))
+        or any(value is None or type(value) is bool for value in values)
+    ):
         wanted = "a name" if len(opened) == 1 else f"{len(opened)} names"
         hint = f"each item is {wanted} for the open places of {pattern}; names have no spaces, commas and parentheses"
         raise InputError(f"the handler lists {quote_value(row)}", hint=hint)

@@ -179,6 +179,8 @@ class Observer:
             answer = [answer]
         rows = [each if size > 1 and isinstance(each, tuple) else (each,) for each in answer]
         for row in rows:
+            if any(value is None or type(value) is bool for value in row):
+                raise InputError(f"the observer {self.name} returned {quote_value(answer)}", hint="values are objects")
             if len(row) != size:
                 problem = f"returned {quote_value(row)}, but {self.pattern} has {size} open arguments"
                 raise InputError(f"the observer {self.name} {problem}")

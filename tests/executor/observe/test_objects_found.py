@@ -169,6 +169,7 @@ def test_a_goal_that_needs_an_object_nobody_knows_is_reached_through_listings():
         (ActionResult(found={"Customer": ["o1"]}), "and 'o1' is an Order"),
         ([("o1", "o2")], "the handler lists ('o1', 'o2')"),
         (["a b"], "the handler lists 'a b'"),
+        ([None], "the handler lists None"),
         (lambda: ActionResult(found=["o7"]), "found of a result must be a mapping"),
     ],
 )
@@ -360,3 +361,34 @@ def test_a_listing_decides_what_is_unknown_of_its_items():
     outcome = run_virtual(Executor(world).run(problem))
     assert not outcome.succeeded
     assert shipped == ["o1"]
+
+
+class Urgent(Order):
+    """An urgent order."""
+
+
+class Customer(Entity):
+    """A customer."""
+
+
+def test_the_class_of_a_listed_value_is_its_type():
+    shop = Shop("o7", "o8", observe=False)
+    shop.domain.action("hurry", {"u": Urgent}, requires=["pending(u)"], provides=["hurried(u)"], tags=["trusted"])
+    world = World(shop.domain)
+    world.handler("list_orders")(lambda: [Order("o7"), Urgent("o8")])
+    world.handler("hurry")(lambda **given: shop.log.append(given["u"]))
+    goal = ["listed_pending", "(forall (?u - Urgent) (hurried ?u))"]
+    outcome = run_virtual(Executor(world).run(shop.domain.problem(goal=goal)))
+    assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
+    assert shop.log == [Urgent("o8")]
+
+
+def test_a_listed_value_of_another_class_fails_the_step():
+    shop = Shop()
+    shop.domain.action("greet", {"c": Customer}, provides=["greeted(c)"])
+    world = World(shop.domain)
+    world.handler("list_orders")(lambda: [Customer("ada")])
+    outcome = run_virtual(Executor(world).run(shop.domain.problem(goal=["listed_pending"])))
+    assert outcome.status is RunStatus.FAILED
+    assert "the handler names 'ada' as an Order, and it is a Customer" in outcome.reason
+    assert not outcome.state.found
