@@ -423,7 +423,8 @@ class ForeignTools(Mapping[str, OfferedTool]):
             if tool.barred or (name in file.contracts and document.seen is not None and not contract.changes):
                 continue
             if contract.changes:
-                update |= {"confirmed": False, "why": f"it has changed: {'; '.join(contract.changes)}"}
+                why = f"it has changed: {'; '.join(contract.changes)}"
+                update |= {"confirmed": False, "why": why, "parameters": _without_gone(tool, document)}
             elif name not in file.contracts:
                 roles = {each.name: each.type_name or contracting.DATA for each in self[name].roles}
                 written = {**{key: _as_written(each) for key, each in roles.items()}, **document.parameters}
@@ -478,6 +479,15 @@ def _check_mapping(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value):
         raise InputError(f"{what} must be a mapping from names, got {value!r}")
     return dict(value)
+
+
+def _without_gone(tool: ForeignTool, document: ContractDocument) -> dict[str, Any]:
+    """Return the roles of a contract without the data parameters that its tool does not have any more."""
+    return {
+        name: role
+        for name, role in document.parameters.items()
+        if name in tool.properties or (isinstance(role, list) and role != [contracting.DATA])
+    }
 
 
 def _as_written(role: str) -> list[str]:

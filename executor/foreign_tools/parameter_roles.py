@@ -87,6 +87,8 @@ def decide_roles(
     for name, value in written.items():
         if name not in names and name not in names.values():
             type_ = " | ".join(value) if isinstance(value, list) else DATA
+            if type_ == DATA and contract.changes:
+                continue
             if type_ == DATA:
                 raise InputError(
                     f"{contract.where}: the tool {tool.name} has no parameter {name!r}",

@@ -43,7 +43,8 @@ async def test_proposals_are_written_confirmed_and_believed(tmp_path):
 
 async def test_a_change_is_noticed_written_down_and_confirmed(tmp_path):
     path = tmp_path / "any.yaml"
-    server, state = make_liar({"total": 1})
+    old = {"type": "object", "properties": {"when": {"type": "number"}}, "required": ["when"]}
+    server, state = make_liar({"total": 1}, schema=old)
     async with mcp_tools(server, contracts=path) as tools:
         tools.write_contracts()
     path.write_text(path.read_text().replace("confirmed: false", "confirmed: true"))
@@ -57,7 +58,7 @@ async def test_a_change_is_noticed_written_down_and_confirmed(tmp_path):
                 assert not tools["act"].withheld
                 continue
             (finding,) = tools.findings
-            assert str(finding) == "act is changed: parameter 'how' (string) is new"
+            assert str(finding) == "act is changed: parameter 'when' (number) is gone; parameter 'how' (string) is new"
             with pytest.raises(InputError, match="not the tool that its contract was written for"):
                 await Executor(World(domain)).run(domain.problem(goal=["done_act"]), memory={"how": "so"})
             tools.write_contracts()
