@@ -10,7 +10,7 @@ failing action deletes.
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, compress
@@ -383,14 +383,23 @@ class _Added:
 def partition_facts(groups: Iterable[Group], facts: Iterable[int]) -> list[Group]:
     """Partition `facts` into groups, greedily by size; the remaining facts are groups of their own."""
     left = dict.fromkeys(facts)
-    candidates = [group for group in groups if len(group) > 1]
+    members = [group for group in groups if len(group) > 1]
+    having: dict[int, list[int]] = {}
+    for number, group in enumerate(members):
+        for fact in group:
+            having.setdefault(fact, []).append(number)
     chosen: list[Group] = []
-    while candidates:
-        candidates = sorted(candidates, key=len, reverse=True)
-        best = candidates[0]
+    order = deque(sorted(range(len(members)), key=lambda number: len(members[number]), reverse=True))
+    while order:
+        first = order.popleft()
+        best, taken = members[first], set(members[first])
         chosen.append(best)
         for fact in best:
             left.pop(fact, None)
-        taken = set(best)
-        candidates = [rest for group in candidates[1:] if len(rest := tuple(f for f in group if f not in taken)) > 1]
+        others = {number for fact in best for number in having[fact]}
+        for number in others:
+            members[number] = tuple([fact for fact in members[number] if fact not in taken])
+        if len(others) > 1:  # the order changes only where a group shrinks
+            rest = [number for number in order if len(members[number]) > 1]
+            order = deque(sorted(rest, key=lambda number: len(members[number]), reverse=True))
     return chosen + [(fact,) for fact in left]
