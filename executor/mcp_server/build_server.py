@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import anyio
@@ -29,7 +30,7 @@ from executor.mcp_server.run_tools import RunTools, Tell
 from executor.mcp_server.tool_data import Given, RunAnswer, Steps
 from planner.cli.output import judge
 from planner.errors import ForethoughtError, PlanError, printable
-from planner.language.loading.load import Source
+from planner.language.loading.load import Source, open_source
 from planner.limits import LimitReached, Limits
 from planner.plan import Plan, Progress, json_number
 
@@ -48,6 +49,17 @@ About = Annotated[Given | None, Field(description="What the call is about; by de
 Seconds = Annotated[float | None, Field(description="Time limit of the search; the server's own is the most.", gt=0)]
 Name = Annotated[str, Field(description="The name of a run, as `run` returns it.")]
 Reply = TypeVar("Reply", bound=BaseModel)
+
+
+def make_server(
+    domain: str, problem: str | None = None, *, real: bool = False, journal: Path | None = None
+) -> tuple[MCPServer, RunTools]:
+    """Return the server of `forethought mcp DOMAIN [PROBLEM]` with its default limits, for programs that embed it.
+
+    Also return its runs: await their `interrupt_all()` when the server stops. Raises `InputError` for mistakes.
+    """
+    options = RunOptions(domain, problem, is_real=real, journal=journal, quiet=True)
+    return build_server(open_source(domain), problem, options, CallLimits())
 
 
 def build_server(

@@ -18,6 +18,7 @@ from itertools import count, islice
 
 from planner.compilations.lifted_relevance import Shape, Want, Writers, shape_of
 from planner.errors import InputError, did_you_mean, kind_of
+from planner.garbage_collection import pause_collector
 from planner.language.declare.condition_reader import read_item
 from planner.language.declare.domain_authoring import Domain
 from planner.language.declare.fields import find_caller
@@ -85,7 +86,8 @@ def relevant_actions(
     asked = _goal_literals(problem) if goal is None and problem is not None else _read_literals(domain, goal)
     facts = _read_facts(state) if state is not None else None if problem is None else problem.initial
     ranking = _Ranking(_index(domain), None if facts is None else _Facts(facts, problem.ran if problem else ()))
-    return tuple(islice(ranking.rank(asked, limit), limit))
+    with pause_collector():
+        return tuple(islice(ranking.rank(asked, limit), limit))
 
 
 def _read_subject(subject: Any) -> tuple[DomainModel, Problem | None]:
@@ -444,15 +446,22 @@ class _Ranking:
         for distance in count(1):
             if not wave or len(reached) > most:
                 return
-            fresh = [number for want in wave for number in index.givers(want) if number not in reached]
-            reached.update(fresh)
+            fresh = list(islice(self._reach(wave, reached), max(most - len(reached), 0) + 1))
             wave = []
-            for number in dict.fromkeys(fresh):
+            for number in fresh:
                 found.setdefault(number, distance)
                 for want in (*index.needs(number), *index.sides(number)):
                     if want not in seen and (through_met or not is_met(want)):
                         seen.add(want)
                         wave.append(want)
+
+    def _reach(self, wants: Iterable[int], reached: set[int]) -> Iterator[int]:
+        """Yield the instances that may meet one of `wants` and are not `reached` yet, and add them there."""
+        for want in wants:
+            for number in self._index.givers(want):
+                if number not in reached:
+                    reached.add(number)
+                    yield number
 
     def _estimate(self, asked: Iterable[int]) -> None:
         """Estimate the cost of each relevant action by generalised Dijkstra search (Knuth, 1977)."""
@@ -476,7 +485,8 @@ class _Ranking:
         gives: dict[int, list[int]] = {}
         for want in goals | waiting.keys():
             for number in index.givers(want):
-                gives.setdefault(number, []).append(want)
+                if number in self._distances:
+                    gives.setdefault(number, []).append(want)
         while queue and goals:
             value, number = heappop(queue)
             self._estimates[number] = value

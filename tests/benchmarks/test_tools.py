@@ -228,3 +228,14 @@ def test_groups_are_pruned_to_little_and_a_pool_is_not() -> None:
         task = generate(profile, 1000).task
         shares.append(len(find_relevant(task.tools, task.initial, task.goal)) / 1000)
     assert all(lower + 0.5 < upper for lower, upper in pairwise(shares))
+
+
+def test_relevant_tools_are_ranked_for_each_profile_and_size() -> None:
+    options = ["--profile", "locks", "--profile", "groups", "--sizes", "20,50", "--seeds", "2", "--goals", "3"]
+    ran = CliRunner().invoke(app, ["relevant", *options])
+    assert ran.exit_code == 0
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in ran.stdout.splitlines()[2:]]
+    assert [row[:2] for row in rows if row] == [[name, size] for name in ("locks", "groups") for size in ("20", "50")]
+    for row in filter(None, rows):
+        found, known = map(int, row[6].split("/"))
+        assert 0 < found <= known
