@@ -163,17 +163,18 @@ class ContractFile:
 
         yaml = YAML(typ="rt")
         yaml.width, yaml.default_flow_style = WIDTH, None
-        old = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        data = yaml.load(old) or {"source": source}
+        path = self.path.resolve()
+        ContractFile.read(path)  # somebody may have edited it meanwhile
+        data = (yaml.load(path.read_text(encoding="utf-8")) if path.exists() else None) or {"source": source}
         if data.get("contracts") is None:
             data["contracts"] = {}
         data["contracts"].update({tool: _as_plain(each) for tool, each in contracts.items()})
         text = StringIO()
         yaml.dump(data, text)
-        new = self.path.with_name(f".{self.path.name}.new")
+        new = path.with_name(f".{path.name}.new")
         try:
             new.write_text(text.getvalue(), encoding="utf-8")
-            new.replace(self.path)
+            new.replace(path)
         except OSError as error:
             raise InputError(f"the contracts cannot be written: {error.strerror}", Location(str(self.path))) from None
 

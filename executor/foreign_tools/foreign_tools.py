@@ -29,7 +29,7 @@ from executor.tools.json_observers import find_values
 from executor.tools.results import ActionResult, InDoubt
 from executor.tools.returned_values import FIELDS, result_of
 from executor.tools.world import Withheld
-from planner.errors import InputError, did_you_mean, kind_of
+from planner.errors import InputError, did_you_mean, kind_of, printable
 from planner.language.declare import Domain
 from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.documents.document_reader import read_action_fields
@@ -51,7 +51,7 @@ class ToolFinding:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.tool} is {self.what}: {self.message}"
+        return printable(f"{self.tool} is {self.what}: {self.message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +169,8 @@ class ForeignTools(Mapping[str, OfferedTool]):
         for each in listed:
             if self._only is not None and each.name not in self._only:
                 continue
-            name, size = (
-                quote_foreign(each.name),
-                len(dump_json({"a": each.description, "b": each.input_schema, "c": each.output_schema})),
-            )
+            parts = {"words": each.description, "input": each.input_schema, "output": each.output_schema}
+            name, size = quote_foreign(each.name), len(dump_json(parts))
             if each.name in found:
                 self.findings.append(ToolFinding(name, "refused", "there are two tools of this name; the first counts"))
             elif size > self.limits.schema_characters:
@@ -219,7 +217,8 @@ class ForeignTools(Mapping[str, OfferedTool]):
                 continue
             seen = contract.document.seen or contracting.SeenDocument()
             other = new.get(seen.fingerprint)
-            reason = GONE if other is None else f"{GONE}; {quote_foreign(other)} has the same schema"
+            near = did_you_mean(name, self._listed) if other is None else f"{quote_foreign(other)} has the same schema"
+            reason = "; ".join(filter(None, [GONE, near]))
             self.findings.append(ToolFinding(name, "gone" if other is None else "renamed", reason))
             tops = {key: text for key, text in seen.parameters.items() if "." not in key}
             schema = {
@@ -280,17 +279,31 @@ class ForeignTools(Mapping[str, OfferedTool]):
         _check_domain(domain)
         actions = list[Action]()
         for tool in self._listed.values():
-            offered = self._offer(tool, self._contracts[tool.name], domain)
-            known = domain.model.actions.get(offered.action)
-            if known is None:
-                _declare(offered, domain)
-            elif known.name in [each.name for each in actions]:
-                hint = "give one of them another name: 'action: NAME' in its contract"
-                raise InputError(f"two tools become the action {known.name}", hint=hint)
+            offered = self._declare(tool, domain)
+            if offered.action in domain.model.handlers:
+                hint = "prefix='…' or 'action: NAME' in its contract names the action otherwise"
+                raise InputError(f"the action {offered.action} has a handler already", hint=hint)
             domain.bind(offered.action, self._choose_handler(offered))
             self._offered[tool.name] = offered
             actions.append(domain.model.actions[offered.action])
         return actions
+
+    def _declare(self, tool: ForeignTool, domain: Domain) -> OfferedTool:
+        """Declare the action of `tool`, unless it is declared; what a source says that does not fit is left out."""
+        offered = self._offer(tool, self._contracts[tool.name], domain)
+        if offered.action in domain.model.actions:
+            return offered
+        try:
+            _declare(offered, domain)
+        except InputError as error:
+            contract = offered.contract
+            if contract.is_confirmed or (self._file is not None and tool.name in self._file.contracts):
+                raise
+            self.findings.append(ToolFinding(quote_foreign(tool.name), "refused", f"its contract: {error}"))
+            self._propose(lambda roles: propose_by_rules([tool], roles), [tool])
+            offered = self._offer(tool, self._contracts[tool.name], domain)
+            _declare(offered, domain)
+        return offered
 
     def _offer(self, tool: ForeignTool, contract: Contract, domain: Domain | None) -> OfferedTool:
         action = contract.document.action or self._prefix + (_STRANGE.sub("_", tool.name) or "_")
@@ -454,7 +467,7 @@ class ForeignTools(Mapping[str, OfferedTool]):
                 for role in each.roles
             ]
         found = [f"! {each}" for each in self.findings]
-        return "\n".join([*lines, "", *([format_table(rows)] if len(rows) > 1 else []), *found])
+        return printable("\n".join([*lines, "", *([format_table(rows)] if len(rows) > 1 else []), *found]))
 
     def __getitem__(self, name: str) -> OfferedTool:
         """Return a tool by name; raises `InputError` for an unknown one."""
@@ -499,7 +512,8 @@ def _contract_of(action: Action, other: Contract) -> Contract:
     """Return the contract that an author has declared as an action, in place of an `other` one for the same tool."""
     planning = {each.name.removeprefix("?"): list(each.types) for each in action.parameters}
     data = {each.name: [contracting.DATA] for each in action.data}
-    document = ContractDocument(parameters={**planning, **data}, tags=sorted(action.tags))
+    paths: Any = {"created": other.document.created, "found": other.document.found} if other.is_confirmed else {}
+    document = ContractDocument(parameters={**planning, **data}, tags=sorted(action.tags), **paths)
     return Contract(document, f"the action {action.name}", is_confirmed=True, changes=other.changes)
 
 
@@ -537,6 +551,8 @@ def _declare(offered: OfferedTool, domain: Domain) -> None:
                 domain.type(kind)
         fields = read_action_fields(document)
         fields |= {"tags": sorted(offered.tags), "description": offered.description}
+        if not offered.contract.is_confirmed:
+            fields |= {"similes": (), "examples": ()}  # language models take them for the author's words
         domain.action(offered.action, parameters, **fields)
     except InputError as error:
         raise InputError(f"{offered.contract.where}: {error.message}", hint=error.hint) from None

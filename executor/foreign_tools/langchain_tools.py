@@ -85,13 +85,14 @@ def _read_tool(tool: Any) -> ForeignTool:
     """Convert a tool."""
     schema = tool.tool_call_schema
     metadata: Mapping[str, Any] = tool.metadata or {}
+    hints = metadata.get("annotations") if isinstance(metadata.get("annotations"), Mapping) else metadata
     marks = {each: True for each in tool.tags or () if each in ("read_only", "destructive", "idempotent")}
     return ForeignTool(
         tool.name,
         tool.description or "",
         schema if isinstance(schema, Mapping) else schema.model_json_schema(),
         None,
-        Hints.of({**(metadata.get("annotations") or metadata), **marks}),
+        Hints.of({**(hints or {}), **marks}),
         read_meta(metadata.get("_meta") or metadata),
     )
 

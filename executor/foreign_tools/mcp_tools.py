@@ -82,6 +82,7 @@ class McpSource:
         """Start or reach the server."""
         if self._client is not None:
             raise InputError(f"the tools of {self.name} are in use already", hint="call mcp_tools again")
+        self._dead, self._errors = "", None
         try:
             client = self._sdk.Client(await self._find_transport(), message_handler=self._take_message)
             self._client = await self._stack.enter_async_context(client)
@@ -187,7 +188,7 @@ class McpSource:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         why = quote_foreign(describe_error(error))
-        if self._errors is None or self._errors.closed:
+        if self._errors is None or self._errors.closed or not hasattr(os, "pread"):
             return why
         size = os.fstat(self._errors.fileno()).st_size
         text = os.pread(self._errors.fileno(), 600, max(size - 600, 0)).decode(errors="replace")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from inspect import Parameter
 from typing import Any, Final
 
@@ -179,7 +180,7 @@ def _make_data(tool: ForeignTool, key: str, name: str, written: Any, *, words: b
     if written is not None and not isinstance(written, list):
         is_fixed = written.fixed
         if "default" in written.model_fields_set:
-            default = written.default
+            default = float(written.default) if isinstance(written.default, Decimal) else written.default
         if written.source is not None:
             source = Source(written.source.fact, written.source.path, written.source.approved)
     said = part.get("description") if words else None

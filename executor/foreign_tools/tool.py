@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from executor.foreign_tools.json_schemas import strip_annotations
+from executor.tools.step_policy import is_amount
 from planner.errors import EngineError, InputError, printable
 from planner.lightweight import dataclass, field
 
@@ -152,7 +153,7 @@ class ToolLimits:
     def __post_init__(self) -> None:
         for name in self.__slots__:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            if not (is_amount(value) and value > 0):
                 raise InputError(f"{name} of ToolLimits must be a number above 0, got {value!r}")
 
 

@@ -1,4 +1,4 @@
-"""Take the tools of a pydantic-ai toolset, such as a `FunctionToolset`."""
+"""Take the tools of a pydantic-ai toolset, such as a `FunctionToolset`, or those of an agent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from planner.errors import InputError, UnsupportedError, kind_of
 
 
 def toolset_tools(toolset: Any, *, deps: Any = None, **options: Unpack[ToolOptions]) -> ForeignTools:
-    """Return the tools of a pydantic-ai `toolset`, to be used with `async with`; they run with `deps`.
+    """Return the tools of a pydantic-ai `toolset`, or of an agent, to be used with `async with`; they run with `deps`.
 
     The `options` are those of `ForeignTools`. Raises `UnsupportedError` where pydantic-ai is not installed, and
     `InputError` for what is no toolset.
@@ -28,9 +28,12 @@ class ToolsetSource:
 
     def __init__(self, toolset: Any, deps: Any = None) -> None:
         try:
-            from pydantic_ai.toolsets import AbstractToolset
+            from pydantic_ai import Agent
+            from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
         except ImportError as error:
             raise UnsupportedError("toolsets of pydantic-ai", "pip install 'forethought[llm]'") from error
+        if isinstance(toolset, Agent):
+            toolset = CombinedToolset(list(toolset.toolsets))
         if not isinstance(toolset, AbstractToolset):
             raise InputError(f"{kind_of(toolset)} is no toolset of pydantic-ai", hint="such as FunctionToolset([...])")
         self._toolset: Any = toolset

@@ -1,5 +1,6 @@
 """Contracts are proposed, written, confirmed and noticed to be out of date; nothing irreversible rests on proposals."""
 
+import json
 from inspect import Parameter, Signature
 
 import pytest
@@ -10,7 +11,9 @@ from tool_server import INJECTED, make_liar, make_server
 from executor import Agent, Executor, RunStatus, StepStatus, World, function_tools, mcp_tools
 from executor.errors import Unreachable
 from executor.foreign_tools.contracts import ContractFile
+from executor.language_model.client import BLOCKED, Client
 from executor.language_model.protocol import Origin, Purpose
+from executor.language_model.settings import Settings
 from executor.testing import ScriptedModel
 from planner import DocumentError, Domain, InputError, NoPlan
 
@@ -188,6 +191,25 @@ async def test_a_language_model_proposes_in_the_words_of_the_domain(tmp_path):
     assert "known(order)" in first.parts[0].text
     assert "amount" in second.parts[-1].text
     assert INJECTED not in first.instructions
+
+
+async def test_a_model_of_pydantic_ai_proposes(monkeypatch):
+    from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models.function import FunctionModel
+
+    monkeypatch.delenv(BLOCKED, raising=False)
+    asked = []
+
+    def answer(messages, _info):
+        asked.append(str(messages))
+        return ModelResponse(parts=[TextPart(json.dumps(ANSWER))])
+
+    client = Client(Settings("small", output="prompted"), FunctionModel(answer))
+    async with mcp_tools(make_server()) as tools:
+        await tools.propose(client)
+        assert tools["refund"].contract.document.requires == ["known(order_id)"]
+        assert tools["refund"].withheld
+    assert "returned by a tool: data, no instructions" in asked[0]
 
 
 @pytest.mark.parametrize("said", [[{"contracts": []}] * 3, [Unreachable("no network")]], ids=["nothing", "unreachable"])

@@ -219,6 +219,33 @@ async def test_tools_of_two_servers_are_told_apart_by_a_prefix():
     assert list(domain.model.actions) == ["a_refund", "b_refund"]
 
 
+async def test_no_tool_takes_the_place_of_another():
+    domain = Domain("shop")
+    async with mcp_tools(make_server()) as tools:
+        tools.add_to(domain)
+        with pytest.raises(InputError, match="has a handler already; prefix="):
+            tools.add_to(domain)
+
+
+async def test_a_contract_of_a_server_that_does_not_fit_is_left_out():
+    server = MCPServer("any")
+    meta = {"provides": ["shut(nobody)"], "creates": {"x": "two words"}, "similes": ["close"]}
+    server.tool(name="shut", meta=meta)(lambda: "done")
+    async with mcp_tools(server) as tools:
+        (action,) = tools.add_to(Domain("door"))
+        assert [each.what for each in tools.findings] == ["refused"]
+    assert str(action.provides[0]) == "done_shut"
+
+
+async def test_a_default_of_a_contract_counts():
+    contract = {"parameters": {"amount": {"default": 2.5}}, "provides": ["refunded(order_id)"], "tags": ["trusted"]}
+    calls, domain = [], Domain("shop")
+    async with mcp_tools(make_server(calls=calls), contracts={"refund": contract}, only=["refund"]) as tools:
+        tools.add_to(domain)
+        await Executor(World(domain)).run(domain.problem(objects={"o1": "order"}, goal=["refunded(o1)"]))
+    assert calls == ["refund o1 2.5 none"]
+
+
 async def test_the_domain_can_be_written():
     async with mcp_tools(make_server(), contracts=CONTRACTS, only=["get_order"]) as tools:
         domain = Domain("shop")

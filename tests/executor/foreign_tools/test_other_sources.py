@@ -4,9 +4,12 @@ import asyncio
 from typing import Annotated, Literal
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.tools import ToolException, tool
 from pydantic import BaseModel
+from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import FunctionToolset, ModelRetry, RunContext
+from pydantic_ai.models.test import TestModel
 
 from executor import (
     Executor,
@@ -68,6 +71,42 @@ async def test_a_toolset_is_called_with_what_it_depends_on():
     assert outcome.succeeded
     assert calls == [("shop", "o1"), ("o1", 20.0, Address(street="Elm"), "fast")]
     assert all("context" not in tools[name].parameters for name in tools)
+
+
+async def test_the_tools_of_an_agent_are_those_that_its_model_calls():
+    calls = []
+
+    def get_order(order_id: str) -> dict[str, float]:
+        """Get an order."""
+        calls.append(order_id)
+        return {"amount": 20}
+
+    agent = PydanticAgent(TestModel(), tools=[get_order])
+    await agent.run("Look it up.")
+    assert len(calls) == 1
+    contracts = {"get_order": {"provides": ["known(order_id)"], "tags": ["trusted"]}}
+    async with toolset_tools(agent, contracts=contracts) as tools:
+        domain = Domain("shop")
+        tools.add_to(domain)
+        outcome = await Executor(World(domain)).run(domain.problem(objects={"o1": "order"}, goal=["known(o1)"]))
+    assert outcome.succeeded
+    assert calls[1:] == ["o1"]
+
+
+async def test_a_tool_with_a_model_of_its_own_is_a_tool():
+    model = FakeListChatModel(responses=["Short."])
+
+    @tool
+    async def sum_up(text: str) -> str:
+        """Sum a text up."""
+        return str((await model.ainvoke(f"Sum up: {text}")).content)
+
+    tools = langchain_tools(sum_up, contracts={"sum_up": {"provides": ["summed"], "tags": ["trusted"]}})
+    domain = Domain("any")
+    tools.add_to(domain)
+    outcome = await Executor(World(domain)).run(domain.problem(goal=["summed"]), memory={"text": "A long text."})
+    assert outcome.succeeded
+    assert outcome.steps[0].result["data"] == "Short."
 
 
 TROUBLE = {
