@@ -27,7 +27,6 @@ from executor.learning.experience import Pricing
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
-from executor.observe.discovery import find_new_objects
 from executor.observe.observe import Lookout, Survey
 from executor.observe.reports import check_result
 from executor.plans.action_plan import Basis, aim_of
@@ -286,7 +285,7 @@ class Run:
             for fact, holds in facts.items()
         ]
         beliefs = self.state.beliefs
-        found = find_new_objects([fact for fact, holds in facts.items() if holds], beliefs)
+        found = beliefs.find_new_objects([fact for fact, holds in facts.items() if holds])
         if found:
             self.emit(run_events.ObjectsFound(found, MEANWHILE_SOURCE))
         notes = beliefs.select_news([each for each in reported if beliefs.holds(each.fact) is not each.holds])

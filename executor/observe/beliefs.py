@@ -13,6 +13,7 @@ from functools import partial
 from itertools import product
 
 from executor.events.events import ANSWER, TRUSTED, UNCONFIRMED, Note, Provenance
+from executor.observe.discovery import find_new_objects
 from planner.errors import did_you_mean, with_article
 from planner.lightweight import replace
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
@@ -157,6 +158,10 @@ class Beliefs:
     def has_joined(self, name: str) -> bool:
         """Return whether the object `name` turned up during the run."""
         return name in self._joined
+
+    def find_new_objects(self, facts: Iterable[Atom]) -> dict[str, tuple[str, ...]]:
+        """Return the objects in `facts` that are not known yet, and those that a fact gives a narrower type."""
+        return find_new_objects(facts, self._simulation.problem.domain, self.types_of, self._joined)
 
     def types_of(self, name: str) -> tuple[str, ...]:
         """Return the declared types of the object `name`; none for an unknown object."""

@@ -6,30 +6,33 @@ names nothing new: it is a mistake, or the world is not as the domain says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 
-from executor.observe.beliefs import Beliefs
 from planner.language.declare.atom_syntax import is_name
-from planner.model import Atom
+from planner.model import Atom, DomainModel
 from planner.model.domain import TypeHierarchy
 
+Types = tuple[str, ...]
 
-def find_new_objects(facts: Iterable[Atom], beliefs: Beliefs) -> dict[str, tuple[str, ...]]:
-    """Return the objects in `facts` that `beliefs` lack, with their types; of an earlier find, a narrower type.
 
-    An object that several places name has the narrowest of their types. Facts that misuse known objects are skipped.
+def find_new_objects(
+    facts: Iterable[Atom], domain: DomainModel, types_of: Callable[[str], Types], joined: Collection[str] = ()
+) -> dict[str, Types]:
+    """Return the objects in `facts` that are not known yet, with their types; of those in `joined`, a narrower type.
+
+    `types_of` returns the types of a known object, and none for any other. An object that several places name has the
+    narrowest of their types. Facts that misuse known objects are skipped.
     """
-    domain = beliefs.simulation.problem.domain
-    hierarchy, found = TypeHierarchy(domain.types), dict[str, tuple[str, ...]]()
+    hierarchy, found = TypeHierarchy(domain.types), dict[str, Types]()
     for fact in facts:
-        named = dict[str, tuple[str, ...]]()
+        named = dict[str, Types]()
         for arg, parameter in zip(fact.args, domain.predicates[fact.predicate].parameters, strict=True):
-            known = named.get(arg) or found.get(arg) or beliefs.types_of(arg)
+            known = named.get(arg) or found.get(arg) or types_of(arg)
             if not known:
                 named[arg] = parameter.types
             elif hierarchy.is_a(known, parameter.types):
                 continue
-            elif hierarchy.is_a(parameter.types, known) and (arg in found or beliefs.has_joined(arg)):
+            elif hierarchy.is_a(parameter.types, known) and (arg in found or arg in joined):
                 named[arg] = parameter.types
             else:
                 named.clear()

@@ -15,7 +15,6 @@ from executor.events.events import Disagreement, Event, FactsSeen, Note, Objects
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs
-from executor.observe.discovery import find_new_objects
 from executor.plans.created_objects import Bindings
 from executor.tools.containment import OutOfTime, await_within, call_contained, contain_errors, describe_error
 from executor.tools.observers import Observer, Sighting
@@ -135,7 +134,7 @@ class Lookout:
                 about = tuple([fact for fact, found in asked.items() if (observer, look) in found])
                 looked.disagreements.append(Disagreement(about, answer))
                 continue
-            found = find_new_objects([fact for fact, holds in answer.facts.items() if holds], beliefs)
+            found = beliefs.find_new_objects([fact for fact, holds in answer.facts.items() if holds])
             self._found |= found
             self._note_strangers(observer, answer, beliefs, found)
             wanted |= dict.fromkeys(answer.facts)

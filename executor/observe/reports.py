@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from executor.observe.beliefs import Beliefs
-from executor.observe.discovery import find_new_objects
 from executor.plans.created_objects import Bindings, name_of
 from executor.tools.containment import quote_value
 from executor.tools.results import ActionResult
@@ -58,7 +57,7 @@ def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings, lists
         literals |= _read_listing(pattern, result, literals, named, beliefs, objects=objects, is_only=len(lists) == 1)
     strangers = {fact: holds for fact, holds in literals.items() if beliefs.describe_stranger(fact)}
     facts = {fact: holds for fact, holds in literals.items() if fact not in strangers}
-    found = find_new_objects([fact for fact, holds in strangers.items() if holds], beliefs)
+    found = beliefs.find_new_objects([fact for fact, holds in strangers.items() if holds])
     found |= {name: types for name, types in named.items() if not beliefs.types_of(name)}
     listed = result.data if lists and isinstance(result.data, list | tuple | set) else ()
     values = [*(each for group in result.found.values() for each in _list_values(group)), *_flatten(listed)]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from executor.agent.standing_goals.goal_conditions import GoalPattern
 from executor.events.events import Note, Provenance
 from executor.observe.beliefs import Beliefs, patterns_of
-from executor.observe.new_objects import find_new_objects
+from executor.observe.discovery import find_new_objects
 from planner.lightweight import replace
 from planner.model import OPEN, Atom, Formula, Object, Problem
 from planner.model.formulas import atoms_in, is_variable, substitute
@@ -125,8 +125,12 @@ def select_fitting(problem: Problem, facts: Mapping[Atom, bool]) -> tuple[dict[A
 
     Derived facts, and facts about things that cannot become objects, are left out.
     """
-    new = find_new_objects([fact for fact, holds in facts.items() if holds], problem)
-    known = {each.name for each in problem.all_objects} | new.keys()
+    types = {each.name: each.types for each in problem.all_objects}
+    found = find_new_objects(
+        [fact for fact, holds in facts.items() if holds], problem.domain, lambda x: types.get(x, ())
+    )
+    new = {name: Object(name, types) for name, types in found.items()}
+    known = types.keys() | new.keys()
     derived = problem.domain.derived
     fitting = {
         fact: holds for fact, holds in facts.items() if known.issuperset(fact.args) and fact.predicate not in derived
