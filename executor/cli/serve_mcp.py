@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from executor.cli.run import Memory, seconds_of
-from planner.cli.interrupt import finite_limit, limit_memory
+from planner.cli.interrupt import MEMORY_SHARE, available_gibibytes, finite_limit, limit_memory
 from planner.cli.output import Exit, tell
 from planner.errors import InputError
 from planner.language.loading.load import open_source
@@ -73,7 +73,7 @@ def mcp(
     from executor.cli.execute import RunOptions
     from executor.mcp_server.call_limits import CallLimits
 
-    memory = limit_memory(memory_limit)
+    memory = _find_memory_limit(memory_limit, real=real)
     limits = CallLimits(concurrent, rate=rate, size=size, time_limit=finite_limit(time_limit), memory_limit=memory)
     options = RunOptions(domain, problem, is_real=real, journal=journal, approves=yes, seed=seed, quiet=True)
     source = open_source(domain)
@@ -92,6 +92,13 @@ def mcp(
         http_server = make_http_server(server, address, size)
         code = asyncio.run(_serve(http_server.serve(sockets=[listening]), runs))
     raise typer.Exit(code)
+
+
+def _find_memory_limit(limit: float | None, *, real: bool) -> float | None:
+    """Return the limit of searches, in GiB; the process is limited too, unless it calls handlers and nobody asked."""
+    if limit is None and real:
+        return available_gibibytes() * MEMORY_SHARE
+    return limit_memory(limit)
 
 
 async def _serve(work: Coroutine[Any, Any, Any], runs: RunTools) -> int:

@@ -20,6 +20,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, Field, ValidationError
 
 from executor.cli.execute import RunOptions
@@ -465,13 +466,19 @@ def make_request(question: Mapping[str, Any]) -> types.ElicitRequest:
 
 
 async def ask_now(context: Context, questions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Ask the questions one after the other in the midst of a call, and return the answers that were given."""
+    """Ask the questions one after the other in the midst of a call, and return the answers that were given.
+
+    A client that fails to ask has given no answer: the run waits, and its questions are in the answer of the call.
+    """
     given: dict[str, Any] = {}
     for each in questions:
         params = make_request(each).params
-        reply = await context.session.elicit_form(
-            params.message, params.requested_schema, related_request_id=context.request_id
-        )
+        try:
+            reply = await context.session.elicit_form(
+                params.message, params.requested_schema, related_request_id=context.request_id
+            )
+        except (MCPError, ValidationError):
+            return given
         given |= read_responses({each["question"]: reply})
     return given
 

@@ -23,7 +23,7 @@ from planner.language.declare.fields import CodePlace
 from planner.language.declare.problem_builder import ProblemBuilder
 from planner.language.loading.load import Source, is_text, load_from, open_source
 from planner.lightweight import replace
-from planner.limits import Limits
+from planner.limits import Limits, check_regularly
 from planner.model import DomainModel, Metric, Object, Problem
 from planner.plan import Plan, Progress, Step, json_number
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
@@ -35,6 +35,8 @@ from planner.validation.validate import choose_versions, validate
 
 SHOWN: Final = 1_000
 """Most facts, objects or steps that one answer lists, unless the call asks for more."""
+MOST_COUNTED: Final = 50_000
+"""Most applicable steps that are counted."""
 LONGEST: Final = 300
 """Most characters of a message about one step."""
 SEARCH_SHARE: Final = 0.5
@@ -198,14 +200,9 @@ class PlanningTools:
 
     def applicable(self, given: tool_data.Given, limits: Limits, most: int = SHOWN) -> tool_data.StepsAnswer:
         """Return the steps that can be done in the state."""
-        found: list[tool_data.PlanStep] = []
-        total = 0
-        for step in Simulation(self.classical(given, needs_goal=False)).applicable():
-            limits.check()
-            total += 1
-            if len(found) < most:
-                found.append(_step_data(step))
-        return tool_data.StepsAnswer(steps=found, total=total)
+        steps, complete = _list_applicable(Simulation(self.classical(given, needs_goal=False)), limits)
+        found = [_step_data(each) for each in steps[:most]]
+        return tool_data.StepsAnswer(steps=found, total=len(steps), complete=complete)
 
     def progress(self, given: tool_data.Given, _: Limits, steps: Any) -> tool_data.ProgressAnswer:
         """Apply steps to the state, up to the first that cannot be done."""
@@ -357,6 +354,21 @@ def _explain_step(problem: Problem, step: Any) -> tool_data.ExplanationAnswer:
     condition = None if objection.misfit else str(objection.condition)
     data = {"applicable": False, "reason": reason, "condition": condition}
     return tool_data.ExplanationAnswer(text=f"{steps[0]} cannot be done now: {reason}.", data=data)
+
+
+def _list_applicable(simulation: Simulation, limits: Limits) -> tuple[list[Step], bool]:
+    """List the steps that can be done, and whether these are all: some actions have more than anybody can list."""
+    found: dict[Step, None] = {}
+    for name in simulation.problem.domain.actions:
+        schema = simulation.rules.schema(name)
+        solutions = simulation.world.solver.solutions([schema.requires], schema.domains, {})
+        for solution in check_regularly(solutions, limits.check):
+            step = Step(name, tuple([solution[each] for each in schema.domains]))
+            if step not in found and simulation.find_objection(step) is None:
+                found[replace(step, cost=simulation.cost(step))] = None
+            if len(found) >= MOST_COUNTED:
+                return list(found), False
+    return sorted(found, key=lambda step: (step.action, step.arguments)), True
 
 
 def _describe_objection(objection: Any) -> str:

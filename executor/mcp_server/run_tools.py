@@ -144,7 +144,7 @@ class RunTools:
         Raises `InputError` for a run that is unknown or at work, and the errors of `Executor.resume`.
         """
         found = self._known.get(name) or self._load(name)
-        if found.is_driven and found.run is not None:
+        if found.is_driven:
             raise InputError(f"the run {name!r} is at work", hint="`state` says how it stands")
         if found.state is not None and found.state.status.is_over:
             return self._describe(found)

@@ -117,6 +117,7 @@ class StepsAnswer(Answer):
 
     steps: list[PlanStep]
     total: int = Field(description="How many there are; `steps` has no more than the limit.")
+    complete: bool = Field(default=True, description="Whether `total` is all, or counting ended there.")
 
 
 class ProgressAnswer(Answer):

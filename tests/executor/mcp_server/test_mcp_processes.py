@@ -294,3 +294,41 @@ def test_without_the_sdk_the_command_says_what_to_install(tmp_path) -> None:
     (tmp_path / "mcp" / "__init__.py").write_text("raise ModuleNotFoundError('no', name='mcp')", encoding="utf-8")
     environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     assert "pip install 'forethought[mcp]'" in refuse("courier", **environment)
+
+
+def test_a_client_that_leaves_in_the_midst_of_a_run_leaves_a_run_that_waits(tmp_path) -> None:
+    write_real(tmp_path, 0.5)
+    log, journal = tmp_path / "log.txt", tmp_path / "runs.db"
+    server = subprocess_of(tmp_path / "work.py", "--real", "--journal", journal)
+
+    async def leave(client):
+        task = asyncio.ensure_future(client.call_tool("run", {"name": "r"}))
+        await until(log.exists)
+        task.cancel()
+
+    async def go_on(client):
+        return await call(client, "state", run="r"), await call(client, "resume", run="r")
+
+    talk_until_lost(server, leave)
+    waiting, ended = talk(server, go_on)
+    assert waiting["runs"][0]["status"] == "WAITING"
+    assert ended["status"] == "SUCCEEDED"
+    assert log.read_text(encoding="utf-8").count("begin first x") == 1
+
+
+def test_two_servers_do_not_drive_one_run(tmp_path) -> None:
+    write_real(tmp_path, 3.0)
+    log, journal = tmp_path / "log.txt", tmp_path / "runs.db"
+    arguments = tmp_path / "work.py", "--real", "--journal", journal
+    with serving(*arguments) as (url, _):
+
+        async def both(client):
+            task = asyncio.ensure_future(client.call_tool("run", {"name": "r"}))
+            await until(log.exists)
+            async with Client(subprocess_of(*arguments)) as other:
+                refused = await fail(other, "resume", run="r")
+            return refused, (await task).structured_content
+
+        refused, ended = talk(url, both)
+    assert "driven" in refused or "drives" in refused
+    assert ended["status"] == "SUCCEEDED"

@@ -109,7 +109,11 @@ def test_states_steps_and_landmarks(parcels, mode) -> None:
         return applicable, partly, whole, landmarks, relevant
 
     applicable, partly, whole, landmarks, relevant = talk(parcels, ask, mode=mode)
-    assert applicable == {"steps": [{"action": "take", "arguments": ["box", "lab"], "cost": 1}], "total": 1}
+    assert applicable == {
+        "steps": [{"action": "take", "arguments": ["box", "lab"], "cost": 1}],
+        "total": 1,
+        "complete": True,
+    }
     assert partly["failing_step"] == 3
     assert partly["changes"][1] == {"step": "take(box, lab)", "added": ["has(box)"], "removed": ["lies(box, lab)"]}
     assert whole["goal_reached"]
@@ -351,3 +355,37 @@ def test_a_cancelled_run_of_real_handlers_begins_no_more_steps_and_goes_on_later
     assert ended["status"] == "SUCCEEDED"
     lines = log.read_text(encoding="utf-8").split("\n")
     assert [each for each in lines if each.startswith("begin")] == ["begin first x", "begin second x", "begin third x"]
+
+
+def test_an_action_with_endless_instances_is_counted_no_further_than_a_limit(parcels, mode) -> None:
+    variables = " ".join(f"?v{number}" for number in range(12))
+    domain = f"(define (domain many) (:action a :parameters ({variables}) :effect (p)) (:predicates (p)))"
+    objects = " ".join(f"o{number}" for number in range(60))
+    problem = f"(define (problem m) (:domain many) (:objects {objects}) (:init) (:goal (p)))"
+    about = {"domain_text": domain, "problem_text": problem}
+
+    async def ask(client):
+        return await call(client, "applicable", about=about, most=3), await call(
+            client, "plan", about=about, time_limit=1
+        )
+
+    listed, planned = talk(parcels, ask, mode=mode)
+    assert (len(listed["steps"]), listed["complete"]) == (3, False)
+    assert planned["status"] in ("OPTIMAL", "SOLVED", "UNKNOWN")
+
+
+def test_a_client_that_fails_to_ask_gets_the_question_as_data(parcels, mode) -> None:
+    async def elicit(*_):
+        raise RuntimeError("no person is here")
+
+    async def ask(client):
+        result = await client.call_tool("run", {"name": "r"})
+        return result, await call(client, "state", run="r")
+
+    if mode == "auto":  # the client itself ends the call, before the server is asked again
+        with pytest.raises(BaseException, match=r"."):
+            talk(parcels, ask, mode=mode, elicitation_callback=elicit)
+        return
+    result, state = talk(parcels, ask, mode=mode, elicitation_callback=elicit)
+    assert result.structured_content["status"] == "WAITING"
+    assert state["runs"][0]["questions"]
