@@ -10,7 +10,7 @@ from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import Filler, usage_of
 from executor.agent.plan_search import TEMPLATE
 from executor.agent.proposals import Proposal, Standing
-from executor.errors import RunError
+from executor.errors import NoRunError, RunError
 from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.executor import Executor
@@ -245,7 +245,7 @@ class Runs:
         """Return whether a run is known to have begun."""
         try:
             return bool(self.state_of(run).run)
-        except RunError:
+        except (RunError, NoRunError):
             return False
 
     def questions(self, run: str) -> list[Asked]:

@@ -20,6 +20,7 @@ from executor.agent.propose import Proposer
 from executor.agent.run_goals import Runs
 from executor.agent.standing_goals import loop_guard
 from executor.agent.standing_goals.goal_board import GoalBoard, Report
+from executor.agent.standing_goals.goal_conditions import find_predicates
 from executor.agent.standing_goals.goal_watch import GoalWatch, Sighted
 from executor.agent.standing_goals.ledger import Ledger, Pursuit
 from executor.agent.standing_goals.merge_goals import MOST_MERGED, GoalMerger, Wanted
@@ -28,10 +29,11 @@ from executor.agent.standing_goals.schedules import Once, find_due
 from executor.agent.standing_goals.standing_goal import End, Resume, StandingGoal
 from executor.errors import RunError
 from executor.events.events import Disagreement, FactsSeen, Note, Provenance, StepStatus
+from executor.loop.preconditions import CAREFUL
 from executor.run import RunOutcome
 from planner.errors import ForethoughtError
 from planner.lightweight import dataclass, field
-from planner.model import Atom, Formula
+from planner.model import Atom, DomainModel, Formula
 from planner.model.formulas import literals_in
 from planner.semantics.simulation import Simulation
 
@@ -150,9 +152,10 @@ class Attendance:
             self._task.result()
 
     def _receive(self) -> None:
-        """Take messages at once, unless they come from somebody who is just being told of an event."""
+        """Take messages and new goals at once, unless they come from somebody who is just being told of an event."""
         if not self._is_in_turn and not self._ledger.is_telling:
             self._take_messages()
+            self._state_goals()
         self._notice()
 
     def _notice(self) -> None:
@@ -307,13 +310,24 @@ class Attendance:
             record = self._ledger.goals[goal.name]
             latest, count = find_due(goal.schedule, record.since, now) or (due, 1)
             is_skipped, was_due = goal.skips and latest < self._began, record.is_due
-            self._ledger.emit(told.Fired(goal.name, latest, count - 1, is_skipped))
+            renewed = self._list_renewed(goal) if goal.renews and not (is_skipped or was_due) else {}
+            cause = f"{goal.name} is due again"
+            notes = [Note(fact, False, Provenance.ASSUMED, cause) for fact in renewed]
+            seen = [FactsSeen(tuple(notes), cause)] if notes else []
+            self._ledger.emit(*seen, told.Fired(goal.name, latest, count - 1, is_skipped))
             self._firing[goal] = goal.schedule.after(latest)
             if is_skipped and isinstance(goal.schedule, Once):
                 self._ledger.emit(told.GoalEnded(goal.name, "its time passed while nobody attended"))
                 self.board.remove(goal.name)
             elif not (is_skipped or was_due):
-                self._renew(goal)
+                self._learn(renewed, "")
+                self._judge_goal(goal, None, "")
+                self._close_firing(goal)
+
+    def _list_renewed(self, goal: StandingGoal) -> dict[Atom, bool]:
+        """Return the facts that count no more when the schedule of a goal fires."""
+        goals = [goal.pattern.goal_for(each) for each in self._picture.find(goal.pattern)]
+        return dict.fromkeys(self._list_achieved(goals), False)
 
     def _next_firing(self, goal: StandingGoal) -> float | None:
         """Return the next time of the schedule of a goal, in seconds since 1970; None without one."""
@@ -326,18 +340,13 @@ class Attendance:
             return None if record.is_due else goal.schedule.time
         return goal.schedule.after(record.since)
 
-    def _renew(self, goal: StandingGoal) -> None:
-        """Judge a goal whose schedule has fired; what is merely believed of it counts no more if it `renews`."""
-        if goal.renews:
-            goals = [goal.pattern.goal_for(each) for each in self._picture.find(goal.pattern)]
-            self._learn(dict.fromkeys(self._list_achieved(goals), False), f"{goal.name} is due again")
-        self._judge_goal(goal, None, "")
-        self._close_firing(goal)
-
     def _close_firing(self, goal: StandingGoal) -> None:
         """End the firing of a schedule if all goals are reached."""
-        record = self._ledger.goals[goal.name]
-        if goal.schedule is None or not record.is_due or any(each.goal == goal.name for each in self._due):
+        record = self._ledger.goals.get(goal.name)
+        if goal.schedule is None or record is None or not record.is_due:
+            return
+        pursued = [each.goal for pursuit in self._ledger.pursuits.values() for each in pursuit.goals]
+        if goal.name in pursued or any(each.goal == goal.name for each in self._due):
             return
         if isinstance(goal.schedule, Once):
             self._ledger.emit(told.GoalEnded(goal.name, "it was reached"))
@@ -561,7 +570,9 @@ class Attendance:
         active = self._active
         assert active is not None
         self._ledger.emit(told.Pursued(run, goals, proposal.words, active.priority))
-        started = self.runs.start(proposal, {}, run=run, is_shown=False, reported=self._ledger.reported())
+        careful = find_careful_predicates(self._picture.problem.domain)
+        reported = {fact: holds for fact, holds in self._ledger.reported().items() if fact.predicate in careful}
+        started = self.runs.start(proposal, {}, run=run, is_shown=False, reported=reported)
         active.run, active.goals = run, goals
         self._note_outcome(run, goals, await self.runs.follow(started, self.tell))
 
@@ -686,6 +697,12 @@ class Attendance:
 
     def _calm_of(self, name: str) -> float:
         return self.board.goals[name].calm if name in self.board.goals else loop_guard.CALM
+
+
+def find_careful_predicates(domain: DomainModel) -> frozenset[str]:
+    """Return the predicates on which steps rest that need observed facts, through axioms, too."""
+    careful = [each for each in domain.actions.values() if not each.tags.isdisjoint(CAREFUL)]
+    return find_predicates([each.requires for each in careful], domain)
 
 
 def _set_done(future: asyncio.Future[None]) -> None:

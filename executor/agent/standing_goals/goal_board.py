@@ -59,8 +59,9 @@ class GoalBoard:
         self._loop = None if receive is None else asyncio.get_running_loop()
 
     def add(self, goal: StandingGoal) -> StandingGoal:
-        """Add a goal; raises `InputError` if another one has its name."""
-        if goal.name in self.goals:
+        """Add a goal; raises `InputError` if another one has its name, and is not the same that the journal keeps."""
+        known = self.goals.get(goal.name)
+        if known is not None and (known.kept is None or known.kept != goal.kept):
             raise InputError(f"there is already a standing goal {goal.name!r}", hint="give it another name=")
         self.goals[goal.name] = goal
         self._call()

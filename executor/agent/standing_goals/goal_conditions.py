@@ -84,10 +84,11 @@ def read_pattern(
         raise InputError("there is no goal to achieve", hint="such as achieve='handled(o)'")
     used = free_variables(holding) | free_variables(aim) | {f"?{name}" for name in types or ()}
     kept, parts = tuple([each for each in variables if each.name in used]), [holding, aim]
-    return GoalPattern(kept, holding, aim, _find_predicates(parts, problem.domain), _is_local(parts, problem.domain))
+    return GoalPattern(kept, holding, aim, find_predicates(parts, problem.domain), _is_local(parts, problem.domain))
 
 
-def _find_predicates(parts: list[Formula], domain: DomainModel) -> frozenset[str]:
+def find_predicates(parts: list[Formula], domain: DomainModel) -> frozenset[str]:
+    """Return the predicates that `parts` depend on, through axioms, too."""
     named, grown = {each.predicate for part in parts for each in atoms_in(part)}, -1
     while grown != len(named):
         grown = len(named)
