@@ -12,6 +12,7 @@ from benchmarks.foreign_plans.foreign_plan_repair import foreign
 from benchmarks.learning_runs import learning
 from benchmarks.mcts_convergence import simulations
 from benchmarks.overhead.executor_overhead import overhead
+from benchmarks.overhead.reaction_times import reactions
 from benchmarks.patch_comparison import measure_patches
 from benchmarks.savings import savings
 from benchmarks.sentences.sentence_replay import sentences
@@ -40,6 +41,7 @@ for command in (
     relevant,
     faults,
     overhead,
+    reactions,
     candidates,
     foreign,
     sentences,

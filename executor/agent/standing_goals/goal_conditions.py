@@ -204,10 +204,19 @@ def _resolve(
     resolved = [Conditions(scope, problem.domain.types, exact=not bare).formula(part, place) for part, bare in parts]
     found = conjunction(resolved)
     free = tuple([each for each in variables if each.name in free_variables(found)])
-    Domain.of(problem.domain).problem(
-        problem.name, objects=problem.objects, goal=[Exists(free, found) if free else found]
+    named = _terms_of(found)
+    Domain.of(problem.domain).problem(  # checks predicates and types
+        problem.name,
+        objects=[each for each in problem.objects if each.name in named],
+        goal=[Exists(free, found) if free else found],
     )
     return found
+
+
+def _terms_of(formula: Formula) -> set[str]:
+    """Return all terms of `formula`."""
+    equals = {term for each in walk(formula) if isinstance(each, Equals) for term in (each.left, each.right)}
+    return equals | {arg for atom in atoms_in(formula) for arg in atom.args}
 
 
 def negate(pattern: GoalPattern) -> GoalPattern:

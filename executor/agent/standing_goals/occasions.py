@@ -65,11 +65,13 @@ class Picture:
         rules = self.beliefs.simulation.rules
         if not pattern.variables:
             return {()} if self.holds(pattern.condition) else set()
-        domains = rules.universe.domains(pattern.variables)
-        goals = [rules.compiler.compile(pattern.condition)]
-        outer: Iterable[Mapping[str, str]] = [{}]
+        outer: list[dict[str, str]] = [{}]
         if changed is not None and pattern.is_local:
             outer = list(_unify(pattern, changed))
+            if not outer:
+                return set()
+        domains = rules.universe.domains(pattern.variables)
+        goals = [rules.compiler.compile(pattern.condition)]
         solve = self.beliefs.simulation.world.solver.solutions
         found = (
             solution
