@@ -11,7 +11,7 @@ import asyncio
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import filterfalse
+from itertools import count, filterfalse
 from typing import Any, Final, Literal
 from uuid import uuid4
 
@@ -127,7 +127,7 @@ class PlannedCalls:
         self.reports: list[CallReport] = []
         self.always = tuple([_find_action(world, name).name for name in always])
         self._by, self._limit, self._time_limit = by, limit, time_limit
-        self._name = uuid4().hex[:8]
+        self._name, self._numbers = uuid4().hex[:8], count(1)
         self._executor = Executor(world, journal, approve=approve, ask="later", recovery=Recovery(rungs=()))
         self._unseen: frozenset[Atom] = frozenset()
         """Facts that hold as far as is known, and that nobody has observed."""
@@ -152,6 +152,9 @@ class PlannedCalls:
     async def next_steps(self) -> tuple[Step, ...]:
         """Return the steps of the plan that may come next, in any order."""
         plan = await self.plan()
+        if plan is not None and not plan.steps and not self._reached:  # it holds from the start, as far as is known
+            await self._look_at_goal()
+            plan = await self.plan()
         if plan is None or self._reached:
             return ()
         order = partial_order(plan.problem, plan)
@@ -176,13 +179,12 @@ class PlannedCalls:
 
     async def describe(self) -> str:
         """Return instructions for the agent: the goal, what comes next, and why if there is no plan."""
-        goal = str(self.problem.goal.hard)
+        goal, steps = str(self.problem.goal.hard), await self.next_steps()
         if self._reached:
             return f"The goal is reached: {goal}. Call no more tools."
         found = await self._find_plan()
         if found.plan is None:
             return f"The goal is {goal}. No plan is known: {await self._explain(found)}"
-        steps = await self.next_steps()
         rest = f" (a plan of {len(found.plan)} steps)" if len(found.plan) > 1 else ""
         return f"The goal is {goal}. Next{rest}: {' or '.join(map(self._name_step, steps)) or 'nothing'}."
 
@@ -200,7 +202,7 @@ class PlannedCalls:
             if wrong:
                 return await self._report(CallReport(str(step), "REFUSED", reason=wrong))
             before = self._problem_for(step)
-            run = f"{self._name}-{len(self.reports) + 1}"
+            run = f"{self._name}-{next(self._numbers)}"
             plan = PreparedPlan(self._make_plan(step, data, before), before)
             options: dict[str, Any] = {"approve": lambda _: True} if approved else {}
             try:
@@ -414,7 +416,7 @@ class PlannedCalls:
         if not Simulation(replace(self.problem, unknown=())).holds(self.problem.goal.hard):
             return
         nothing = PreparedPlan(ActionPlan.of(Plan((), self.problem), results={}), self.problem)
-        outcome = await self._executor.run(nothing, run=f"{self._name}-{len(self.reports) + 1}-goal")
+        outcome = await self._executor.run(nothing, run=f"{self._name}-{next(self._numbers)}-goal")
         self._reached = outcome.status in (RunStatus.SUCCEEDED, RunStatus.UNVERIFIED, RunStatus.LOWERED)
         if not self._reached:
             seen = outcome.state.beliefs.problem

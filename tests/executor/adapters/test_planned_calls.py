@@ -186,6 +186,17 @@ def test_by_goal_more_is_offered_but_nothing_irreversible_beside_the_plan() -> N
     assert "refund" not in offered(calls)
 
 
+def test_a_goal_that_holds_from_the_start_is_looked_at_and_nothing_is_offered() -> None:
+    world, desk = desk_world()
+    problem = Domain.of(world.model).problem("p", objects={"o7": "order"}, initial=["packed(o7)"], goal=["packed(o7)"])
+    calls = PlannedCalls(world, problem)
+    assert list(offered(calls)) == ["find"], "it is stated, and not so"
+    desk.facts.add("packed o7")
+    calls = PlannedCalls(world, problem)
+    assert offered(calls) == {}
+    assert "is reached" in asyncio.run(calls.describe())
+
+
 def test_of_hundreds_of_tools_few_are_offered() -> None:
     domain = desk_domain()
     for number in range(500):
