@@ -261,13 +261,14 @@ class Run:
         self._do_in_home_loop(lambda: self._change_goal(problem, reason, basis))
 
     def report(self, facts: Mapping[Atom, bool]) -> None:
-        """Report values of facts from outside; those about objects that the run lacks, and derived ones, are ignored.
+        """Report values of facts from outside; objects that the run lacks join it, and derived facts are ignored.
 
         Raises `RunError` if nobody drives the run.
         """
         self._do_in_home_loop(lambda: self._report(facts))
 
     def _report(self, facts: Mapping[Atom, bool]) -> None:
+        self._join_objects(facts, OUTSIDE_SOURCE)
         beliefs, derived = self.state.beliefs, self.state.problem.domain.derived
         notes = [
             run_events.Note(fact, holds, run_events.Provenance.REPORTED, OUTSIDE_SOURCE)
@@ -278,16 +279,20 @@ class Run:
             self.emit(run_events.FactsSeen(tuple(notes), OUTSIDE_SOURCE))
             self._loop.wake()
 
+    def _join_objects(self, facts: Mapping[Atom, bool], source: str) -> None:
+        """Let the objects join the run that true `facts` name and that it lacks."""
+        found = self.state.beliefs.find_new_objects([fact for fact, holds in facts.items() if holds])
+        if found:
+            self.emit(run_events.ObjectsFound(found, source))
+
     def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
         """Emit changes from before the run was resumed: `facts`, and the goal `aim`."""
         reported = [
             run_events.Note(fact, holds, run_events.Provenance.REPORTED, MEANWHILE_SOURCE)
             for fact, holds in facts.items()
         ]
+        self._join_objects(facts, MEANWHILE_SOURCE)
         beliefs = self.state.beliefs
-        found = beliefs.find_new_objects([fact for fact, holds in facts.items() if holds])
-        if found:
-            self.emit(run_events.ObjectsFound(found, MEANWHILE_SOURCE))
         notes = beliefs.select_news([each for each in reported if beliefs.holds(each.fact) is not each.holds])
         if notes:
             self.emit(run_events.FactsSeen(tuple(notes), MEANWHILE_SOURCE))
