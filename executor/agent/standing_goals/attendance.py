@@ -11,7 +11,6 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from typing import Any, Final, Self
-from uuid import uuid4
 
 from executor.agent import agent_events as told
 from executor.agent.agent_events import Occasion
@@ -27,11 +26,11 @@ from executor.agent.standing_goals.merge_goals import MOST_MERGED, GoalMerger, W
 from executor.agent.standing_goals.occasions import Picture, select_fitting, with_facts
 from executor.agent.standing_goals.schedules import Once, find_due
 from executor.agent.standing_goals.standing_goal import End, Resume, StandingGoal
-from executor.errors import RunError
+from executor.errors import DrivenError, RunError
 from executor.events.events import Disagreement, FactsSeen, Note, Provenance, StepStatus
 from executor.loop.preconditions import CAREFUL
 from executor.run import RunOutcome
-from planner.errors import ForethoughtError
+from planner.errors import ForethoughtError, InputError
 from planner.lightweight import dataclass, field
 from planner.model import Atom, DomainModel, Formula
 from planner.model.formulas import literals_in
@@ -86,6 +85,8 @@ class Attendance:
     """Whether a fresh look is needed at once."""
     _firing: dict[StandingGoal, float | None] = field(init=False, default_factory=dict)
     """The next time of each schedule."""
+    _unreadable: set[str] = field(init=False, default_factory=set)
+    """Goals that the journal keeps, and that do not fit the domain."""
     _misfits: set[Atom] = field(init=False, default_factory=set)
     """Facts about things that cannot become objects."""
     _left_at: dict[str, frozenset[Atom]] = field(init=False, default_factory=dict)
@@ -103,6 +104,8 @@ class Attendance:
 
     async def __aenter__(self) -> Self:
         """Begin to attend; raises `JournalError` if another process attends already."""
+        if self._task is not None:
+            raise RunError("this attendance is over", hint="begin another one: agent.attend()")
         if self.board.is_attended:
             raise RunError("somebody attends to the standing goals of this agent already", hint="stop that one first")
         began = asyncio.get_running_loop().create_future()
@@ -134,6 +137,11 @@ class Attendance:
         """Begin nothing more, and interrupt the run at work at the end of its step."""
         self._is_stopping = True
         self._notice()
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The runs that wait for a person, or for something from outside: `agent.resume(run, answers=…)` goes on."""
+        return tuple(sorted(self._waiting))
 
     async def settled(self) -> None:
         """Wait until a fresh look finds nothing to do; goals that are paused for good, or not due yet, may be left.
@@ -184,7 +192,12 @@ class Attendance:
     def _begin(self) -> None:
         """Take over what the journal knows: facts, goals that it keeps, and unfinished pursuits."""
         self._began = self.clock()
-        known = {fact: bool(note.holds) for fact, note in self._ledger.facts.items()}
+        places = {name: len(each.parameters) for name, each in self.runs.problem.domain.predicates.items()}
+        known = {
+            fact: bool(note.holds)
+            for fact, note in self._ledger.facts.items()
+            if places.get(fact.predicate) == len(fact.args)
+        }
         self.runs.problem = with_facts(self.runs.problem, known)
         self._picture = Picture(self.runs.problem)
         self._watch = GoalWatch(self.proposer.world, self._picture)
@@ -200,11 +213,14 @@ class Attendance:
             self._ledger.emit(told.PursuitEnded(pursuit.run, pursuit.goals))
             return
         state = self.runs.state_of(pursuit.run)
+        waits = [record.wait or {} for record in state.with_status(StepStatus.WAITING)]
         if state.status.is_over:
             before, after = frozenset(state.source.initial), state.beliefs.simulation.facts - state.beliefs.unsettled
-            self._learn({fact: fact in after for fact in before ^ after}, f"the run {pursuit.run}")
+            goals = [self._make_wanted(each).goal for each in pursuit.goals if self._is_stated(each)]
+            if not all(map(self._picture.holds, goals)):  # else whoever went on with it has told so
+                self._learn({fact: fact in after for fact in before ^ after}, f"the run {pursuit.run}")
             self._end_pursuit(pursuit.run, pursuit.goals, state.reason or state.status.value)
-        elif state.open_questions or state.with_status(StepStatus.WAITING):
+        elif state.open_questions or any(each.get("event") or each.get("choices") for each in waits):
             self._waiting.add(pursuit.run)
 
     async def _end(self) -> None:
@@ -261,14 +277,22 @@ class Attendance:
                             self._ledger.emit(told.PauseEnded(each, "somebody resumed it", True))
                 case End(name, reason):
                     self._ledger.emit(told.GoalEnded(name, reason))
+                    self.board.remove(name)
+                    self._judged.discard(name)
                     self._due = {each: None for each in self._due if each.goal != name}
 
     def _state_goals(self) -> None:
         """State the goals that the journal does not know yet, and take over those that it keeps."""
         records = self._ledger.goals
         for name, record in list(records.items()):
-            if record.kept is not None and not record.is_over and name not in self.board.goals:
+            if record.kept is None or record.is_over or name in self.board.goals or name in self._unreadable:
+                continue
+            try:
                 self.board.goals[name] = self.board.restore(name, record.kept)
+            except InputError as error:
+                self._unreadable.add(name)
+                reason = f"the journal keeps the goal {name!r}, which does not fit the domain: {error}"
+                self._ledger.tell_event(Disagreement((), reason))
         for name, goal in list(self.board.goals.items()):
             known = records.get(name)
             if known is None or (known.is_over and not isinstance(goal.schedule, Once)):
@@ -281,6 +305,7 @@ class Attendance:
         changed = self._picture.compare(self.runs.problem)
         if changed or self.runs.problem is not self._picture.problem:
             self._learn(changed, "a request" if changed else "", by="a request")
+            self._check_waiting()
 
     def _learn(self, facts: Mapping[Atom, bool], cause: str, *, by: str = "", provenance: Any = None) -> None:
         """Take over values of facts; keep them in the ledger if there is a `cause`."""
@@ -372,14 +397,14 @@ class Attendance:
     def _take_sighted(self, sighted: Sighted) -> None:
         """Take over what observers and Python conditions said."""
         for each in sighted.disagreements:
-            self.tell(each)
+            self._ledger.tell_event(each)
         beliefs = self._picture.beliefs
         fitting, _ = select_fitting(self._picture.problem, sighted.facts)
         misfits = [fact for fact in sighted.facts.keys() - fitting.keys() - self._misfits if sighted.facts[fact]]
         if misfits:
             self._misfits.update(misfits)
             reason = f"{', '.join(sorted(map(str, misfits)))} names what cannot be an object of the problem"
-            self.tell(Disagreement(tuple(misfits), reason))
+            self._ledger.tell_event(Disagreement(tuple(misfits), reason))
         reported = self._ledger.reported()
         known = {
             fact: holds
@@ -489,8 +514,9 @@ class Attendance:
         facts = {str(fact) for fact in self._picture.facts} if paused else set()
         for each, found in paused:
             if found.against is not None:
-                other = self.board.goals.get(found.against.goal)
-                if other is None or not self._watch.is_in_force(other, found.against.objects):
+                other = found.against
+                goal = self.board.goals.get(other.goal) if self._is_stated(other) else None
+                if goal is None or not self._watch.is_in_force(goal, other.objects):
                     self._ledger.emit(told.PauseEnded(each, f"{found.against} is in force no more"))
             elif self._digest(found.rests, facts) not in found.seen:
                 self._ledger.emit(told.PauseEnded(each, "what it rests on has changed"))
@@ -566,15 +592,18 @@ class Attendance:
             return
         chosen, proposal = plans[0]
         self._planned = {each[0].occasion: found for each, found in plans[1:] if len(each) == 1}
-        goals, run = tuple([each.occasion for each in chosen]), uuid4().hex[:12]
-        active = self._active
+        goals, active = tuple([each.occasion for each in chosen]), self._active
         assert active is not None
-        self._ledger.emit(told.Pursued(run, goals, proposal.words, active.priority))
         careful = find_careful_predicates(self._picture.problem.domain)
         reported = {fact: holds for fact, holds in self._ledger.reported().items() if fact.predicate in careful}
-        started = self.runs.start(proposal, {}, run=run, is_shown=False, reported=reported)
-        active.run, active.goals = run, goals
-        self._note_outcome(run, goals, await self.runs.follow(started, self.tell))
+        try:
+            run = self.runs.start(proposal, {}, is_shown=False, reported=reported)
+        except ForethoughtError as error:
+            self._end_pursuit("", goals, str(error))
+            return
+        self._ledger.emit(told.Pursued(run.id, goals, proposal.words, active.priority))  # before its first event
+        active.run, active.goals = run.id, goals
+        self._note_outcome(run.id, goals, await self.runs.follow(run, self._ledger.tell_event))
 
     def _make_wanted(self, occasion: Occasion) -> Wanted:
         return Wanted(occasion, self.board.goals[occasion.goal].pattern.goal_for(occasion.objects))
@@ -606,7 +635,7 @@ class Attendance:
         if choice.compared is not None:
             self._ledger.emit(choice.compared)
         for stays, goes in choice.conflicts:
-            self.tell(told.Conflict(f"{stays.goal}; {goes.goal}", str(goes.occasion)))
+            self._ledger.tell_event(told.Conflict(f"{stays.goal}; {goes.goal}", str(goes.occasion)))
             reason = f"no plan reaches it together with {stays.occasion}: {stays.goal}"
             self._pause(self.board.goals[goes.occasion.goal], goes.occasion, reason, (), stays.occasion)
         for each, proposal in choice.failed:
@@ -640,10 +669,17 @@ class Attendance:
         """Go on with a run that was interrupted, with what has changed meanwhile."""
         left, now = self._left_at.pop(pursuit.run, None), frozenset(self.runs.problem.initial)
         facts = {} if left is None else {fact: fact in now for fact in left ^ now}
-        run = self.runs.take_up(pursuit.run, facts=facts)
         assert self._active is not None
-        self._active.run = run.id
-        self._note_outcome(pursuit.run, pursuit.goals, await self.runs.follow(run, self.tell))
+        try:
+            run = self.runs.take_up(pursuit.run, facts=facts)
+            self._active.run = run.id
+            outcome = await self.runs.follow(run, self._ledger.tell_event)
+        except DrivenError:
+            self._waiting.add(pursuit.run)
+        except InputError as error:  # its plan fits no longer
+            self._end_pursuit(pursuit.run, pursuit.goals, str(error))
+        else:
+            self._note_outcome(pursuit.run, pursuit.goals, outcome)
 
     def _note_outcome(self, run: str, goals: tuple[Occasion, ...], outcome: RunOutcome) -> None:
         """Take over what a run has changed, and note whether its goals are reached."""
@@ -651,7 +687,7 @@ class Attendance:
         if not outcome.status.is_over:
             self._left_at[run] = frozenset(self.runs.problem.initial)
             if gives_way:
-                self.tell(told.Preempted(run))
+                self._ledger.tell_event(told.Preempted(run))
             elif not self._is_stopping:
                 self._waiting.add(run)
         changed = self._picture.compare(self.runs.problem)
@@ -664,7 +700,7 @@ class Attendance:
         self, run: str, goals: tuple[Occasion, ...], reason: str, rests: Iterable[Atom] | None = ()
     ) -> None:
         """Note the end of a pursuit, and guard the goals that it has not reached."""
-        stated = [each for each in goals if each.goal in self.board.goals]
+        stated = [each for each in goals if self._is_stated(each)]
         reached = [
             each for each in stated if self._picture.holds(self.board.goals[each.goal].pattern.goal_for(each.objects))
         ]
@@ -679,6 +715,11 @@ class Attendance:
                 self._close_firing(goal)
             else:
                 self._guard(goal, each, rests)
+
+    def _is_stated(self, occasion: Occasion) -> bool:
+        """Return whether there still is such a goal; one of another process may have had other variables."""
+        goal = self.board.goals.get(occasion.goal)
+        return goal is not None and len(goal.pattern.variables) == len(occasion.objects)
 
     def _is_idle(self) -> bool:
         """Return whether nothing is to be done before a later time of a schedule."""

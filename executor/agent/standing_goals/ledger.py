@@ -6,6 +6,7 @@ a single event, and deletes the old one, so that a log does not grow for ever; a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
@@ -17,10 +18,12 @@ from executor.errors import DrivenError, JournalError
 from executor.events.events import FactsSeen, Note, Provenance, event_from_data, event_to_data
 from executor.journal import Journal
 from executor.journal.journal import LOG_PREFIX
+from executor.tools.containment import log_failure, quote_value
 from executor.tools.json_data import dump_json, load_json
 from planner.lightweight import dataclass, field
 from planner.model import Atom
 
+_LOG: Final = logging.getLogger(__name__)
 LOG: Final = f"{LOG_PREFIX}standing goals"
 """Name of the log in the journal, before its number."""
 STATE: Final = "State"
@@ -77,10 +80,17 @@ class Ledger:
             self.journal.extend(self.log, rows, now)
         for event in events:
             self.apply(event, now)
+        for event in events:
+            self.tell_event(event)
+
+    def tell_event(self, event: told.AgentEvent) -> None:
+        """Tell an event; whoever cannot take it is told no more, and nothing else changes."""
         was_telling, self.is_telling = self.is_telling, True
         try:
-            for event in events:
-                self.tell(event)
+            self.tell(event)
+        except Exception as error:  # noqa: BLE001 - whatever it raises, the goals are attended to
+            log_failure(_LOG, "%s failed, and is told no more", quote_value(self.tell), error=error)
+            self.tell = told.ignore_event
         finally:
             self.is_telling = was_telling
 

@@ -15,6 +15,7 @@ from executor.observe.beliefs import Beliefs, patterns_of
 from executor.observe.discovery import find_new_objects
 from planner.lightweight import replace
 from planner.model import OPEN, Atom, Formula, Object, Problem
+from planner.model.domain import TypeHierarchy
 from planner.model.formulas import atoms_in, is_variable, substitute
 from planner.model.problem import seal_like
 from planner.model.unknown_facts import find_hidden_variables, restrict_unknown_facts
@@ -125,19 +126,21 @@ def _unify(pattern: GoalPattern, changed: Iterable[Atom]) -> Iterator[dict[str, 
 def select_fitting(problem: Problem, facts: Mapping[Atom, bool]) -> tuple[dict[Atom, bool], dict[str, Object]]:
     """Return the facts that can be of `problem`, and the objects that they name and it lacks.
 
-    Derived facts, and facts about things that cannot become objects, are left out.
+    Derived facts, and facts about things of the wrong type, or that cannot become objects, are left out.
     """
-    types = {each.name: each.types for each in problem.all_objects}
-    found = find_new_objects(
-        [fact for fact, holds in facts.items() if holds], problem.domain, lambda x: types.get(x, ())
-    )
-    new = {name: Object(name, types) for name, types in found.items()}
-    known = types.keys() | new.keys()
-    derived = problem.domain.derived
-    fitting = {
-        fact: holds for fact, holds in facts.items() if known.issuperset(fact.args) and fact.predicate not in derived
-    }
-    return fitting, new
+    domain, known = problem.domain, {each.name: each.types for each in problem.all_objects}
+    found = find_new_objects([fact for fact, holds in facts.items() if holds], domain, lambda name: known.get(name, ()))
+    types, hierarchy = {**known, **found}, TypeHierarchy(domain.types)
+
+    def fits(fact: Atom) -> bool:
+        places = domain.predicates[fact.predicate].parameters
+        return fact.predicate not in domain.derived and all(
+            name in types and hierarchy.is_a(types[name], place.types)
+            for name, place in zip(fact.args, places, strict=True)
+        )
+
+    new = {name: Object(name, kinds) for name, kinds in found.items()}
+    return {fact: holds for fact, holds in facts.items() if fits(fact)}, new
 
 
 def with_facts(problem: Problem, facts: Mapping[Atom, bool]) -> Problem:

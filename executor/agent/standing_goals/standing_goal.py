@@ -77,8 +77,9 @@ class StandingGoal:
         self.board.send(Resume(self.name, objects))
 
     def end(self, reason: str = "") -> None:
-        """Pursue the goal no more."""
-        self.board.remove(self.name)
+        """Pursue the goal no more; a run at work goes on to its end."""
+        if not self.board.is_attended:
+            self.board.remove(self.name)
         self.board.send(End(self.name, reason))
 
     @property

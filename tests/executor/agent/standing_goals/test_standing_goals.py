@@ -432,6 +432,96 @@ def test_attending_ends_when_cancelled_and_the_step_at_work_ends() -> None:
     assert len(shop.of(StepStarted)) == 2
 
 
+def test_an_approval_may_be_given_later_and_is_taken_note_of() -> None:
+    domain, done = Domain("bank", types=["bill"]), []
+    domain.action("pay", {"b": "bill"}, requires=["due(b)"], provides=["paid(b)"], tags=["needs_approval", "trusted"])
+    domain.action("light", {}, provides=["lit"], tags=["trusted"])
+    world = World(domain)
+    world.handler("pay")(lambda b: done.append(f"pay {b}"))
+    world.handler("light")(lambda: done.append("light"))
+    agent = Agent(world)
+    agent.when("due(b)", "paid(b)")
+    agent.maintain("lit")
+    agent.notify("due(b1)")
+
+    async def story() -> None:
+        async with agent.attend(poll=None) as attending:
+            await attending.settled()
+            assert done == ["light"]
+            (run,) = attending.waiting
+            (question,) = agent.executor.state_of(run).open_questions
+            await agent.resume(run, answers={question: "yes"})
+            await attending.settled()
+            assert not attending.waiting
+
+    run_virtual(story())
+    assert done == ["light", "pay b1"]
+
+
+def test_a_plan_that_cannot_be_begun_is_a_failure_with_a_reason() -> None:
+    domain = Domain("post", types=["letter"])
+    domain.action("write", {"a": "letter", "text": str}, provides=["written(a)"])
+    world = World(domain)
+    world.handler("write")(lambda **_: None)
+    agent = Agent(world, domain.problem(objects={"x": "letter"}))
+    goal = agent.maintain("written(x)", tries=2)
+
+    async def story() -> None:
+        async with agent.attend() as attending:
+            await attending.settled()
+
+    run_virtual(story())
+    ((_, reason),) = goal.paused.items()
+    assert "text" in reason
+
+
+def test_a_listener_that_fails_changes_nothing() -> None:
+    shop = Shop()
+    shop.pending.append("o1")
+    shop.agent.when("pending(o)", "handled(o)")
+
+    async def story() -> None:
+        async with shop.agent.attend(tell=lambda _: 1 / 0) as attending:
+            await attending.settled()
+
+    run_virtual(story())
+    assert shop.done == ["ship o1"]
+
+
+def test_a_listener_may_report_and_state_goals() -> None:
+    shop = Shop(observes=False)
+
+    def react(event) -> None:
+        if isinstance(event, told.PursuitEnded) and "lit" not in shop.agent.standing_goals:
+            shop.agent.maintain("lit")
+            shop.agent.notify("pending(o2)")
+
+    async def story() -> None:
+        shop.agent.when("pending(o)", "handled(o)")
+        shop.agent.notify("pending(o1)")
+        async with shop.agent.attend(tell=react) as attending:
+            await attending.settled()
+
+    run_virtual(story())
+    assert sorted(shop.done) == ["light", "ship o1", "ship o2"]
+
+
+def test_observers_that_name_odd_things_or_fail_are_told_and_the_rest_goes_on() -> None:
+    shop = Shop(observes=False)
+    shop.world.observer("pending(_)")(lambda: ["o1", "order 7; drop table", "", "top", "ö", "x" * 100_000])
+
+    @shop.world.observer("urgent(_)")
+    def broken() -> None:
+        raise RuntimeError("no connection")
+
+    shop.agent.when("pending(o)", "handled(o)")
+    shop.agent.when("urgent(o)", "lit")
+    shop.run(settle)
+    assert "ship o1" in shop.done
+    assert "light" not in shop.done
+    assert "no connection" in str(shop.events)
+
+
 def test_one_attends_at_a_time() -> None:
     shop = Shop()
 
