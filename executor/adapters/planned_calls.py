@@ -28,13 +28,13 @@ from executor.plans.prepare import PreparedPlan
 from executor.recovery.ask_people import Callback
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import dump_json, load_json
-from planner.errors import ForethoughtError, InputError, PlanError, did_you_mean, kind_of
+from planner.errors import ForethoughtError, InputError, PlanError, UnsupportedError, did_you_mean, kind_of
 from planner.explain.unsolvability import explain_unsolvable
 from planner.language.declare import Entity
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Goal, Not, Problem, TypeHierarchy
-from planner.model.problem import seal
+from planner.model.problem import COST, seal
 from planner.partial_order.causal_links import partial_order
 from planner.plan import Plan, Result, Status, Step
 from planner.problem_kinds import resolve_classical
@@ -100,8 +100,10 @@ class PlannedCalls:
     left to do. Any tool of the world may be called, except that an irreversible step is refused unless the plan says
     that it comes next, and while it is in doubt whether it was done already.
 
-    `approve` is a callback as in `Executor`; without one, a call that needs an approval waits, and `answer` answers.
-    Each search for a plan takes `time_limit` seconds at most. With a `journal`, each call is a run of it.
+    Plans are for the present state, so that constraints on the way and deadlines are refused (`UnsupportedError`);
+    budgets are reduced by what calls use. `approve` is a callback as in `Executor`; without one, a call that needs an
+    approval waits, and `answer` answers. Each search for a plan takes `time_limit` seconds at most. With a `journal`,
+    each call is a run of it.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class PlannedCalls:
             raise InputError(f"tools are offered by 'plan' or by 'goal', not by {by!r}")
         self.world = world
         self.problem = _with_goal(resolve_classical(problem, "PlannedCalls", "give its classical part"), goal)
+        _refuse_history(self.problem)
         """The problem from the state that is believed now."""
         self.reports: list[CallReport] = []
         self.always = tuple([_find_action(world, name).name for name in always])
@@ -285,7 +288,7 @@ class PlannedCalls:
 
     def _problem_for(self, step: Step) -> Problem:
         """Return the problem for a run of `step`: for a careful one, what nobody has seen is unknown."""
-        problem = replace(self.problem, goal=Goal(), constraints=(), budgets={}, deadline=None)
+        problem = replace(self.problem, goal=Goal(), budgets={})
         if CAREFUL.isdisjoint(self.world.model.actions[step.action].tags) or not self._unseen:
             return problem
         known = tuple([fact for fact in problem.initial if fact not in self._unseen])
@@ -321,6 +324,7 @@ class PlannedCalls:
             )
         )
         done = names.step_of(record.step)
+        self.problem = _spend(self.problem, before, record)
         self._keep_results(state, record, names)
         self._note_failure(record, facts)
         known = None if expected is None else frozenset(names.facts_of(expected))
@@ -346,7 +350,7 @@ class PlannedCalls:
         """Keep working memory, and the result of a step for data parameters that come from it."""
         self._memory = {name: copy_value(entry["value"]) for name, entry in state.memory.to_dict().items()}
         if record.result is not None and record.status.is_done:
-            facts = names.facts_of(note.fact for note in record.facts if note.holds)
+            facts = names.facts_of(fact for fact, id_ in state.providers.items() if id_ == record.id)
             self._results |= {str(fact): load_json(dump_json(record.result)) for fact in facts}
         holding = set(map(str, self.problem.initial))
         self._results = {fact: each for fact, each in self._results.items() if fact in holding}
@@ -466,6 +470,16 @@ class PlannedCalls:
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
+def _spend(problem: Problem, before: Problem, record: StepRecord) -> Problem:
+    """Return `problem` with its budgets reduced by what the attempts at a step have used."""
+    if not problem.budgets or not record.attempts:
+        return problem
+    simulation = Simulation(replace(before, unknown=()))
+    used = {COST: simulation.cost(record.step), **simulation.uses(record.step)}
+    left = {name: max(amount - record.attempts * used.get(name, 0), 0) for name, amount in problem.budgets.items()}
+    return seal(replace(problem, budgets=left))
+
+
 class _RealNames:
     """Gives objects that a run has created their real names, instead of placeholders; `problem` is the one before."""
 
@@ -528,6 +542,17 @@ def _with_goal(problem: Problem, goal: Any) -> Problem:
 
     builder = ProblemBuilder(problem.domain, {each.name: each for each in problem.objects}, find_caller())
     return replace(problem, goal=Goal(builder.condition(goal, find_caller())))
+
+
+def _refuse_history(problem: Problem) -> None:
+    """Raise `UnsupportedError` for what depends on earlier calls: each plan begins anew from the present state."""
+    has = {
+        "constraints on the way": problem.constraints,
+        "deadlines": problem.deadline is not None,
+    }
+    found = [name for name, there in has.items() if there]
+    if found:
+        raise UnsupportedError(f"{' and '.join(found)} with planned calls", "an Executor carries such plans out")
 
 
 def _find_action(world: World, name: str) -> Action:

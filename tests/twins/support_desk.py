@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from executor import ActionResult, World
 from planner import Domain, From
@@ -81,7 +82,7 @@ def priced_domain() -> Domain:
     domain.action("find", {"o": "order"}, provides=["known(o)"])
     domain.action(
         "refund",
-        {"o": "order", "amount": (int, From("known(o)", "data.price"))},
+        {"o": "order", "amount": Annotated[int, From("known(o)", "data.price")]},
         requires=["known(o)"],
         provides=["refunded(o)"],
     )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
-from support_desk import desk_domain, desk_problem, desk_world
+from support_desk import desk_domain, desk_problem, desk_world, priced_domain
 
 from executor import World
 from executor.adapters.planned_calls import PlannedCalls
 from executor.journal import Journal
-from planner import Domain, InputError, load
+from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
+from planner import Domain, InputError, UnsupportedError, load
+from planner.language.loading.load import open_source
+from planner.problem_kinds import classical_of
 
 
 def play(calls: PlannedCalls, *asked):
@@ -263,22 +267,71 @@ def test_mistakes_of_authors_are_named(make, words) -> None:
     assert words in str(raised.value)
 
 
-def test_shipped_domains_work_in_simulated_worlds() -> None:
-    from executor.testing import SimulatedWorld
+def follow(calls: PlannedCalls, simulated, most: int = 60) -> None:
+    """Make the calls of the plan, with sample values for data parameters."""
 
-    problem = load("helpdesk")
-    world = SimulatedWorld(problem).world
-    calls = PlannedCalls(world, problem, approve=lambda _: True)
-
-    async def follow():
-        for _ in range(40):
+    async def main():
+        for _ in range(most):
             steps = await calls.next_steps()
             if not steps:
-                break
-            action = world.model.actions[steps[0].action]
+                return
+            action = calls.world.model.actions[steps[0].action]
             names = [each.name.removeprefix("?") for each in action.parameters]
-            data = {each.name: "text" for each in action.data if each.source is None and not each.has_default}
-            await calls.call(action.name, dict(zip(names, steps[0].arguments, strict=False)) | data)
+            samples = {
+                each.name: simulated.parameters(action.name).get(each.name)
+                for each in action.data
+                if each.source is None and not each.has_default
+            }
+            await calls.call(action.name, dict(zip(names, steps[0].arguments, strict=False)) | samples)
 
-    asyncio.run(follow())
-    assert calls.is_reached, calls.reports[-1]
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("domain", ["assistant", "courier", "helpdesk", "runbook", "secretary", "stacking", "tools"])
+def test_shipped_domains_work_in_simulated_worlds(domain) -> None:
+    for problem in list(open_source(domain).problems().values())[:2]:
+        classical = classical_of(problem)
+        simulated = SimulatedWorld(classical)
+        calls = PlannedCalls(simulated.world, classical, approve=lambda _: True)
+        follow(calls, simulated)
+        assert calls.is_reached, calls.reports[-1]
+        assert simulated.holds(classical.goal.hard)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_with_faults_the_goal_is_never_said_to_be_reached_where_it_is_not(seed) -> None:
+    problem = classical_of(load(["assistant", "courier", "stacking", "tools"][seed % 4]))
+    kinds = [FaultKind.FAILS, FaultKind.RAISES_DONE, FaultKind.LIES, FaultKind.PARTLY, FaultKind.CHANGE_DURING]
+    faults = [Fault(kind, times=None, rate=0.05) for kind in kinds]
+    simulated = SimulatedWorld(problem, seed=seed, faults=faults)
+    calls = PlannedCalls(simulated.world, problem, approve=lambda _: True, time_limit=3)
+    follow(calls, simulated, most=30)
+    assert simulated.holds(problem.goal.hard) or not calls.is_reached
+
+
+def test_what_depends_on_earlier_calls_is_refused() -> None:
+    world, _ = desk_world()
+    with pytest.raises(UnsupportedError, match="deadlines"):
+        PlannedCalls(world, replace(desk_problem(world, "packed(o7)"), deadline=9))
+
+
+def test_budgets_are_used_up_by_calls_also_by_failed_ones() -> None:
+    world, desk = desk_world()
+    desk.broken.add("pack")
+    problem = replace(desk_problem(world, "packed(o7)"), budgets={"cost": 3})
+    calls = PlannedCalls(world, problem)
+    reports = play(calls, ("find", {"o": "o8"}), ("find", {"o": "o7"}))
+    assert [each.goal for each in reports] == ["open", "open"]
+    assert calls.problem.budgets == {"cost": 1}
+    [report] = play(calls, ("pack", {"o": "o7"}))
+    assert (report.status, report.goal) == ("FAILED", "impossible")
+
+
+def test_values_come_from_the_results_of_earlier_calls() -> None:
+    world, log = World(priced_domain()), []
+    world.handler("find")(lambda o: {"price": len(o) + 5})
+    world.handler("refund")(lambda o, amount: log.append((o, amount)))
+    calls = PlannedCalls(world, desk_problem(world, "refunded(o7)"))
+    assert "amount" not in calls.offers_of(["refund"])[0].parameters["properties"]
+    play(calls, ("find", {"o": "o7"}), ("refund", {"o": "o7"}))
+    assert log == [("o7", 7)]
