@@ -419,11 +419,12 @@ class Attendance:
                 self._judge_goal(self.board.goals[name], None, why or loop_guard.WORLD)
 
     def _check_waiting(self) -> None:
-        """Find out which waiting runs are over, or may go on."""
+        """Find out which waiting runs are over."""
         for pursuit in list(self._ledger.pursuits.values()):
-            if pursuit.run in self._waiting:
-                self._waiting.discard(pursuit.run)
-                self._reconcile(pursuit)
+            if pursuit.run in self._waiting and pursuit.run not in self.runs.active:
+                if self.runs.state_of(pursuit.run).status.is_over:
+                    self._waiting.discard(pursuit.run)
+                    self._reconcile(pursuit)
 
     # What is due
 
