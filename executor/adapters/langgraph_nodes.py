@@ -19,7 +19,8 @@ from langchain_core.tools import StructuredTool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from executor.adapters.planned_calls import Offer, PlannedCalls
+from executor.adapters.offers import Offer
+from executor.adapters.planned_calls import PlannedCalls
 
 
 def planned_agent(calls: PlannedCalls, model: Any, **options: Any) -> Any:

@@ -9,32 +9,31 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, filterfalse
 from typing import Any, Final, Literal
 from uuid import uuid4
 
-from pydantic import TypeAdapter
-
 from executor import ActionPlan, Executor, Recovery, RunOutcome, RunStatus, StepStatus, World
+from executor.adapters.believed_problem import RealNames, name_differences, predict_facts, reduce_budgets
+from executor.adapters.offers import Offer, make_offer, name_step
 from executor.agent.foreign_plans.parse_steps import Call, resolve_calls
 from executor.background_searches import search_until_cancelled
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.plans.action_plan import PlanStep
-from executor.plans.created_objects import find_internal_predicates
 from executor.plans.prepare import PreparedPlan
 from executor.recovery.ask_people import Callback
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import dump_json, load_json
 from planner.errors import ForethoughtError, InputError, PlanError, UnsupportedError, did_you_mean, kind_of
 from planner.explain.unsolvability import explain_unsolvable
-from planner.language.declare import Entity
 from planner.lightweight import replace
 from planner.limits import Limits
-from planner.model import Action, Atom, Goal, Not, Problem, TypeHierarchy
-from planner.model.problem import COST, seal
+from planner.model import Action, Atom, Goal, Problem, TypeHierarchy
+from planner.model.problem import seal
 from planner.partial_order.causal_links import partial_order
 from planner.plan import Plan, Result, Status, Step
 from planner.problem_kinds import resolve_classical
@@ -45,22 +44,9 @@ from planner.solve import solve
 
 By = Literal["plan", "goal"]
 """What tools are offered by: the steps of a plan that come next, or what is relevant to the goal."""
-MOST_NAMES: Final = 50
-"""Most objects that the schema of a parameter lists; of more, it takes any text."""
 CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
 """Tags of actions that do not rest on facts that nobody has seen."""
 _DOUBTFUL: Final = frozenset({StepStatus.IN_DOUBT, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A tool that is offered now; `parameters` is the JSON schema of its arguments, `steps` are the planned ones."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-    steps: tuple[Step, ...] = ()
-    needs_approval: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +160,11 @@ class PlannedCalls:
         else:
             names = []
         names += [step.action for step in steps] + list(self.always)
-        return tuple([self._make_offer(name, steps) for name in dict.fromkeys(names)])
+        return tuple([make_offer(self.world.model.actions[name], self.problem, steps) for name in dict.fromkeys(names)])
 
     def offers_of(self, names: Iterable[str]) -> tuple[Offer, ...]:
         """Return tools with these names, whatever comes next; raises `InputError` for unknown ones."""
-        return tuple([self._make_offer(_find_action(self.world, each).name, ()) for each in names])
+        return tuple([make_offer(_find_action(self.world, each), self.problem) for each in names])
 
     async def describe(self) -> str:
         """Return instructions for the agent: the goal, what comes next, and why if there is no plan."""
@@ -189,7 +175,9 @@ class PlannedCalls:
         if found.plan is None:
             return f"The goal is {goal}. No plan is known: {await self._explain(found)}"
         rest = f" (a plan of {len(found.plan)} steps)" if len(found.plan) > 1 else ""
-        return f"The goal is {goal}. Next{rest}: {' or '.join(map(self._name_step, steps)) or 'nothing'}."
+        return (
+            f"The goal is {goal}. Next{rest}: {' or '.join(map(partial(name_step, self.problem), steps)) or 'nothing'}."
+        )
 
     async def call(
         self, name: str, arguments: Mapping[str, Any] | None = None, *, approved: bool = False
@@ -305,8 +293,8 @@ class PlannedCalls:
     async def _take(self, outcome: RunOutcome, step: Step, before: Problem) -> CallReport:
         """Take over what was observed in the run of `step`, and report it."""
         state = outcome.state
-        record, beliefs, names = state.steps["s1"], state.beliefs, _RealNames(self.problem, state)
-        expected = _expect(before, record.step)
+        record, beliefs, names = state.steps["s1"], state.beliefs, RealNames(self.problem, state)
+        expected = predict_facts(before, record.step)
         after = names.problem_of(beliefs.problem)
         facts = frozenset(after.initial)
         unlooked = frozenset([each for each in self._unseen if not beliefs.is_noted(each)])
@@ -324,11 +312,11 @@ class PlannedCalls:
             )
         )
         done = names.step_of(record.step)
-        self.problem = _spend(self.problem, before, record)
+        self.problem = reduce_budgets(self.problem, before, record)
         self._keep_results(state, record, names)
         self._note_failure(record, facts)
         known = None if expected is None else frozenset(names.facts_of(expected))
-        unexpected = _name_differences(facts, known) if record.status is not StepStatus.WAITING else ()
+        unexpected = name_differences(facts, known) if record.status is not StepStatus.WAITING else ()
         went_as_planned = record.status in (StepStatus.SUCCEEDED, StepStatus.UNVERIFIED) and not unexpected
         self._advance(done if went_as_planned and not names.has_created else None)
         question = None
@@ -346,7 +334,7 @@ class PlannedCalls:
         )
         return await self._report(report)
 
-    def _keep_results(self, state: RunState, record: StepRecord, names: _RealNames) -> None:
+    def _keep_results(self, state: RunState, record: StepRecord, names: RealNames) -> None:
         """Keep working memory, and the result of a step for data parameters that come from it."""
         self._memory = {name: copy_value(entry["value"]) for name, entry in state.memory.to_dict().items()}
         if record.result is not None and record.status.is_done:
@@ -410,7 +398,7 @@ class PlannedCalls:
             report = _complete(report, "reached", ())
         else:
             found = await self._find_plan()
-            steps = tuple(map(self._name_step, await self.next_steps()))
+            steps = tuple(map(partial(name_step, self.problem), await self.next_steps()))
             report = _complete(report, "impossible" if found.plan is None else "open", steps)
         self.reports.append(report)
         return report
@@ -429,104 +417,6 @@ class PlannedCalls:
 
     def _is_handled(self, action: Action) -> bool:
         return action.name not in self.world.without_handler()
-
-    def _name_step(self, step: Step) -> str:
-        """Name a planned step without placeholders of what it creates."""
-        own = len(self.world.model.actions[step.action].parameters)
-        return str(replace(step, arguments=step.arguments[:own]))
-
-    def _make_offer(self, name: str, steps: Collection[Step]) -> Offer:
-        action = self.world.model.actions[name]
-        planned = tuple([each for each in steps if each.action == name])
-        tags = " It cannot be taken back." if "irreversible" in action.tags else ""
-        now = f" Now: {' or '.join(map(self._name_step, planned))}." if planned else ""
-        schema = self._make_schema(action, planned)
-        return Offer(
-            name,
-            f"{action.description or action.signature}{tags}{now}",
-            schema,
-            planned,
-            "needs_approval" in action.tags,
-        )
-
-    def _make_schema(self, action: Action, planned: Collection[Step]) -> dict[str, Any]:
-        """Return the schema of the arguments: objects of the planned steps, or of the right type, and data."""
-        hierarchy = TypeHierarchy(self.problem.domain.types)
-        properties: dict[str, Any] = {}
-        required = []
-        for place, parameter in enumerate(action.parameters):
-            name = parameter.name.removeprefix("?")
-            fitting = [each.name for each in self.problem.all_objects if hierarchy.is_a(each.types, parameter.types)]
-            if planned:
-                fitting = list(dict.fromkeys(each.arguments[place] for each in planned))
-            listed = {"enum": fitting} if 0 < len(fitting) <= MOST_NAMES else {}
-            properties[name] = {"type": "string", "description": " or ".join(parameter.types), **listed}
-            required.append(name)
-        for each in action.data:
-            if each.source is None and not each.fixed:
-                described = {"description": each.description} if each.description else {}
-                properties[each.name] = _schema_of(each.annotation) | described
-                required += [] if each.has_default else [each.name]
-        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _spend(problem: Problem, before: Problem, record: StepRecord) -> Problem:
-    """Return `problem` with its budgets reduced by what the attempts at a step have used."""
-    if not problem.budgets or not record.attempts:
-        return problem
-    simulation = Simulation(replace(before, unknown=()))
-    used = {COST: simulation.cost(record.step), **simulation.uses(record.step)}
-    left = {name: max(amount - record.attempts * used.get(name, 0), 0) for name, amount in problem.budgets.items()}
-    return seal(replace(problem, budgets=left))
-
-
-class _RealNames:
-    """Gives objects that a run has created their real names, instead of placeholders; `problem` is the one before."""
-
-    def __init__(self, problem: Problem, state: RunState) -> None:
-        self._problem = problem
-        self._bindings = state.objects
-        self._internal = find_internal_predicates(problem.domain, state.problem)
-
-    @property
-    def has_created(self) -> bool:
-        """Whether the run has given real objects to placeholders."""
-        known = {each.name for each in self._problem.all_objects}
-        return any(name not in known and not self._bindings.is_open(name) for name in self._bindings)
-
-    def facts_of(self, facts: Iterable[Atom]) -> Iterator[Atom]:
-        """Yield the facts about real objects."""
-        for each in facts:
-            if each.predicate not in self._internal and self._bindings.exists(each):
-                yield Atom(each.predicate, tuple(map(self._bindings.real_name, each.args)))
-
-    def rename(self, text: str) -> str:
-        """Return `text` with real names."""
-        for name in self._bindings:
-            text = text.replace(name, self._bindings.real_name(name))
-        return text
-
-    def step_of(self, step: Step) -> Step:
-        """Return `step` with real names."""
-        return replace(step, arguments=tuple(map(self._bindings.real_name, step.arguments)))
-
-    def problem_of(self, after: Problem) -> Problem:
-        """Return the problem from the believed state `after`, with the real objects."""
-        bindings = self._bindings
-        objects = [
-            replace(each, name=bindings.real_name(each.name))
-            for each in after.objects
-            if not bindings.is_open(each.name)
-        ]
-        values = {bindings.real_name(name): value for name, value in bindings.items() if isinstance(value, Entity)}
-        ran = tuple([Atom(each.predicate, tuple(map(bindings.real_name, each.args))) for each in after.ran])
-        return replace(
-            self._problem,
-            objects=tuple(dict.fromkeys(objects)),
-            initial=tuple(self.facts_of(after.initial)),
-            ran=ran,
-            entities={**self._problem.entities, **values},
-        )
 
 
 def _complete(report: CallReport, goal: str, steps: tuple[str, ...]) -> CallReport:
@@ -560,33 +450,6 @@ def _find_action(world: World, name: str) -> Action:
     if action is None:
         raise InputError(f"the world has no action {name!r}", hint=did_you_mean(str(name), world.model.actions))
     return action
-
-
-def _schema_of(annotation: Any) -> dict[str, Any]:
-    try:
-        return TypeAdapter(annotation).json_schema()
-    except Exception:  # noqa: BLE001 - types are others' code: what has no schema takes anything
-        return {}
-
-
-def _expect(before: Problem, step: Step) -> frozenset[Atom] | None:
-    """Return the facts that should hold after `step`; None where it could not be done."""
-    simulation = Simulation(replace(before, unknown=()))
-    try:
-        if simulation.find_objection(step) is not None:
-            return None
-        simulation.apply(step)
-    except ForethoughtError:
-        return None
-    return simulation.facts
-
-
-def _name_differences(facts: frozenset[Atom], expected: frozenset[Atom] | None) -> tuple[str, ...]:
-    """Name the facts that hold, or do not hold, against expectation."""
-    if expected is None:
-        return ()
-    differing = [(fact, fact in facts) for fact in facts ^ expected]
-    return tuple(sorted(str(fact if holds else Not(fact)) for fact, holds in differing))
 
 
 def _is_same(planned: Step, done: Step) -> bool:

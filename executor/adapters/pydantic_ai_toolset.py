@@ -11,7 +11,8 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from executor import World
-from executor.adapters.planned_calls import Offer, PlannedCalls
+from executor.adapters.offers import Offer
+from executor.adapters.planned_calls import PlannedCalls
 from planner.model import Problem
 
 Deps = TypeVar("Deps")

@@ -35,7 +35,7 @@ from planner.validation.validate import choose_versions, validate
 
 SHOWN: Final = 1_000
 """Most facts, objects or steps that one answer lists, unless the call asks for more."""
-MOST_COUNTED: Final = 50_000
+MOST_COUNTED: Final = 20_000
 """Most applicable steps that are counted."""
 LONGEST: Final = 300
 """Most characters of a message about one step."""

@@ -389,3 +389,26 @@ def test_a_client_that_fails_to_ask_gets_the_question_as_data(parcels, mode) -> 
     result, state = talk(parcels, ask, mode=mode, elicitation_callback=elicit)
     assert result.structured_content["status"] == "WAITING"
     assert state["runs"][0]["questions"]
+
+
+def test_a_person_who_thinks_keeps_nobody_from_planning(tmp_path, mode) -> None:
+    if mode == "auto":
+        return  # since 2026 the server has ended the call by then
+    server, _ = make_server(write_parcels(tmp_path), limits=CallLimits(concurrent=1))
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def elicit(*_):
+        asked.set()
+        await answered.wait()
+        return ElicitResult(action="accept", content={"answer": "yes"})
+
+    async def ask(client):
+        running = asyncio.ensure_future(client.call_tool("run", {}))
+        await asked.wait()
+        found = await call(client, "plan")
+        answered.set()
+        return found, (await running).structured_content
+
+    found, ended = talk(server, ask, mode=mode, elicitation_callback=elicit)
+    assert found["status"] == "OPTIMAL"
+    assert ended["status"] == "SUCCEEDED"
