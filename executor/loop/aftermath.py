@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -237,7 +237,8 @@ class Aftermath:
             self._keep_result(record, attempt, result)
         over = [pattern for pattern in self._find_listed(record) if self.lookout.can_find(pattern)]
         looked = await self._look(visible, ways, over) if visible or over else LookResult()
-        attempt, reported = self._read_report(record, attempt)
+        seen = [pattern for pattern in over if not looked.is_doubted(pattern)]
+        attempt, reported = self._read_report(record, attempt, seen)
         found = self._judge(action, attempt, looked, reported, expected)
         if len(ways) > 1:
             judge_way, said = partial(self._judge, action, attempt, looked, reported), attempt.result.observed
@@ -291,11 +292,16 @@ class Aftermath:
             action, attempt.result, expected, looked, self.state.beliefs, reported=reported, doubt=attempt.in_doubt
         )
 
-    def _read_report(self, record: StepRecord, attempt: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
-        """Return the attempt with the facts that its handler reports; an invalid report makes it a failure."""
+    def _read_report(
+        self, record: StepRecord, attempt: Attempt, seen: Collection[Atom]
+    ) -> tuple[Attempt, Mapping[Atom, bool]]:
+        """Return the attempt with the facts that its handler reports; an invalid report makes it a failure.
+
+        Observers find all facts of the patterns in `seen`.
+        """
         try:
             lists = self._find_listed(record)
-            found = read_report(attempt.result, self.state.beliefs, self.state.objects, lists)
+            found = read_report(attempt.result, self.state.beliefs, self.state.objects, lists, seen)
         except InputError as error:
             return replace(attempt, result=replace(attempt.result, success=False, error=str(error)), raised=error), {}
         if found.found:

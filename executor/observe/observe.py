@@ -45,6 +45,11 @@ class LookResult:
     found: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Types of the objects that the problem lacks, by name."""
 
+    def is_doubted(self, pattern: Atom) -> bool:
+        """Return whether an observer failed, or observers disagreed, about facts of `pattern` alone."""
+        about = [each.facts for each in self.disagreements if not each.strangers]
+        return any(all(pattern.matches(fact) for fact in facts) for facts in about)
+
     def with_more(self, other: LookResult) -> LookResult:
         """Return the union of this result and a later one."""
         return LookResult(

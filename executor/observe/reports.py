@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from executor.observe.beliefs import Beliefs
@@ -38,11 +38,18 @@ class Report:
         return Report({**self.facts, **known}, others)
 
 
-def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings, lists: Sequence[Atom] = ()) -> Report:
+def read_report(
+    result: ActionResult,
+    beliefs: Beliefs,
+    objects: Bindings,
+    lists: Sequence[Atom] = (),
+    seen: Collection[Atom] = (),
+) -> Report:
     """Read what `result` reports, with the names of objects in the plan; the last report on a fact counts.
 
-    `lists` are the patterns that the step lists: all their items are among the reported facts. Raises `InputError` for
-    a literal or an object that cannot be reported in this domain.
+    `lists` are the patterns that the step lists: all their items are among the reported facts, unless observers find
+    the items, as they do for the patterns in `seen`. Raises `InputError` for a literal or an object that cannot be
+    reported in this domain, and where nobody names the items.
     """
     if not (result.observed or result.found or lists):
         return NOTHING
@@ -54,7 +61,14 @@ def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings, lists
         _check_fact(fact, domain)
         literals[objects.renamed(fact)] = holds
     for pattern in lists if result.success else ():
-        literals |= _read_listing(pattern, result, literals, named, beliefs, objects=objects, is_only=len(lists) == 1)
+        is_only = len(lists) == 1
+        items = _read_listing(pattern, result, literals, named, beliefs, objects=objects, is_only=is_only)
+        if items is None and pattern not in seen:
+            hint = (
+                "return a list of names, [] where there are none" if is_only else "report them as `observed` or `found`"
+            )
+            raise InputError(f"the handler names no items of {pattern}, and no observer finds them all", hint=hint)
+        literals |= items or {}
     strangers = {fact: holds for fact, holds in literals.items() if beliefs.describe_stranger(fact)}
     facts = {fact: holds for fact, holds in literals.items() if fact not in strangers}
     found = beliefs.find_new_objects([fact for fact, holds in strangers.items() if holds])
@@ -133,8 +147,8 @@ def _read_listing(
     *,
     objects: Bindings,
     is_only: bool,
-) -> dict[Atom, bool]:
-    """Return the values of the facts of a listed `pattern`; none where the result lists nothing.
+) -> dict[Atom, bool] | None:
+    """Return the values of the facts of a listed `pattern`; None where the result does not say what its items are.
 
     A returned list has the items, if the step lists nothing else. Otherwise reported facts and found objects are the
     items. Believed facts that are not among the items are false.
@@ -153,7 +167,7 @@ def _read_listing(
         fitting = [name for name, types in named.items() if hierarchy.is_a(types, wanted)]
         items |= {_fill_places(pattern, opened, [name]) for name in fitting}
     if not (items or lists_data or result.found):
-        return {}
+        return None
     open_facts = [fact for fact in beliefs.unknown if pattern.matches(fact)]
     gone = [fact for fact in (*beliefs.simulation.world.state.matching(pattern), *open_facts) if fact not in items]
     return {**dict.fromkeys(gone, False), **dict.fromkeys(items, True)}

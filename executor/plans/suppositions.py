@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from planner.language.declare.atom_syntax import parse_atom
-from planner.model import Atom, DomainModel
+from planner.model import Atom, DomainModel, Term
 from planner.plan import Step, Supposition
-from planner.semantics.simulation import bind_parameters
 
 if TYPE_CHECKING:
     from executor.plans.action_plan import PlanStep
@@ -57,5 +56,6 @@ def sensed_by(domain: DomainModel, step: Step) -> list[Atom]:
     action = domain.actions[step.action]
     if not action.senses:
         return []
-    binding = dict(bind_parameters(action, step))
+    pairs = zip(action.step_parameters, step.arguments, strict=False)
+    binding: dict[Term, Term] = {parameter.name: name for parameter, name in pairs}
     return [pattern.substitute(binding) for pattern in action.senses]

@@ -27,6 +27,7 @@ from executor.tools.results import ActionResult
 from planner.lightweight import replace
 from planner.model import Action, Atom, DomainModel, Outcome
 from planner.model.actions import positive_atoms
+from planner.model.domain import ROOT_TYPE
 from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
 
@@ -258,6 +259,7 @@ class Deed:
         if listed:
             facts = [fact for fact in self.simulated.facts if any(each.matches(fact) for each in listed)]
             found["observed"] = [*found.get("observed", ()), *sorted(map(str, facts))]
+            found.setdefault("found", {ROOT_TYPE: ()})  # there are no other items, even where there are none at all
         return ActionResult(**{"text": f"{self.step} is done", **found}, created=dict(zip(names, made, strict=True)))
 
     def _listed_patterns(self) -> list[Atom]:

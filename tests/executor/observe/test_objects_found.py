@@ -392,3 +392,52 @@ def test_a_listed_value_of_another_class_fails_the_step():
     assert outcome.status is RunStatus.FAILED
     assert "the handler names 'ada' as an Order, and it is a Customer" in outcome.reason
     assert not outcome.state.found
+
+
+@pytest.mark.parametrize("said", [None, True, "o7", 3, {"orders": ["o7"]}], ids=repr)
+@pytest.mark.parametrize("observe", [False, True])
+def test_nothing_is_listed_by_a_result_without_items_unless_an_observer_finds_them(said, observe):
+    shop = Shop("o7", observe=observe)
+    shop.listing = lambda: said
+    outcome = run_virtual(Executor(shop.world).run(shop.problem()))
+    if observe:
+        assert outcome.status is RunStatus.SUCCEEDED
+        assert shop.handled == ["o7"]
+    else:
+        assert outcome.status is RunStatus.FAILED
+        assert outcome.reason.startswith("list_orders(): the handler names no items of pending(_)")
+        assert "return a list of names" in outcome.reason
+
+
+def test_nothing_is_listed_where_the_observer_of_the_items_fails():
+    shop = Shop("o7", observe=False)
+    shop.listing = lambda: None
+    shop.world.observer("pending(_)", conclusive=True)(lambda: 1 / 0)
+    outcome = run_virtual(Executor(shop.world).run(shop.problem()))
+    assert outcome.status is RunStatus.FAILED
+    assert shop.handled == []
+
+
+def test_no_items_at_all_are_a_listing():
+    shop = Shop(observe=False)
+    assert run_virtual(Executor(shop.world).run(shop.problem())).status is RunStatus.SUCCEEDED
+
+
+def test_a_step_may_create_an_object_and_list_others():
+    domain, pending, handled = Domain("shop"), ["o7"], []
+
+    @domain.action(provides=["pending(o)"], creates={"o": Order}, lists="pending(_)")
+    def sync():
+        pending.append("o8")
+        return ActionResult(data=list(pending), created={"o": "o8"})
+
+    @domain.action(requires=["pending(o)"], provides=["not pending(o)"])
+    def handle(o: Order):
+        pending.remove(o.name)
+        handled.append(o.name)
+
+    world = World(domain)
+    world.observer("pending(_)", conclusive=True)(lambda: list(pending))
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=ALL)))
+    assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
+    assert sorted(handled) == ["o7", "o8"]
