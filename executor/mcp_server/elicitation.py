@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import mcp_types as types
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
+
+from executor.mcp_server.tool_data import RunAnswer
+
+WAIT: Final = "wait:"
+"""Prefix of the forms for steps that wait for a choice."""
 
 
 def can_ask(context: Context) -> bool:
@@ -18,9 +23,28 @@ def can_ask(context: Context) -> bool:
     return asks is not None and (asks.form is not None or asks.url is None)
 
 
+def list_forms(found: RunAnswer) -> list[dict[str, Any]]:
+    """Return what a person can be asked: the open questions, and steps that wait for one of several choices."""
+    choosing = [each for each in found.waits if each["choices"] and not each["question"]]
+    return [
+        *found.questions,
+        *[
+            {"question": f"{WAIT}{each['step']}", "text": each["text"] or each["step"], "choices": each["choices"]}
+            for each in choosing
+        ],
+    ]
+
+
+def split_answers(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the answers to questions, and the results of waiting steps."""
+    answers = {name: value for name, value in given.items() if not name.startswith(WAIT)}
+    results = {name.removeprefix(WAIT): value for name, value in given.items() if name.startswith(WAIT)}
+    return answers, results
+
+
 def make_request(question: Mapping[str, Any]) -> types.ElicitRequest:
-    """Make the form for a question of a run."""
-    text = "\n".join([question["text"], *map(str, question["known"])])
+    """Make the form for a question of a run, or for a step that waits."""
+    text = "\n".join([question["text"], *map(str, question.get("known", ()))])
     choices = list(question["choices"])
     answer: dict[str, Any] = {"type": "string", "title": "Answer"} | ({"enum": choices} if choices else {})
     created = {name: {"type": "string", "title": f"Created: {name}"} for name in question.get("creates", ())}

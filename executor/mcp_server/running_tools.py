@@ -7,7 +7,7 @@ to 2025, and between two rounds of the same call since 2026. Where it cannot, th
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -17,7 +17,7 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from executor.mcp_server import tool_data
-from executor.mcp_server.elicitation import ask_now, can_ask, make_request, read_responses
+from executor.mcp_server.elicitation import ask_now, can_ask, list_forms, make_request, read_responses, split_answers
 from executor.mcp_server.planning_tools import PlanningTools
 from executor.mcp_server.run_tools import RunTools, Tell
 from executor.mcp_server.strict_calls import About, Desk, Seconds, StrictTool, call_in_thread, progress_to
@@ -131,17 +131,21 @@ class RunningTools:
                 else:
                     run = json.loads(context.request_state)["run"]
                     given = read_responses(context.input_responses or {})
-                    found = await self._runs.go_on(run, given, {}, tell) if given else self._runs.state(run)
+                    found = await self._go_on(run, given, tell) if given else self._runs.state(run)
             for _ in range(MOST_ROUNDS):
-                is_settled = found.status not in ("WAITING", "IN_DOUBT") or not found.questions
-                if is_settled or given == {} or not can_ask(context):
+                forms = list_forms(found) if found.status in ("WAITING", "IN_DOUBT") else []
+                if not forms or given == {} or not can_ask(context):
                     break
                 if not context.session.can_send_request:
-                    requests = {each["question"]: make_request(each) for each in found.questions}
+                    requests = {each["question"]: make_request(each) for each in forms}
                     state = json.dumps({"run": found.run})
                     return types.InputRequiredResult(input_requests=requests, request_state=state)
-                given = await ask_now(context, found.questions)
+                given = await ask_now(context, forms)
                 if given:
                     async with self._desk.call(given):
-                        found = await self._runs.go_on(found.run, given, {}, tell)
+                        found = await self._go_on(found.run, given, tell)
             return found
+
+    async def _go_on(self, run: str, given: Mapping[str, Any], tell: Tell) -> RunAnswer:
+        answers, results = split_answers(given)
+        return await self._runs.go_on(run, answers, results, tell)

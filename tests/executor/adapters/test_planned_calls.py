@@ -335,3 +335,22 @@ def test_values_come_from_the_results_of_earlier_calls() -> None:
     assert "amount" not in calls.offers_of(["refund"])[0].parameters["properties"]
     play(calls, ("find", {"o": "o7"}), ("refund", {"o": "o7"}))
     assert log == [("o7", 7)]
+
+
+def test_objects_that_a_call_finds_are_offered_to_the_next() -> None:
+    domain, done = Domain("post", types=["order"]), set()
+    domain.action("list_orders", lists=["pending(_)"])
+    domain.action("handle", {"o": "order"}, requires=["pending(o)"], provides=["handled(o)", "not pending(o)"])
+    world = World(domain)
+    world.handler("list_orders")(lambda: {"success": True, "found": {"order": ["o1", "o2"]}})
+    world.handler("handle")(lambda o: done.add(o))  # noqa: PLW0108 - a handler names its parameters
+    world.observer("pending(_)", conclusive=True)(lambda: [o for o in ("o1", "o2") if o not in done])
+    world.observer("handled(o)", conclusive=True)(lambda o: o in done)
+    problem = domain.problem("p", goal=["(forall (?o - order) (not (pending ?o)))"], unknown=["pending(_)"])
+    calls = PlannedCalls(world, problem)
+    [listed] = play(calls, ("list_orders", {}))
+    assert set(listed.next) == {"handle(o1)", "handle(o2)"}
+    assert offered(calls)["handle"].parameters["properties"]["o"]["enum"] == ["o1", "o2"]
+    reports = play(calls, ("handle", {"o": "o2"}), ("handle", {"o": "o1"}))
+    assert [each.goal for each in reports] == ["open", "reached"]
+    assert done == {"o1", "o2"}

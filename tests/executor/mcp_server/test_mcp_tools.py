@@ -412,3 +412,34 @@ def test_a_person_who_thinks_keeps_nobody_from_planning(tmp_path, mode) -> None:
     found, ended = talk(server, ask, mode=mode, elicitation_callback=elicit)
     assert found["status"] == "OPTIMAL"
     assert ended["status"] == "SUCCEEDED"
+
+
+ASKING = """
+from executor import Wait, World
+from planner import Domain
+
+desk = Domain("desk")
+desk.action("ask_ada", provides=["agreed"])
+world, said = World(desk), []
+world.handler("ask_ada")(lambda: Wait("Does Ada agree?", choices=("she does", "she does not")))
+problem = desk.problem("one", goal=["agreed"])
+"""
+
+
+def test_a_step_that_waits_for_a_choice_is_asked_for_too(tmp_path, mode) -> None:
+    (tmp_path / "desk.py").write_text(ASKING, encoding="utf-8")
+    asked = []
+
+    async def elicit(_, params):
+        asked.append(params)
+        return ElicitResult(action="accept", content={"answer": "she does"})
+
+    async def ask(client):
+        return await call(client, "run")
+
+    ended = talk(make_server(tmp_path / "desk.py", is_real=True)[0], ask, mode=mode, elicitation_callback=elicit)
+    assert ended["steps"][0]["status"] == "UNVERIFIED", "nobody can see whether Ada agrees"
+    assert "Does Ada agree?" in asked[0].message
+    assert asked[0].requested_schema["properties"]["answer"]["enum"] == ["she does", "she does not"]
+    waiting = talk(make_server(tmp_path / "desk.py", is_real=True)[0], ask, mode=mode)
+    assert waiting["waits"][0]["choices"] == ["she does", "she does not"]
