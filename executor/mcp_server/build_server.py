@@ -44,7 +44,7 @@ def build_server(
     `InputError` for mistakes in domain, problem and options.
     """
     planning = PlanningTools(source, problem)
-    runs = RunTools(source, options)
+    runs = RunTools(source, options, planning.entities)
 
     desk = Desk(limits)
     tools = [

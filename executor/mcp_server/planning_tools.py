@@ -7,7 +7,7 @@ that the served domain gives them, or come as text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -57,6 +57,12 @@ class PlanningTools:
     def name(self) -> str:
         """The name of the served domain."""
         return self.domain.name
+
+    @property
+    def entities(self) -> Mapping[str, object]:
+        """The Python values of objects, by name, in the problem that calls are about by default."""
+        first = self._served or next(iter(self._source.problems().values()), None)
+        return {} if first is None else classical_of(first).entities
 
     def problem_names(self) -> list[str]:
         """Return the names of the problems that clients may ask about."""

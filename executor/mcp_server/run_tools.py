@@ -35,7 +35,7 @@ from planner.errors import InputError
 from planner.language.loading.load import Source
 from planner.limits import Limits
 from planner.plan import Plan
-from planner.problem_kinds import AnyProblem, classical_of
+from planner.problem_kinds import AnyProblem
 from planner.solve import solve
 
 Tell = Callable[[float, float | None, str], None]
@@ -87,16 +87,19 @@ class KnownRun:
 class RunTools:
     """The runs of the domain of `source`; `options` are those of `forethought run`, with the domain and the journal.
 
-    With `options.approves`, steps that need an approval are done without a question. Raises `InputError` for options
-    that do not go together, and for a real world without handlers.
+    `entities` are the Python values of objects, for runs that are resumed. With `options.approves`, steps that need an
+    approval are done without a question. Raises `InputError` for options that do not go together, and for a real world
+    without handlers.
     """
 
-    def __init__(self, source: Source, options: RunOptions) -> None:
+    def __init__(self, source: Source, options: RunOptions, entities: Mapping[str, object] | None = None) -> None:
         check_options(options)
         self._options = options
+        self._entities = entities
         self._source = source
         self._journal = None if options.journal is None else Journal(options.journal)
         self._known: dict[str, KnownRun] = {}
+        """The runs at work; without a journal, others too."""
         self._tasks: set[asyncio.Future[Any]] = set()
         self._virtual = ThreadPoolExecutor(1, "virtual-time")
         """Carries out simulated runs one by one: the clock of virtual time looks at all threads."""
@@ -106,7 +109,7 @@ class RunTools:
 
     async def interrupt_all(self) -> None:
         """Interrupt all runs, and wait a while for steps at work."""
-        for each in self._known.values():
+        for each in list(self._known.values()):
             if each.is_driven:
                 each.interrupt()
         if self._tasks:
@@ -143,20 +146,24 @@ class RunTools:
 
         Raises `InputError` for a run that is unknown or at work, and the errors of `Executor.resume`.
         """
-        found = self._known.get(name) or self._load(name)
+        found = self._find(name)
         if found.is_driven:
             raise InputError(f"the run {name!r} is at work", hint="`state` says how it stands")
         if found.state is not None and found.state.status.is_over:
             return self._describe(found)
         self._known[name] = found
         found.is_driven, found.is_stopped, found.run = True, False, None
-        entities = self._entities()
-        options: dict[str, Any] = {"answers": answers, "results": results, "entities": entities}
+        options: dict[str, Any] = {"answers": answers, "results": results, "entities": self._entities}
         return await self._drive(found, partial(found.executor.take_up, name, **options), tell)
 
     def state(self, name: str) -> tool_data.RunAnswer:
         """Return how a run stands; raises `InputError` for an unknown run."""
-        return self._describe(self._known.get(name) or self._load(name))
+        return self._describe(self._find(name))
+
+    def _find(self, name: str) -> KnownRun:
+        """Return a run at work here, or as the journal has it: other processes may have driven it meanwhile."""
+        known = self._known.get(name)
+        return known if known is not None and (known.is_driven or self._journal is None) else self._load(name)
 
     def list_runs(self) -> list[dict[str, Any]]:
         """Return names and statuses of the runs in the journal, or else of those remembered here, the oldest first."""
@@ -174,15 +181,10 @@ class RunTools:
             raise InputError(f"there is already a run {name!r}", hint="take another name, or `resume` it")
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > LONGEST_NAME:
             raise InputError(f"{name!r:.80} is no name of a run", hint="letters, digits, - and _, at most 64 of them")
-        self._forget(self._oldest())
+        idle = [each.name for each in self._known.values() if not each.is_driven]
+        self._forget(idle[: max(len(self._known) - MOST_RUNS, 0)])
         found = self._known[name] = self._make(name, problem)
         return found
-
-    def _oldest(self) -> list[str]:
-        """Return the names of the runs that are to be forgotten, since there are too many."""
-        most = MOST_RUNS if self._journal is None else MOST_RUNS // 10
-        idle = [name for name, each in self._known.items() if not each.is_driven]
-        return idle[: max(len(self._known) - most, 0)]
 
     def _forget(self, names: Iterable[str]) -> None:
         for name in names:
@@ -205,16 +207,11 @@ class RunTools:
             other = "no simulated world, and this server has only these"
             raise InputError(f"the run {name!r} has {where if is_simulated else other}")
         reader = self._executor or self._make_executor(World(self._source.domain()))
-        state = reader.state_of(name, self._entities())
+        state = reader.state_of(name, self._entities)
         found = self._make(name, state.source)
         found.is_driven = False
         found.outcome = RunOutcome.of(name, state)
         return found
-
-    def _entities(self) -> Mapping[str, object] | None:
-        """Return the Python values of the objects of the served domain's first problem."""
-        first = next(iter(self._source.problems().values()), None)
-        return None if first is None else classical_of(first).entities
 
     async def _drive(self, found: KnownRun, start: Callable[[], Run], tell: Tell) -> tool_data.RunAnswer:
         """Drive a run to its end, or until it waits; where the caller is cancelled, interrupt it."""
@@ -229,6 +226,8 @@ class RunTools:
                 return found.outcome
             finally:
                 found.is_driven = False
+                if self._journal is not None:
+                    self._forget([found.name])
 
         job = self._begin_job(found, main())
         self._tasks.add(job)

@@ -332,3 +332,20 @@ def test_two_servers_do_not_drive_one_run(tmp_path) -> None:
         refused, ended = talk(url, both)
     assert "driven" in refused or "drives" in refused
     assert ended["status"] == "SUCCEEDED"
+
+
+def test_what_another_process_does_with_a_run_is_seen(tmp_path) -> None:
+    parcels, journal = write_parcels(tmp_path), tmp_path / "runs.db"
+    words = ["run", str(parcels), "--journal", str(journal), "--resume", "r", "--quiet"]
+
+    async def ask(client):
+        waiting = await call(client, "run", name="r")
+        answer = f"{waiting['questions'][0]['question']}=yes"
+        command = [sys.executable, "-m", "planner.cli", *words, "--answer", answer]
+        done = await asyncio.to_thread(subprocess.run, command, env=ENVIRONMENT, capture_output=True, check=False)
+        return done.returncode, await call(client, "state", run="r"), await call(client, "resume", run="r")
+
+    code, state, again = talk(subprocess_of(parcels, "--journal", journal), ask)
+    assert code == 0
+    assert (state["runs"][0]["status"], state["runs"][0]["goal_holds"]) == ("SUCCEEDED", True)
+    assert again["status"] == "SUCCEEDED"
