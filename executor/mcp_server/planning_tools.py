@@ -19,6 +19,7 @@ from planner.cli.options import load_named
 from planner.errors import InputError, PlanError
 from planner.explain.plan_explanation import explain_plan
 from planner.explain.unsolvability import explain_unsolvable
+from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.problem_builder import ProblemBuilder
 from planner.language.loading.load import Source, is_text, load_from, open_source
@@ -134,12 +135,7 @@ class PlanningTools:
     ) -> tool_data.PlanAnswer:
         """Search for a plan; `report` is told of every better plan and bound."""
         problem = self.find_problem(given)
-        found = solve(
-            problem,
-            mode=mode,
-            **_options_of(limits),
-            on_progress=report,
-        )
+        found = solve(problem, mode=mode, on_progress=report, **_options_of(limits))
         data = found.to_dict()
         plan = data.pop("plan") or {}
         return tool_data.PlanAnswer(**data, steps=plan.pop("steps", None), **plan)
@@ -148,12 +144,7 @@ class PlanningTools:
         self, given: tool_data.Given, limits: Limits, number: int, within: float | None
     ) -> tool_data.CandidatesAnswer:
         """Return the cheapest plans."""
-        found = k_best(
-            self.find_problem(given),
-            number,
-            within=within,
-            **_options_of(limits),
-        )
+        found = k_best(self.find_problem(given), number, within=within, **_options_of(limits))
         return tool_data.CandidatesAnswer(**found.to_dict())
 
     def validate(self, given: tool_data.Given, limits: Limits, steps: Any) -> tool_data.VerdictAnswer:
@@ -180,10 +171,7 @@ class PlanningTools:
         problem = self.find_problem(given, needs_goal=step is None)
         if step is not None:
             return _explain_step(classical_of(problem), step)
-        memory, cancel = limits.memory_limit, limits.cancel
-        found = solve(
-            problem, mode="first", time_limit=limits.share(SEARCH_SHARE).remaining, memory_limit=memory, cancel=cancel
-        )
+        found = solve(problem, mode="first", **_options_of(limits.share(SEARCH_SHARE)))
         if found.plan is not None:
             text = f"There is a plan, cost {found.plan.cost}:\n{found.plan}"
             return tool_data.ExplanationAnswer(text=text, data={"solvable": True, "plan": found.plan.to_dict()})
@@ -323,6 +311,11 @@ def _restate(problem: Problem, given: tool_data.Given) -> Problem:
     """Replace goal and state of `problem`, and add objects."""
     known = {each.name: each for each in problem.objects}
     for name, kind in (given.objects or {}).items():
+        if not is_name(name):
+            raise InputError(f"{name!r:.80} is no name of an object", hint="letters, digits, - and _")
+        if name in known and known[name].types != (kind,):
+            types = " or ".join(known[name].types)
+            raise InputError(f"there is an object {name!r} already, of type {types}", hint="take another name")
         if kind not in problem.domain.types and kind != "object":
             types = ", ".join(problem.domain.types) or "object"
             raise InputError(f"the object {name!r} is of the unknown type {kind!r}", hint=f"the types are {types}")
