@@ -14,7 +14,7 @@ from planner.errors import ForethoughtError, InputError, did_you_mean
 from planner.lightweight import Any, Final, NoReturn
 from planner.limits import LimitReached
 
-OWN: Final = ("solve", "validate", "check", "compile", "explain", "warm", "demo")
+OWN: Final = ("solve", "validate", "ask", "check", "compile", "explain", "warm", "demo")
 """Commands of this package, each a module here with `ABOUT`, `add_arguments` and `run`."""
 USAGE: Final = """\
 Usage: forethought COMMAND ...

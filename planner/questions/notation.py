@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
 from planner.lightweight import Final, replace
 from planner.model import Atom, Not, Problem, TypeHierarchy, Variable
+from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.spelling import spell_fact
 from planner.plan import Plan, Step, name_as_written
 from planner.problem_kinds import resolve_classical
@@ -44,8 +45,8 @@ def spell(problem: Problem, item: Step | Atom | Not) -> str:
 def start_in(problem: Problem, state: AnyState | None, asked: str) -> Problem:
     """Return the resolved `problem` with `state` for its initial state, if that is given.
 
-    An action that creates objects gets a placeholder for each. Raises `InputError` for what is no classical problem,
-    and for facts that the problem cannot have.
+    Facts that nothing changes hold in each state, and need not be given. An action that creates objects gets a
+    placeholder for each. Raises `InputError` for what is no classical problem, and for facts that it cannot have.
     """
     found = resolve_classical(problem, asked, "ask about its part without tasks: problem.classical")
     if state is not None:
@@ -53,8 +54,28 @@ def start_in(problem: Problem, state: AnyState | None, asked: str) -> Problem:
         derived = next((fact for fact in facts if fact.predicate in found.domain.derived), None)
         if derived is not None:
             raise InputError(f"{spell(found, derived)} is derived", hint="state the facts that it follows from")
-        found = replace(found, initial=facts)
+        changing = find_changing_predicates(found)
+        static = [fact for fact in found.initial if fact.predicate not in changing]
+        found = replace(found, initial=tuple(dict.fromkeys([*static, *facts])))
     return for_steps(found, (), spare=1)
+
+
+def find_changing_predicates(problem: Problem) -> frozenset[str]:
+    """Return the predicates whose facts some action changes, or some axiom derives."""
+    found = set(problem.domain.derived)
+    for action in problem.domain.actions.values():
+        for when in action.effects:
+            written = [*positive_atoms(when.provides), *negated_atoms(when.provides), *when.modifies]
+            found.update([atom.predicate for atom in written])
+    while True:
+        more = {
+            each.name
+            for each in problem.domain.predicates.values()
+            if any(pattern.predicate in found for pattern in each.stale_with)
+        }
+        if more <= found:
+            return frozenset(found)
+        found |= more
 
 
 def read_facts(problem: Problem, given: AnyState) -> list[Atom]:
@@ -87,7 +108,7 @@ def read_fact(problem: Problem, given: AnyFact) -> Atom:
     """Return the ground atom that `given` is or names; raises `InputError` for what the problem cannot have."""
     atom = _read_atom(problem, given, "fact", problem.domain.predicates)
     parameters = problem.domain.predicates[atom.predicate].parameters
-    _check_arguments(problem, atom, parameters, "fact")
+    _check_arguments(problem, atom, parameters)
     return atom
 
 
@@ -95,7 +116,7 @@ def read_step(problem: Problem, given: AnyStep) -> Step:
     """Return the step that `given` is or names, of any version of its action; raises as `read_fact` does."""
     atom = given if isinstance(given, str) else Atom(*_words_of(given))
     found = _read_atom(problem, atom, "step", problem.domain.actions)
-    _check_arguments(problem, found, problem.domain.actions[found.predicate].parameters, "step")
+    _check_arguments(problem, found, problem.domain.actions[found.predicate].parameters)
     return Step(found.predicate, found.args)
 
 
@@ -133,9 +154,10 @@ def _read_atom(problem: Problem, given: AnyFact, what: str, known: Mapping[str, 
     if problem.domain.spelling is not None:
         given = Atom(given.predicate.lower(), tuple([arg.lower() for arg in given.args]))
     if given.predicate not in known:
-        hint = did_you_mean(given.predicate, list(known)[:_MOST_NAMES])
         kind = "action" if what == "step" else "predicate"
-        raise InputError(f"the problem has no {kind} '{given.predicate}'", hint=hint or f"it has {', '.join(known)}")
+        names = [_spell_name(problem, name) for name in known][:_MOST_NAMES]
+        hint = did_you_mean(given.predicate, names) or f"it has {', '.join(names)}"
+        raise InputError(f"the problem has no {kind} '{given.predicate}'", hint=hint)
     return given
 
 
@@ -151,7 +173,16 @@ def _parse(text: str, what: str) -> Atom:
         raise InputError(f"{abbreviate(text)} is no {what}: {error.problem}", hint=error.hint) from None
 
 
-def _check_arguments(problem: Problem, atom: Atom, parameters: tuple[Variable, ...], what: str) -> None:
+def _spell_name(problem: Problem, name: str) -> str:
+    spelling = problem.domain.spelling
+    return name if spelling is None else spelling.word(name)
+
+
+def _spell_types(problem: Problem, types: Iterable[str]) -> str:
+    return " or ".join([_spell_name(problem, each) for each in types])
+
+
+def _check_arguments(problem: Problem, atom: Atom, parameters: tuple[Variable, ...]) -> None:
     """Raise `InputError` where the number of arguments, an object or its type is wrong."""
     written = spell(problem, atom)
     if len(atom.args) != len(parameters):
@@ -165,11 +196,8 @@ def _check_arguments(problem: Problem, atom: Atom, parameters: tuple[Variable, .
             hint = did_you_mean(arg, list(types)[:_MOST_NAMES])
             raise InputError(f"{written} names an object '{arg}', and there is none", hint=hint)
         if not hierarchy.is_a(types[arg], parameter.types):
-            wanted, found = " or ".join(parameter.types), " or ".join(types[arg])
-            raise InputError(f"{written}: '{arg}' is of type {found}, expected {wanted}", hint=f"no such {what} exists")
-
-
-def spell_all(problem: Problem, items: Iterable[Step | Atom | Not]) -> Iterator[str]:
-    """Yield each of `items` as `spell` writes it."""
-    for item in items:
-        yield spell(problem, item)
+            wanted, found = [
+                " or ".join([_spell_name(problem, x) for x in each]) for each in (parameter.types, types[arg])
+            ]
+            name = _spell_name(problem, arg)
+            raise InputError(f"{written}: '{name}' is of type {found}, expected {wanted}")

@@ -18,10 +18,18 @@ from planner.errors import InputError
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field
 from planner.limits import STOPS, LimitReached, Limits, check_limits, stop_reason
 from planner.model import Atom, Predicate, Problem, Variable
-from planner.model.actions import negated_atoms, positive_atoms
 from planner.plan import Step, StoppedBy
 from planner.portfolio.portfolio import Start
-from planner.questions.notation import AnyFact, AnyState, AnyStep, read_fact, read_step, spell, start_in
+from planner.questions.notation import (
+    AnyFact,
+    AnyState,
+    AnyStep,
+    find_changing_predicates,
+    read_fact,
+    read_step,
+    spell,
+    start_in,
+)
 from planner.questions.whole_tasks import (
     ANYTIME,
     GREEDY,
@@ -190,24 +198,6 @@ def _each(given: Iterable[Any]) -> Iterable[Any]:
     if isinstance(given, str | Atom | Step):
         raise InputError(f"expected several, got {given}", hint="give a list")
     return given
-
-
-def find_changing_predicates(problem: Problem) -> frozenset[str]:
-    """Return the predicates whose facts some action changes, or some axiom derives."""
-    found = set(problem.domain.derived)
-    for action in problem.domain.actions.values():
-        for when in action.effects:
-            written = [*positive_atoms(when.provides), *negated_atoms(when.provides), *when.modifies]
-            found.update([atom.predicate for atom in written])
-    while True:
-        more = {
-            each.name
-            for each in problem.domain.predicates.values()
-            if any(pattern.predicate in found for pattern in each.stale_with)
-        }
-        if more <= found:
-            return frozenset(found)
-        found |= more
 
 
 def _list_facts(problem: Problem, predicates: Iterable[Predicate]) -> Iterator[Atom]:

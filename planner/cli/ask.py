@@ -1,0 +1,269 @@
+"""`forethought ask`: answer a question about a domain and a problem, with its proof."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterable
+from json import dumps
+from pathlib import Path
+
+from planner.cli import options
+from planner.cli.interrupt import finite_limit, interruptible, limit_memory
+from planner.cli.output import Exit, exit_of_verdict, give, tell
+from planner.cli.parser import Parser
+from planner.errors import InputError, did_you_mean
+from planner.language.loading.load import is_file, load_from, open_source
+from planner.language.loading.texts import open_text, read_problem_text
+from planner.lightweight import TYPE_CHECKING, Any, Final
+from planner.limits import Limits
+from planner.model import Problem
+from planner.plan import Status, StoppedBy
+from planner.problem_kinds import AnyProblem, check_classical
+
+if TYPE_CHECKING:
+    from planner.questions import Reachability
+
+ABOUT: Final = "Answer a question about a domain: what can be done, reached, left out, and done first."
+STDIN: Final = "-"
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments of the command."""
+    about = "A file, a folder, the name of a shipped domain, the text of a file, or - for a text on stdin."
+    parser.add_argument("domain", metavar="DOMAIN", help=about)
+    kinds = ", ".join([f"{name} {what}".strip() for name, (what, _) in KINDS.items()])
+    about = f"[PROBLEM] KIND [ABOUT]: the problem, given as DOMAIN is, unless DOMAIN has one; then one of {kinds}."
+    parser.add_argument("words", metavar="WORD", nargs="+", help=about)
+    about = "The facts that hold, in place of the initial state: '(at r2 hall) (idle r2)', or a file; - for stdin."
+    parser.add_argument("--state", metavar="FACTS", help=about)
+    about = "List also what is reachable, and landmarks that hold initially or in the goal."
+    parser.add_argument("--all", action="store_true", help=about)
+    about = "With reachable-facts: ask also about facts that no action changes."
+    parser.add_argument("--static", action="store_true", help=about)
+    parser.add_argument("--json", action="store_true", help="Print the answer as JSON.")
+    options.add_limits(parser, default=10.0)
+    options.add_quiet(parser)
+
+
+def run(started: float, given: Namespace) -> Exit:
+    """Print the answer."""
+    problem, kind, about = _split_words(given.words)
+    limits = Limits(finite_limit(given.time_limit), limit_memory(given.memory_limit), started=started)
+    with interruptible(limits.remaining) as watchman:
+        stdin = _Stdin()
+        loaded = _load(given.domain, problem, stdin)
+        check_classical(loaded, "ask", "ask about its part without tasks")
+        assert isinstance(loaded, Problem)
+        state = None if given.state is None else stdin.read_text(given.state)
+        with watchman.searching() as limits.cancel:
+            answer = _Question(loaded, about, state, given=given, limits=limits, stdin=stdin)
+            return KINDS[kind][1](answer)
+
+
+def _split_words(words: list[str]) -> tuple[str | None, str, list[str]]:
+    """Return the problem, if one is named, the kind of question and what it is about."""
+    for place, word in enumerate(words[:2]):
+        if word in KINDS:
+            return words[0] if place else None, word, words[place + 1 :]
+    wanted = words[1] if len(words) > 1 else words[0]
+    hint = did_you_mean(wanted, KINDS) or f"the kinds are {', '.join(KINDS)}"
+    raise InputError(f"{wanted[:60]!r} is no kind of question", hint=hint)
+
+
+class _Stdin:
+    """Texts that are given as words, in files, or on stdin, which is read once."""
+
+    def __init__(self) -> None:
+        self._text: str | None = None
+
+    def read(self) -> str:
+        """Return the text on stdin."""
+        if self._text is None:
+            try:
+                self._text = sys.stdin.read()
+            except UnicodeDecodeError as error:
+                raise InputError(f"what is on stdin is no text: {error}") from None
+        return self._text
+
+    def read_text(self, given: str) -> str:
+        """Return the text on stdin or in the file that `given` leads to, or `given` itself."""
+        if given == STDIN:
+            return self.read()
+        return options.read_plan_text(Path(given)) if is_file(given) else given
+
+
+def _load(domain: str, problem: str | None, stdin: _Stdin) -> AnyProblem:
+    """Load the problem; where both are on stdin, the text there has the domain and the problem."""
+    source = open_text(stdin.read()) if domain == STDIN else open_source(domain)
+    if problem == STDIN and domain != STDIN:
+        return read_problem_text(stdin.read(), source)
+    return load_from(source, None if problem == STDIN else problem)
+
+
+class _Question:
+    """A question about `problem`; the methods print the answers to the kinds of questions, and return exit codes."""
+
+    def __init__(
+        self, problem: Problem, about: list[str], state: str | None, *, given: Namespace, limits: Limits, stdin: _Stdin
+    ) -> None:
+        self._problem, self._about, self._state, self._given = problem, about, state, given
+        self._limits, self._stdin = limits, stdin
+
+    def _options(self) -> dict[str, Any]:
+        limits = self._limits
+        return {"time_limit": limits.remaining, "memory_limit": limits.memory_limit, "cancel": limits.cancel}
+
+    def _expect_nothing(self) -> None:
+        if self._about:
+            raise InputError(f"found {self._about[0]!r} after the kind of question, expected nothing")
+
+    def _expect_one(self, what: str) -> str:
+        if len(self._about) != 1:
+            hint = "put it in quotes" if self._about else None
+            raise InputError(f"found {len(self._about)} words after the kind, expected {what}", hint=hint)
+        return self._about[0]
+
+    def _show(self, data: Any, lines: Iterable[str], message: str) -> None:
+        """Print the answer as JSON, or as lines with a message for people."""
+        if self._given.json:
+            give(dumps(data))
+            return
+        text = "\n".join(lines)
+        if text:
+            give(text)
+        if message and not self._given.quiet:
+            tell(message)
+
+    def applicable(self) -> Exit:
+        """List the applicable steps."""
+        from planner.questions import applicable, spell
+
+        self._expect_nothing()
+        found = [spell(self._problem, step) for step in applicable(self._problem, self._state)]
+        self._show({"steps": found}, found, f"{_count(len(found), 'step')} can be taken")
+        return Exit.OK
+
+    def progress(self) -> Exit:
+        """Say what a step changes."""
+        from planner.questions import progress
+
+        found = progress(self._problem, self._expect_one("a step"), self._state)
+        _, *lines = str(found).splitlines()
+        self._show(found.to_dict(), lines, "" if lines else "it changes nothing")
+        return Exit.OK
+
+    def reachable_facts(self) -> Exit:
+        """Say which facts are reachable."""
+        from planner.questions import reachable_facts
+
+        static = self._given.static
+        found = reachable_facts(self._problem, self._state, facts=self._about or None, static=static, **self._options())
+        return self._show_reachability(found, "fact")
+
+    def reachable_steps(self) -> Exit:
+        """Say which steps are reachable."""
+        from planner.questions import reachable_steps
+
+        found = reachable_steps(self._problem, self._state, steps=self._about or None, **self._options())
+        return self._show_reachability(found, "step")
+
+    def _show_reachability(self, found: Reachability[Any], what: str) -> Exit:
+        listed = [each for each in found.answers if self._about or self._given.all or not each.reachable]
+        counts = f"{len(found.unreachable)} unreachable, {len(found.unknown)} unknown"
+        message = f"of {_count(len(found.answers), what)}, {counts}"
+        self._show(found.to_dict(), map(str, listed), message)
+        if found.unknown:
+            return _exit_of_limit(found.stopped_by)
+        return Exit.NEGATIVE if self._about and found.unreachable else Exit.OK
+
+    def landmarks(self) -> Exit:
+        """List the fact landmarks."""
+        from planner.questions import fact_landmarks, spell
+
+        self._expect_nothing()
+        found = fact_landmarks(self._problem, self._state, **self._options())
+        listed = found.landmarks if self._given.all else found.nontrivial
+        lines = [*map(str, listed), *[f"{spell(self._problem, fact)}: unknown" for fact in found.unknown]]
+        trivial = len(found.landmarks) - len(found.nontrivial)
+        message = f"{_count(len(found.nontrivial), 'landmark')}, and {trivial} that hold initially or in the goal"
+        self._show(found.to_dict(), lines, message if found.status is Status.SOLVED else found.status.value)
+        if found.status is Status.UNSOLVABLE:
+            return Exit.NEGATIVE
+        return _exit_of_limit(found.stopped_by) if found.unknown or found.status is Status.UNKNOWN else Exit.OK
+
+    def simplify(self) -> Exit:
+        """Print the plan without the steps that it does not need."""
+        from planner.questions import simplify, spell
+
+        plan = self._read_plan(self._expect_one("a plan"))
+        found = simplify(self._problem, plan, self._state, **self._options())
+        given = [spell(self._problem, step) for step in found.given]
+        alone = [f"can be left out: {' '.join([given[place] for place in each])}" for each in found.removals]
+        least = "no part of it costs less" if found.is_least else "not proved to be the least"
+        steps = f"{len(found.kept)} of {_count(len(given), 'step')} are kept ({least})"
+        kept = [given[place] for place in found.kept]
+        self._show(found.to_dict(), kept, "\n".join([*alone, steps]))
+        return Exit.OK
+
+    def validate(self) -> Exit:
+        """Print the first step that cannot be taken, or whether the plan reaches the goal."""
+        from planner.questions import first_inapplicable
+        from planner.questions.notation import read_steps, start_in
+        from planner.validation.validate import check_steps
+
+        plan = self._read_plan(self._expect_one("a plan"))
+        found = first_inapplicable(self._problem, plan, self._state)
+        if found is not None:
+            self._show({"first_inapplicable": found.to_dict(), "valid": False}, [str(found)], "")
+            return Exit.NEGATIVE
+        start = start_in(self._problem, self._state, "ask")
+        verdict = check_steps(start, read_steps(start, plan))
+        self._show({"first_inapplicable": None, **verdict.to_dict()}, [str(verdict)], "all steps can be taken")
+        return exit_of_verdict(verdict)
+
+    def first_steps(self) -> Exit:
+        """List the steps with which optimal plans begin."""
+        from planner.questions import optimal_first_steps, spell
+
+        self._expect_nothing()
+        found = optimal_first_steps(self._problem, self._state, **self._options())
+        lines = [spell(self._problem, step) for step in found.steps]
+        self._show(found.to_dict(), lines, str(found).partition("\n")[0])
+        if found.status is Status.OPTIMAL:
+            return Exit.OK
+        return Exit.NEGATIVE if found.status is Status.UNSOLVABLE else _exit_of_limit(found.stopped_by)
+
+    def _read_plan(self, given: str) -> Any:
+        """Return the steps of a plan that is given as text or in a file, in the competition's format or in JSON."""
+        from planner.language.pddl.plan_files import read_plan
+        from planner.plan_json import is_json, read_json_plan
+
+        if given != STDIN and "(" not in given and not is_file(given):
+            raise InputError(f"there is no file {given[:60]!r}, and a plan has steps such as (move r2 hall lab)")
+        text = self._stdin.read_text(given)
+        source = given if is_file(given) else "<plan>"
+        if is_json(text):
+            return read_json_plan(text, self._problem, source)[0]
+        return text if text.lstrip()[:1] in ("(", ";") else read_plan(text, self._problem, source)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _exit_of_limit(stopped_by: StoppedBy) -> Exit:
+    return Exit.INTERRUPTED if stopped_by is StoppedBy.CANCELLED else Exit.NO_VERDICT
+
+
+KINDS: Final[dict[str, tuple[str, Callable[[_Question], Exit]]]] = {
+    "applicable": ("", _Question.applicable),
+    "progress": ("STEP", _Question.progress),
+    "reachable-facts": ("[FACT …]", _Question.reachable_facts),
+    "reachable-steps": ("[STEP …]", _Question.reachable_steps),
+    "simplify": ("PLAN", _Question.simplify),
+    "landmarks": ("", _Question.landmarks),
+    "validate": ("PLAN", _Question.validate),
+    "first-steps": ("", _Question.first_steps),
+}
+"""The kinds of questions: what each is about, and what answers it."""
