@@ -76,7 +76,8 @@ def with_facts(problem: List, facts: Iterable[Expression]) -> List:
 
 def any_of(facts: Iterable[Sequence[str]]) -> Expression:
     """Return the disjunction of `facts` as a goal."""
-    return ["or", *[[*fact] for fact in facts]]
+    alternatives: List = [[*fact] for fact in facts]
+    return ["or", *alternatives]
 
 
 def probe_steps(domain: List, problem: List, steps: Iterable[Sequence[str]]) -> tuple[List, List]:

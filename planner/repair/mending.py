@@ -14,7 +14,7 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.soft_goals import add_stages, as_pointer_move
 from planner.compilations.trajectory_constraints import compile_constraints
-from planner.lightweight import dataclass, replace
+from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import Action, Number, Problem
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
@@ -26,6 +26,8 @@ from planner.repair.repair_search import Choice, Chooser, add_spare_objects, des
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import check_steps
 
+FIRST_SHARE: Final = 0.7
+"""Share of the time in which kept steps and costs are optimised together; the rest is for the kept steps alone."""
 KEEP = "@keep-"
 _SKIP = "@skip-"
 
@@ -60,9 +62,9 @@ class Mended:
     """The result of `mend`: a valid plan with as many steps of the given one as possible.
 
     `origins` has the place of each step in the given plan, from 0, None for a new step. `cost` is of all steps, `extra`
-    of the new ones. `status` is OPTIMAL if no plan keeps more steps, and none that keeps as many costs less `extra`.
-    It is UNSOLVABLE if nothing reaches the goal; then, as with UNKNOWN and UNSUPPORTED, `steps` is None. `misfits` are
-    places in the given plan whose step does not fit the problem, and why.
+    of the new ones. `keeps_most` says that it is proved that no plan keeps more steps. `status` is OPTIMAL if, besides,
+    none that keeps as many costs less `extra`. It is UNSOLVABLE if nothing reaches the goal; then, as with UNKNOWN and
+    UNSUPPORTED, `steps` is None. `misfits` are places in the given plan whose step does not fit the problem, and why.
     """
 
     status: Status
@@ -74,6 +76,7 @@ class Mended:
     extra: Number | None = None
     misfits: tuple[tuple[int, str], ...] = ()
     reason: str = ""
+    keeps_most: bool = False
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -139,7 +142,9 @@ def mend(
         )
     found = _search_mended(whole, given, chooser, None if start is None else chooser.find_named_plan(start), misfits)
     status = weaken_claim(problem, found.status)
-    return found if status is found.status else replace(found, status=status, reason=describe_untried(problem))
+    if status is found.status:
+        return found
+    return replace(found, status=status, reason=describe_untried(problem), keeps_most=False)
 
 
 def _find_start(
@@ -158,7 +163,7 @@ def _search_mended(
     start: list[int] | None,
     misfits: tuple[tuple[int, str], ...],
 ) -> Mended:
-    found = chooser.search_fewest_penalties(start)
+    found = chooser.search_fewest_penalties(start, FIRST_SHARE)
     if found.plan is None:
         status = Status.UNSOLVABLE if found.proved else Status.UNKNOWN
         reason = "no steps lead to the goal" if found.proved else _describe_no_plan(found.stopped_by)
@@ -171,10 +176,17 @@ def _search_mended(
         raise RuntimeError(f"internal error: a plan was mended and does not work: {verdict.reason}")
     origins = tuple([_origin(name) for name, _ in taken])
     extra = exact_sum([step.cost for step, origin in zip(steps, origins, strict=True) if origin is None])
-    status, reason = Status.OPTIMAL, ""
+    status, reason, keeps_most = Status.OPTIMAL, "", True
     if not found.proved:
-        status, reason = Status.SOLVED, f"another plan may keep more: {found.stopped_by.value}"
-    return Mended(status, found.stopped_by, given, steps, origins, verdict.cost, extra, misfits, reason)
+        keeps_most = chooser.has_fewest_penalties(found.plan, lambda names: _count_lost(names, len(given)))
+        what = "the new steps may cost less" if keeps_most else "another plan may keep more"
+        status, reason = Status.SOLVED, f"{what}: {found.stopped_by.value}"
+    return Mended(status, found.stopped_by, given, steps, origins, verdict.cost, extra, misfits, reason, keeps_most)
+
+
+def _count_lost(names: Iterable[str], number: int) -> int:
+    """Return how many of the `number` given steps no plan keeps, if these special actions are all that are left."""
+    return number - len({name for name in names if name.startswith(KEEP)})
 
 
 def _origin(name: str) -> int | None:

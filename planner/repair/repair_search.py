@@ -17,14 +17,16 @@ from planner.compilations.object_creation import for_steps
 from planner.garbage_collection import pause_collector
 from planner.grounding.ground import ground
 from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, make_explorer, relax
+from planner.jit import library
 from planner.lightweight import Final, dataclass, field, replace
-from planner.limits import STOPS, Limits, stop_reason
+from planner.limits import STOPS, LimitReached, Limits, stop_reason
 from planner.model import Action, Atom, Literal, Not, Problem, Term, When
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.formulas import substitute
 from planner.plan import Status, Step, StoppedBy
 from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
+from planner.pruning.h2 import prune
 from planner.search import Ending, Run, Space
 from planner.task.ground_task import INFINITY, GroundAction, State, Task
 
@@ -232,21 +234,24 @@ class Chooser:
             state = self._space.apply(fitting[0], state)
         return plan if self._space.is_goal(state) else None
 
-    def search_best(self, prices: Prices, known: list[int] | None = None) -> Found:
-        """Return the plan that is charged least, or the best one found within the limits; `known` is a first plan."""
+    def search_best(self, prices: Prices, known: list[int] | None = None, limits: Limits | None = None) -> Found:
+        """Return the plan that is charged least, or the best one found within the limits; `known` is a first plan.
+
+        `limits` are those of this search, by default what is left of all.
+        """
         if self.task.unreachable_goal is not None:
             return Found(None, 0, True, StoppedBy.EXHAUSTED)
         run = Run()
         try:
             with pause_collector():
-                ending = self._search(prices, known, run)
+                ending = self._search(prices, known, run, limits or self._limits)
             ended = StoppedBy.EXHAUSTED if ending is Ending.EXHAUSTED else StoppedBy.INCOMPLETE
         except STOPS as stop:
             ended = stop_reason(stop)
         proved = ended is StoppedBy.EXHAUSTED or run.lower_bound >= run.limit
         return Found(known if run.plan is None else run.plan, run.lower_bound, proved, ended)
 
-    def _search(self, prices: Prices, known: list[int] | None, run: Run) -> Ending:
+    def _search(self, prices: Prices, known: list[int] | None, run: Run, limits: Limits) -> Ending:
         charges = [
             action.cost * prices.cost + penalty * prices.penalty
             for action, penalty in zip(self.task.actions, self._penalties, strict=True)
@@ -255,35 +260,53 @@ class Chooser:
         task = replace(self.task, actions=tuple(actions))
         if known is not None:
             run.report_plan(known, sum([charges[number] for number in known]))
-        run.raise_bound(bound_by_landmarks(task, charges, self._limits.check))
-        quick = None if run.lower_bound == run.limit else find_plan_by_lookahead(task, charges, self._limits.check)
+        run.raise_bound(bound_by_landmarks(task, charges, limits.check))
+        quick = None if run.lower_bound == run.limit else find_plan_by_lookahead(task, charges, limits.check)
         if quick is not None:
             run.report_plan(quick, sum([charges[number] for number in quick]))
         if run.lower_bound == run.limit:
             return Ending.EXHAUSTED
-        search = run_portfolio("anytime", Workplace(task, Space(task), run, self._limits.check))
+        search = run_portfolio("anytime", Workplace(task, Space(task), run, limits.check))
         while True:
-            self._limits.check()
+            limits.check()
             try:
                 next(search)
             except StopIteration as stop:
                 ending: Ending = stop.value
                 return ending
 
-    def search_fewest_penalties(self, known: list[int] | None = None) -> Found:
-        """Return a plan of least penalty and, of these, of least cost; see `best`.
+    def search_fewest_penalties(self, known: list[int] | None = None, share: float = 1.0) -> Found:
+        """Return a plan of least penalty and, of these, of least cost; see `search_best`.
 
         A penalty that exceeds the cost of all actions decides, unless a plan of less penalty repeats actions. So plans
-        of less penalty are searched for at any cost afterwards.
+        of less penalty are searched for at any cost afterwards. All of this takes at most a `share` of the time.
         """
-        every = range(len(self.task.actions))
-        found = self.search_best(Prices(penalty=self._cost(every) + 1), known)
+        every, limits = range(len(self.task.actions)), self._limits.share(share)
+        found = self.search_best(Prices(penalty=self._cost(every) + 1), known, limits)
         while found.proved and found.plan is not None and (most := self.penalty(found.plan)):
-            fewer = self.search_best(Prices(cost=0), found.plan)
+            fewer = self.search_best(Prices(cost=0), found.plan, limits)
             if fewer.plan is None or self.penalty(fewer.plan) == most:
                 return replace(found, proved=fewer.proved, stopped_by=fewer.stopped_by)
-            found = self.search_best(Prices(penalty=self._cost(fewer.plan) + 1), fewer.plan)
+            found = self.search_best(Prices(penalty=self._cost(fewer.plan) + 1), fewer.plan, limits)
         return found
+
+    def has_fewest_penalties(self, plan: list[int], count_lost: Callable[[Iterable[str]], int]) -> bool:
+        """Return whether it can be proved that no plan has a smaller penalty than `plan`, at any cost.
+
+        `count_lost` returns a lower bound on the penalty, from the names of the actions that are left by grounding, and
+        by h², which leave only such as some plan may have. The proof may take all of the time that is left.
+        """
+        penalty = self.penalty(plan)
+        if penalty <= count_lost([action.step.action for action in self.task.actions]):
+            return True
+        try:
+            pruned = prune(self.task, self._limits.check, entries=library.load("h2", "disambiguation"))
+        except LimitReached:
+            return False
+        if penalty <= count_lost([action.step.action for action in pruned.task.actions]):
+            return True
+        found = self.search_best(Prices(cost=0), plan)
+        return found.proved and found.plan is not None and self.penalty(found.plan) == penalty
 
     def _cost(self, actions: Iterable[int]) -> int:
         return sum([self.task.actions[number].cost for number in actions])

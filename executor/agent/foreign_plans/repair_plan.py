@@ -209,7 +209,7 @@ def repair_plan(
         given,
         value_plan(Plan(mended.steps, problem), check_steps(problem, mended.steps)),
         origins,
-        mended.status is Status.OPTIMAL,
+        mended.keeps_most,
         verdict,
         mended.reason,
         _data_by_place(given, origins),
