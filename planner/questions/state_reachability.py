@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     import threading
 
 Item = TypeVar("Item", Atom, Step)
+Asked = TypeVar("Asked", Atom, Key)
 
 MOST_LISTED: Final = 500_000
 """Most facts or steps that are listed where none are named: all combinations of objects of the right types."""
@@ -151,7 +152,7 @@ def reachable_facts(
     else:
         asked = [read_fact(start, fact) for fact in _each(facts)]
     exploration = Exploration(start, Limits(time_limit, memory_limit, cancel))
-    stopped_by = exploration.settle(lambda: exploration.open_facts(asked))
+    stopped_by = exploration.settle(asked, exploration.judge_fact, exploration.targets_of_fact)
     return Reachability(tuple([Reach(each, *exploration.judge_fact(each), start) for each in asked]), stopped_by)
 
 
@@ -173,7 +174,7 @@ def reachable_steps(
     asked = list(_list_steps(start)) if steps is None else [read_step(start, step) for step in _each(steps)]
     exploration = Exploration(start, Limits(time_limit, memory_limit, cancel))
     versions = Versions(start)
-    stopped_by = exploration.settle(lambda: exploration.open_steps(versions.keys(asked)))
+    stopped_by = exploration.settle(versions.keys(asked), exploration.judge_step, exploration.targets_of_step)
     judged = [(each, _join([exploration.judge_step(key) for key in versions.keys([each])])) for each in asked]
     return Reachability(tuple([Reach(each, *answer, start) for each, answer in judged]), stopped_by)
 
@@ -251,7 +252,7 @@ def make_pair_novelty(facts: int) -> Novelty:
 class Exploration:
     """What is known of the states that are reachable in `problem`: facts and actions that were seen, or are excluded.
 
-    `settle` raises nothing at a limit; it returns what stopped it.
+    Nothing is raised at a limit.
     """
 
     def __init__(self, problem: Problem, limits: Limits) -> None:
@@ -264,8 +265,21 @@ class Exploration:
         self._refuted: set[State] = set()
         self._is_complete = False
 
-    def settle(self, find_open: FindOpen) -> StoppedBy:
-        """Work until `find_open`, which returns sets of facts to be reached together, returns none, or at a limit."""
+    def settle(
+        self, items: Iterable[Asked], judge: Callable[[Asked], Answer], find_targets: Callable[[Asked], Iterable[State]]
+    ) -> StoppedBy:
+        """Work until `judge` decides about all `items`, or until a limit; return what stopped the work.
+
+        `find_targets` returns the sets of facts, as bits, that show of an item that it is reachable.
+        """
+        left = list(items)
+
+        def find_open() -> Iterator[State]:
+            left[:] = [item for item in left if judge(item)[0] is None]
+            for item in left[:]:
+                if judge(item)[0] is None:
+                    yield from find_targets(item)
+
         try:
             self._whole = WholeTask(self._problem, self._limits, with_goal=False)
             for _ in self._work(find_open):
@@ -273,7 +287,7 @@ class Exploration:
                     break
         except STOPS as stop:
             return stop_reason(stop)
-        return StoppedBy.EXHAUSTED if not _has_any(find_open()) else StoppedBy.INCOMPLETE
+        return StoppedBy.INCOMPLETE if _has_any(find_open()) else StoppedBy.EXHAUSTED
 
     def _work(self, find_open: FindOpen) -> Generator[None, None, None]:
         """Do one kind of work after the other, from the cheapest on."""
@@ -384,21 +398,17 @@ class Exploration:
             self._refuted.add(target)
         return None
 
-    def open_facts(self, facts: Iterable[Atom]) -> Iterator[State]:
-        """Yield the facts of which nothing is known yet, each as bits."""
+    def targets_of_fact(self, fact: Atom) -> Iterable[State]:
+        """Return the set of the fact alone."""
         assert self._whole is not None
-        for fact in facts:
-            if self.judge_fact(fact)[0] is None:
-                yield 1 << self._whole.number_of[fact]
+        return (1 << self._whole.number_of[fact],)
 
-    def open_steps(self, keys: Iterable[Key]) -> Iterator[State]:
-        """Yield the preconditions of the actions of which nothing is known yet, as bits."""
+    def targets_of_step(self, key: Key) -> Iterable[State]:
+        """Return the preconditions of the actions of a step, unless mutexes exclude them."""
         assert self._whole is not None
-        for key in keys:
-            if self.judge_step(key)[0] is None:
-                for number in self._whole.numbers_of[key]:
-                    if number not in self._excluded_actions:
-                        yield bits(self._whole.task.actions[number].precondition)
+        actions = self._whole.task.actions
+        numbers = [number for number in self._whole.numbers_of[key] if number not in self._excluded_actions]
+        return [bits(actions[number].precondition) for number in numbers]
 
     def judge_fact(self, fact: Atom) -> Answer:
         """Return whether `fact` is reachable, and why."""
