@@ -215,7 +215,8 @@ class Attendance:
         state = self.runs.state_of(pursuit.run)
         waits = [record.wait or {} for record in state.with_status(StepStatus.WAITING)]
         if state.status.is_over:
-            before, after = frozenset(state.source.initial), state.beliefs.simulation.facts - state.beliefs.unsettled
+            before, unsure = frozenset(state.source.initial), state.beliefs.unsettled | state.beliefs.unconfirmed
+            after = state.beliefs.simulation.facts - unsure
             goals = [self._make_wanted(each).goal for each in pursuit.goals if self._is_stated(each)]
             if not all(map(self._picture.holds, goals)):  # else whoever went on with it has told so
                 self._learn({fact: fact in after for fact in before ^ after}, f"the run {pursuit.run}")

@@ -14,7 +14,7 @@ from executor.foreign_tools.contracts import ContractFile
 from executor.language_model.client import BLOCKED, Client
 from executor.language_model.protocol import Origin, Purpose
 from executor.language_model.settings import Settings
-from executor.testing import ScriptedModel
+from executor.testing import ScriptedModel, SimulatedWorld
 from planner import DocumentError, Domain, InputError, NoPlan
 
 pytestmark = pytest.mark.anyio
@@ -155,6 +155,15 @@ async def test_what_is_withheld_gets_no_handler_by_other_ways():
         tools.add_to(domain)
     with pytest.raises(InputError, match="only proposed"):
         World(domain).handler("refund")(print)
+
+
+async def test_what_is_withheld_can_be_simulated():
+    async with mcp_tools(make_server()) as tools:
+        domain = Domain("shop")
+        tools.add_to(domain)
+    simulated = SimulatedWorld(domain.problem(objects={"o1": "order"}, goal=["done_refund(o1)"]))
+    outcome = await Executor(simulated.world).run(simulated.problem, memory={"amount": 3})
+    assert outcome.succeeded
 
 
 ANSWER = {
