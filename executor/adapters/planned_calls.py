@@ -44,6 +44,8 @@ from planner.solve import solve
 
 By = Literal["plan", "goal"]
 """What tools are offered by: the steps of a plan that come next, or what is relevant to the goal."""
+MOST_RANKED: Final = 200
+"""Most relevant actions among which those are looked for that may be called now."""
 CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
 """Tags of actions that do not rest on facts that nobody has seen."""
 _DOUBTFUL: Final = frozenset({StepStatus.IN_DOUBT, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
@@ -111,8 +113,8 @@ class PlannedCalls:
             raise InputError(f"tools are offered by 'plan' or by 'goal', not by {by!r}")
         self.world = world
         self.problem = _with_goal(resolve_classical(problem, "PlannedCalls", "give its classical part"), goal)
-        _refuse_history(self.problem)
         """The problem from the state that is believed now."""
+        _refuse_history(self.problem)
         self.reports: list[CallReport] = []
         self.always = tuple([_find_action(world, name).name for name in always])
         self._by, self._limit, self._time_limit = by, limit, time_limit
@@ -155,8 +157,10 @@ class PlannedCalls:
         if self._reached:
             return ()
         if self._by == "goal":
-            ready = [each for each in relevant_actions(self.problem) if each.ready and self._is_handled(each.action)]
-            names = [each.name for each in ready if "irreversible" not in each.action.tags][: self._limit]
+            lacking = set(self.world.without_handler())
+            ready = [each for each in relevant_actions(self.problem, limit=MOST_RANKED) if each.ready]
+            names = [each.name for each in ready if "irreversible" not in each.action.tags and each.name not in lacking]
+            names = names[: self._limit]
         else:
             names = []
         names += [step.action for step in steps] + list(self.always)
@@ -215,6 +219,7 @@ class PlannedCalls:
             except ForethoughtError:
                 self._waiting[question] = run, step, before
                 raise
+            self._doubtful.pop((step.action, step.arguments), None)  # what the answer leaves in doubt is noted again
             return await self._take(outcome, step, before)
 
     async def find_bar(self, name: str, arguments: Mapping[str, Any]) -> str:
@@ -265,6 +270,11 @@ class PlannedCalls:
         """Return why `step` must not be done now; an empty text if it may."""
         action = self.world.model.actions[step.action]
         key = step.action, step.arguments
+        waiting = [
+            question for question, (_, asked, _) in self._waiting.items() if key == (asked.action, asked.arguments)
+        ]
+        if waiting:
+            return f"this call waits for an answer to {waiting[0]!r}"
         if self._reached and "read_only" not in action.tags:
             return "the goal is reached, and nothing is left to do"
         if "irreversible" not in action.tags:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 
 import pytest
 from support_desk import desk_domain, desk_problem, desk_world, priced_domain
 
-from executor import World
+from executor import ExecutionPolicy, World
 from executor.adapters.planned_calls import PlannedCalls
 from executor.journal import Journal
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
@@ -120,6 +121,9 @@ def test_an_approval_waits_for_an_answer_from_outside() -> None:
     asked = {"o": "o7", "reason": "broken", "amount": 7}
     _, waiting = play(calls, ("find", {"o": "o7"}), ("refund", asked))
     assert waiting.status == "WAITING"
+    [again] = play(calls, ("refund", asked))
+    assert again.status == "REFUSED", "else two answers would refund it twice"
+    assert "waits for an answer" in again.reason
     assert desk.log == ["find o7"]
     with pytest.raises(InputError, match="no call has asked"):
         asyncio.run(calls.answer("nothing", "yes"))
@@ -354,3 +358,21 @@ def test_objects_that_a_call_finds_are_offered_to_the_next() -> None:
     reports = play(calls, ("handle", {"o": "o2"}), ("handle", {"o": "o1"}))
     assert [each.goal for each in reports] == ["open", "reached"]
     assert done == {"o1", "o2"}
+
+
+def test_a_step_in_doubt_is_not_done_again_until_somebody_says_that_it_did_not_happen() -> None:
+    world, desk = desk_world(watched=False)
+    world.policy("ship", ExecutionPolicy(timeout=0.1))
+    block = threading.Event()
+    world.handler("ship", name="slow")(lambda o: block.wait(5))  # noqa: ARG005 - as the action has it
+    world.policy("ship", ExecutionPolicy(timeout=0.1, skills=lambda names, _: "slow" if "slow" in names else names[0]))
+    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"))
+    reports = play(calls, *[(name, {"o": "o7"}) for name in ("find", "pack", "ship", "ship")])
+    block.set()
+    assert reports[2].status == "IN_DOUBT"
+    assert reports[3].status == "REFUSED"
+    assert desk.log == ["find o7", "pack o7"]
+    question = reports[2].question
+    assert question["choices"] == ["it happened", "it did not happen"]
+    done = asyncio.run(calls.answer(question["question"], "it happened"))
+    assert done.goal == "reached"
