@@ -44,6 +44,8 @@ class GoalBoard:
     """Makes a goal of its name and of what the journal keeps of it."""
     goals: dict[str, StandingGoal] = field(default_factory=dict)
     ledger: Ledger | None = None
+    has_new: bool = True
+    """Whether goals were added that whoever attends has not taken note of."""
     _messages: deque[Message] = field(default_factory=deque)
     _receive: Callable[[], None] | None = None
     _loop: asyncio.AbstractEventLoop | None = None
@@ -63,13 +65,18 @@ class GoalBoard:
         known = self.goals.get(goal.name)
         if known is not None and (known.kept is None or known.kept != goal.kept):
             raise InputError(f"there is already a standing goal {goal.name!r}", hint="give it another name=")
-        self.goals[goal.name] = goal
+        self.goals[goal.name], self.has_new = goal, True
         self._call()
         return goal
 
     def remove(self, name: str) -> None:
         """Remove a goal, if it is there."""
         self.goals.pop(name, None)
+
+    def goal_of(self, occasion: Occasion) -> StandingGoal | None:
+        """Return the goal of `occasion`; None if there is none any more, or one with other variables."""
+        goal = self.goals.get(occasion.goal)
+        return goal if goal is not None and len(goal.pattern.variables) == len(occasion.objects) else None
 
     def send(self, message: Message) -> None:
         """Leave a message, and wait until whoever attends has taken note of it, so that the journal has it."""

@@ -47,6 +47,10 @@ class GoalWatch:
     _objects: Bindings = field(init=False)
 
     def __post_init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Take over the objects of a picture that was made anew."""
         self._objects = Bindings(self.picture.problem, self.picture.problem)
         self._lookout = Lookout(self.world, self._objects)
 

@@ -130,6 +130,11 @@ class Ledger:
             case FactsSeen(facts):
                 self.facts.update({note.fact: note for note in facts})
 
+    @property
+    def pursued(self) -> set[Occasion]:
+        """The goals of unfinished pursuits."""
+        return {each for pursuit in self.pursuits.values() for each in pursuit.goals}
+
     def reported(self) -> dict[Atom, bool]:
         """Return the values of the facts that were only reported."""
         return {fact: bool(note.holds) for fact, note in self.facts.items() if note.provenance is Provenance.REPORTED}
