@@ -21,9 +21,10 @@ from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome
 from executor.tools.json_data import dump_json, load_json
 from planner.errors import InputError
+from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field, replace
-from planner.model import Atom, DataParameter, DomainModel, Problem
+from planner.model import Atom, DataParameter, DomainModel, Object, Problem
 from planner.model.unknown_facts import restrict_unknown_facts
 
 PERSON: Final = "somebody"
@@ -198,10 +199,19 @@ class Runs:
         open_facts, unconfirmed = state.beliefs.unsettled, state.beliefs.unconfirmed
         listed = {each.fact for each in listings_of(state.domain)}
         held = state.beliefs.simulation.facts - open_facts - unconfirmed
-        facts = tuple(sorted([fact for fact in held if fact.predicate not in listed], key=str))
+        objects, real_name = _list_real_objects(state), state.objects.real_name
+        known = {each.name for each in (*objects, *state.domain.constants)}
+        stated = [
+            Atom(fact.predicate, tuple(map(real_name, fact.args)))
+            for fact in held
+            if fact.predicate in state.domain.predicates and fact.predicate not in listed
+        ]
+        facts = tuple(sorted([fact for fact in stated if known.issuperset(fact.args)], key=str))
         unknown, likely = restrict_unknown_facts(self.problem, open_facts)
         unknown = tuple(dict.fromkeys([*unknown, *sorted(unconfirmed, key=str)]))
-        return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)
+        values = {state.objects.real_name(name): state.objects[name] for name in state.objects.created}
+        entities = {**self.problem.entities, **{name: value for name, value in values.items() if name in known}}
+        return replace(self.problem, objects=objects, initial=facts, unknown=unknown, likely=likely, entities=entities)
 
     def current_problem(self, run: str = "") -> Problem:
         """Return the problem in the present state, or as `run` believes if it is active."""
@@ -262,6 +272,17 @@ class Runs:
     def _client(self, meter: Meter) -> ModelClient | None:
         """Make the language model of handlers, within the rest of `meter`."""
         return None if self.model is None else ModelClient(self.model, self.allowance, meter)
+
+
+def _list_real_objects(state: RunState) -> tuple[Object, ...]:
+    """Return the objects of a run by their real names: those of its problem, and those that its steps created.
+
+    A created object whose name cannot be that of an object is left out.
+    """
+    types, real_name = {each.name: each.types for each in state.problem.objects}, state.objects.real_name
+    created = [Object(name, types[each]) for each, name in state.objects.created.items() if each in types]
+    found = [*[Object(real_name(each.name), each.types) for each in state.source.objects], *created]
+    return tuple({each.name: each for each in found if is_name(each.name)}.values())
 
 
 def _data_parameters(domain: DomainModel) -> Iterator[DataParameter]:

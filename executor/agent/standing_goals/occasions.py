@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from executor.agent.standing_goals.goal_conditions import GoalPattern
 from executor.events.events import Note, Provenance
-from executor.observe.beliefs import Beliefs, patterns_of
+from executor.observe.beliefs import Beliefs, is_certain, patterns_of
 from executor.observe.discovery import find_new_objects
 from planner.lightweight import replace
 from planner.model import OPEN, Atom, Formula, Object, Problem
@@ -51,8 +51,10 @@ class Picture:
         return False
 
     def holds(self, formula: Formula) -> bool:
-        """Return whether the ground `formula` is believed to hold; unknown facts do not."""
-        return self.beliefs.is_true(formula)
+        """Return whether the ground `formula` is believed to hold, whatever unknown facts are."""
+        if self.beliefs.is_sure:
+            return self.beliefs.is_true(formula)
+        return is_certain(formula, self.beliefs.holds, self.beliefs.simulation.rules.universe, positive=True)
 
     def facts_of(self, formula: Formula) -> list[Atom]:
         """Return the facts that the ground `formula` depends on."""
@@ -80,7 +82,8 @@ class Picture:
             if all(value in domains[name] for name, value in binding.items())
             for solution in solve(goals, domains, dict(binding))
         )
-        return {tuple([solution[name] for name in domains]) for solution in found}
+        rows = {tuple([solution[name] for name in domains]) for solution in found}
+        return rows if self.beliefs.is_sure else {row for row in rows if self.holds(pattern.condition_for(row))}
 
     def find_related(self, pattern: GoalPattern, changed: Collection[Atom] | None, among: set[Objects]) -> set[Objects]:
         """Return those of `among` on which a change of the facts `changed` could bear."""

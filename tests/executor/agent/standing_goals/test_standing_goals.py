@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from executor import Agent, Provenance, World
+from executor import ActionResult, Agent, Provenance, World
 from executor.agent import agent_events as told
 from executor.errors import RunError
 from executor.events.events import FactsSeen, StepStarted
@@ -520,6 +520,64 @@ def test_observers_that_name_odd_things_or_fail_are_told_and_the_rest_goes_on() 
     assert "ship o1" in shop.done
     assert "light" not in shop.done
     assert "no connection" in str(shop.events)
+
+
+def test_objects_that_a_run_creates_are_known_by_their_names_afterwards() -> None:
+    desk, made = Domain("desk", types=["client", "ticket"]), []
+    desk.predicate("about", "ticket", "client")
+    desk.action(
+        "open_ticket",
+        {"c": "client"},
+        requires=["asked(c)"],
+        creates={"t": "ticket"},
+        provides=["about(t, c)"],
+        tags=["trusted"],
+    )
+    world = World(desk)
+
+    @world.handler("open_ticket")
+    async def open_ticket(c) -> ActionResult:
+        made.append(str(c))
+        return ActionResult(created={"t": f"T{len(made)}"})
+
+    agent = Agent(world)
+    agent.when("asked(c)", "(exists (?t - ticket) (about ?t ?c))")
+
+    async def story() -> None:
+        async with agent.attend(poll=None) as attending:
+            for client in ("ann", "bob"):
+                agent.notify(f"asked({client})")
+                await attending.settled()
+
+    run_virtual(story())
+    assert made == ["ann", "bob"], "each once: a ticket that was opened is known"
+    assert {"about(T1, ann)", "about(T2, bob)"} <= set(map(str, agent.problem.initial))
+
+
+def test_what_nobody_knows_does_not_count_as_reached() -> None:
+    house, shut = Domain("house", types=["door"]), []
+    house.action("shut", {"d": "door"}, requires=["open(d)"], provides=["not open(d)"])
+    house.predicate("night")
+    world = World(house)
+
+    @world.handler("shut")
+    async def close(d) -> None:
+        shut.append(str(d))
+
+    @world.observer("open(d)")
+    async def is_open(d) -> bool:
+        return str(d) not in shut
+
+    agent = Agent(world, house.problem(objects={"front": "door"}, unknown=["open(_)"]))
+    agent.when("night", "(forall (?d - door) (not (open ?d)))")
+    agent.notify("night")
+
+    async def story() -> None:
+        async with agent.attend() as attending:
+            await attending.settled()
+
+    run_virtual(story())
+    assert shut == ["front"]
 
 
 def test_one_attends_at_a_time() -> None:
