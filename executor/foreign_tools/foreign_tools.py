@@ -108,6 +108,10 @@ class ForeignTools(Mapping[str, OfferedTool]):
         only: Collection[str] | None = None,
         limits: ToolLimits | None = None,
     ) -> None:
+        if not (isinstance(prefix, str) and (prefix == "" or is_atom_name(prefix))):
+            raise InputError(f"prefix must begin the name of an action, got {prefix!r}", hint="such as prefix='crm_'")
+        if limits is not None and not isinstance(limits, ToolLimits):
+            raise InputError(f"limits must be ToolLimits, got {limits!r}", hint="such as ToolLimits(call_seconds=30)")
         self.source = source
         self.limits = limits or ToolLimits()
         self.findings: list[ToolFinding] = []

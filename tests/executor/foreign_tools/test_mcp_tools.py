@@ -259,10 +259,13 @@ MISTAKES = [
     (lambda: mcp_tools(7), "no MCP server"),
     (lambda: mcp_tools("server", contracts=7), "contracts must be a mapping"),
     (lambda: mcp_tools("server", parameters=[1]), "parameters must be a mapping"),
+    (lambda: mcp_tools("server", limits=7), "limits must be ToolLimits"),
+    (lambda: mcp_tools("server", prefix="a b"), "prefix must begin"),
+    (lambda: mcp_tools("server", prefix=7), "prefix must begin"),
 ]
 
 
-@pytest.mark.parametrize(("make", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
+@pytest.mark.parametrize(("make", "said"), MISTAKES, ids=range(len(MISTAKES)))
 def test_mistakes_are_told(make, said):
     with pytest.raises(InputError, match=said):
         make()
