@@ -40,6 +40,8 @@ class SolveOptions:
     expansion_limit: int | None = None
     on_expansion: Callable[[Any], None] | None = None
     """Takes a `planner.search.expansion.Expansion`."""
+    prepared: Any = None
+    """A problem, and a function that grounds it within `Limits` as `planner.grounding.ground.ground` does."""
 
     def check(self) -> None:
         """Raise `InputError` for invalid limits, numbers of simulations and seeds, and what `plain` does not allow."""

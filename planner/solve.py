@@ -115,7 +115,11 @@ def _ground_and_search(incumbent: Incumbent, options: SolveOptions) -> Result:
     """Ground the problem and search; map back and validate each better plan. Raises `LimitReached`."""
     from planner.grounding.ground import ground
 
-    task = ground(incumbent.problem, incumbent.limits)
+    problem, limits = incumbent.problem, incumbent.limits
+    if options.prepared is not None and options.prepared[0] is problem:
+        task = options.prepared[1](limits)
+    else:
+        task = ground(problem, limits)
     incumbent.take_task(task)
     if task.unreachable_goal is not None:
         return incumbent.unreachable_result()

@@ -162,33 +162,31 @@ def solve_with_creation(problem: HtnProblem, options: SolveOptions, solve: Solve
 
 
 class _HtnRounds(CreationRounds):
-    """Rounds with ever more placeholders for hierarchical problems."""
+    """Rounds with ever more placeholders for hierarchical problems, which methods may name in any place."""
 
-    def find_creations(self) -> list[Creation]:
-        """Return what the actions create which the tasks may lead to."""
-        actions = self._problem.classical.domain.actions
-        return creations_of([actions[name] for name in _reachable_actions(self._problem)], self._problem.classical)
+    def prepare(self) -> tuple[list[Creation], int]:
+        """Return what the actions create which the tasks may lead to; the first round allows one creating step."""
+        actions = self.problem.classical.domain.actions
+        return creations_of([actions[name] for name in _reachable_actions(self.problem)], self.problem.classical), 1
 
-    def count_fewest_steps(self) -> int:
-        """Return the least number of creating steps of one kind in every plan: 0, as tasks do not tell."""
-        return 0
-
-    def add_placeholders(self, counts: Mapping[str, int]) -> HtnProblem:
-        """Return the problem with so many placeholders of each type."""
+    def add_placeholders(self, steps: Mapping[str, int]) -> HtnProblem:
+        """Return the problem with placeholders for so many creating steps of each type."""
+        each = object_creation.created_types(self.problem.classical.domain.actions.values())
+        counts = {kind: number * each[kind] for kind, number in steps.items()}
         return replace_classical(
-            self._problem, object_creation.compile_object_creation(self._problem.classical, counts).problem
+            self.problem, object_creation.compile_object_creation(self.problem.classical, counts).problem
         )
 
     def check_plan(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""
-        return validate(self._problem, plan)
+        return validate(self.problem, plan)
 
     def is_proved(self, steps: int) -> bool:
         """Return whether the tasks lead to nothing that creates, or cannot be done even with deletes ignored."""
         from htn.explain.impossible_tasks import is_impossible
 
-        return not self._creations or (
-            steps == 1 and is_impossible(add_reachable_placeholders(self._problem), self._limits)
+        return self.creates_nothing or (
+            steps == 1 and is_impossible(add_reachable_placeholders(self.problem), self.limits)
         )
 
 

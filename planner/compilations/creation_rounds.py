@@ -1,34 +1,45 @@
 """Search where actions create objects: rounds with more and more placeholders, until more give no better plan.
 
-The answer of a round holds for plans that create no more objects than the round has placeholders. The costs of creating
-steps bound the cost of all other plans from below. The parts of the goal tell how many creating steps every plan needs,
-and relaxed reachability with enough placeholders can prove that there is no plan with any number of created objects.
+The first round has one placeholder for each pool of objects that a relaxed plan creates (`pool_selection`), each
+further round twice as many. The answer of a round holds for plans that create no more objects of a pool than it has
+placeholders. Lower bounds for any number of objects (`creation_relaxation`), and the costs of creating steps, bound the
+cost of all other plans. The relaxation can prove that there is no plan with any number of created objects.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from planner.compilations.creation_relaxation import Relaxation, bound_costs, bound_uses, count_copies
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
-from planner.compilations.object_creation import (
-    add_placeholders,
-    compile_object_creation,
-    created_types,
-    expand_in_order,
-    map_plan_back,
-)
+from planner.compilations.object_creation import add_placeholders, compile_object_creation, created_types, map_plan_back
+from planner.compilations.placeholder_pools import PooledProblem, Pools, number_placeholders
+from planner.compilations.pool_selection import relax_creation
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import LimitReached, Limits
-from planner.model.actions import Action, positive_atoms
+from planner.model.actions import Action
 from planner.model.domain import TypeHierarchy, creates_objects
-from planner.model.formulas import Atom, Exists, Forall, Formula, Number, Variable, conjuncts, is_variable, walk
+from planner.model.formulas import Atom, Exists, Forall, Formula, Number, Or, Variable, walk
 from planner.model.problem import Goal, Metric, Problem
 from planner.options import ANY_PLAN, Solve, SolveOptions
-from planner.plan import EXACT, Plan, Progress, Result, Statistics, Status, StoppedBy, exact, unsupported_result
+from planner.plan import (
+    EXACT,
+    Plan,
+    Progress,
+    Result,
+    Statistics,
+    Status,
+    StoppedBy,
+    exact,
+    exact_sum,
+    unsupported_result,
+)
 from planner.search.search_run import TIERS
+from planner.task.ground_task import Task
 from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
@@ -82,22 +93,29 @@ def _variables(variables: Iterable[Variable], conditions: Iterable[Formula]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A type of created objects: one step creates at most `each` of it, and costs at least `least`."""
+    """A type of created objects: a step creates at most `each` of a pool, and costs at least `least`.
+
+    All steps that create no objects of that pool cost at least `rest`.
+    """
 
     kind: str
     each: int
     least: Number
+    rest: Number = 0
 
-    def bound_beyond(self, count: int) -> Number:
-        """Return a lower bound on the cost of plans that create more than `count` objects of this type."""
-        return exact(EXACT.multiply(Decimal(self.least), count // self.each + 1))
+    def bound_beyond(self, steps: int) -> Number:
+        """Return a lower bound on the cost of plans in which more than `steps` steps create objects of one pool."""
+        return exact_sum([self.rest, exact(EXACT.multiply(Decimal(self.least), steps + 1))])
 
     def count_sufficient(self, cost: Number) -> int | None:
-        """Return the maximum number of objects in plans cheaper than `cost`; None if there is no bound."""
+        """Return the creating steps of one pool in plans cheaper than `cost`, at most; None if there is no bound."""
+        left = exact(Decimal(cost) - Decimal(self.rest))
+        if left <= 0:
+            return 0
         if self.least == 0:
             return None
-        steps, rest = divmod(cost, self.least)
-        return max(int(steps) if rest else int(steps) - 1, 0) * self.each
+        steps, rest = divmod(left, self.least)
+        return max(int(steps) if rest else int(steps) - 1, 0)
 
 
 def find_creations(problem: Problem) -> list[Creation]:
@@ -129,63 +147,12 @@ def least_cost(action: Action, problem: Problem) -> Number:
     return total
 
 
-def bound_beyond(known: Iterable[Creation], counts: Mapping[str, int]) -> Number | None:
-    """Return a lower bound on the cost of plans that create more of some type than `counts`; None if there are none."""
-    return min((each.bound_beyond(counts[each.kind]) for each in known), default=None)
-
-
-def count_needed_creations(problem: Problem) -> int:
-    """Return a lower bound on the creating steps of one kind in every plan.
-
-    A part of the goal may ask for an object with a fact that only a creating step provides, about its new object and
-    other arguments: `some ?t: closed(?t) and about(?t, o1)`. Parts with different arguments need different facts, and
-    one step provides a limited number of them.
-    """
-    asked: dict[str, set[tuple[str, ...]]] = {}
-    for fact in _find_asked_facts(problem):
-        asked.setdefault(fact.predicate, set()).add(fact.args)
-    return max((_count_needed_steps(problem, predicate, rows) for predicate, rows in asked.items()), default=0)
-
-
-def _find_asked_facts(problem: Problem) -> Iterator[Atom]:
-    """Yield the facts that the goal asks for about some object, with `?` in its place."""
-    for part in conjuncts(problem.goal.hard):
-        if isinstance(part, Exists):
-            names = {each.name for each in part.variables}
-            for atom in conjuncts(part.part):
-                if isinstance(atom, Atom) and len(names.intersection(atom.args)) == 1 and len(atom.args) > 1:
-                    yield Atom(atom.predicate, tuple(["?" if each in names else each for each in atom.args]))
-
-
-def _count_needed_steps(problem: Problem, predicate: str, rows: set[tuple[str, ...]]) -> int:
-    """Return the number of creating steps that the facts of `rows` need; 0 if other steps may provide them."""
-    places = {row.index("?") for row in rows}
-    stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)}
-    if len(places) > 1 or predicate in stated or predicate in problem.domain.derived:
-        return 0
-    (place,) = places
-    most = 0
-    for action in problem.domain.actions.values():
-        facts = [fact for fact in _provided_atoms(action) if fact.predicate == predicate]
-        own = {each.name for each in action.parameters}
-        if any(fact.args[place] not in action.creates for fact in facts):
-            return 0
-        terms = {each for fact in facts for each in fact.args if is_variable(each)}
-        if not terms <= own | action.creates.keys():
-            return 0
-        most = max(most, len(set(facts)))
-    return -(-len(rows) // most) if most else 0
-
-
-def _provided_atoms(action: Action) -> Iterable[Atom]:
-    parts = [each.provides for each in action.effects] + [each.provides for each in action.outcomes]
-    return (fact for provides in parts for fact in positive_atoms(provides))
-
-
 MOST_STEPS: Final = 64
-"""Maximum number of creating steps of one type in the plans that the rounds search."""
+"""Maximum number of steps that create objects of one pool, in the plans that rounds search, unless more are needed."""
 SECONDS: Final = 5.0
-"""Without a time limit: seconds per creating step for a round without a plan; the last round is unlimited."""
+"""Without a time limit: seconds per placeholder for a round without a plan; the last round is unlimited."""
+PREPARING: Final = 0.25
+"""Share of the remaining time for the relaxation, and for bounds."""
 
 
 def solve_with_creation(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
@@ -196,130 +163,143 @@ def solve_with_creation(problem: Problem, options: SolveOptions, solve: Solve) -
     """
     if problem.deadline is not None:
         return unsupported_result("deadlines where actions create objects")
-    return CreationRounds(problem, options, solve).solve_within_limits()
+    return ClassicalRounds(problem, options, solve).solve_within_limits()
 
 
 class CreationRounds:
-    """The rounds so far, with the best plan and a lower bound; problems of another kind have a subclass."""
+    """The rounds so far, with the best plan and a lower bound; each kind of problems has a subclass."""
 
     def __init__(self, problem: Any, options: SolveOptions, solve: Solve) -> None:
-        self._problem = problem
-        self._options = options
+        self.problem = problem
+        self.options = options
+        self.limits = options.limits()
         self._solve = solve
-        self._limits = options.limits()
         self._creations: list[Creation] = []
-        self._counts: dict[str, int] = {}
+        self.steps: dict[str, int] = {}
+        """For each type, the creating steps of one pool that the present round allows."""
         self._beyond: Number | None = None
         self._bound: Number | None = None
         self._plan: Plan | None = None
         self._spent = Statistics()
         self._is_beyond_budgets: bool | None = None
         """Whether a round without a plan has one without budgets; None if that is unknown."""
+        self.prepared: tuple[Any, Callable[[Limits], Task]] | None = None
+        """The problem of the first round, and a function that grounds it once; None if nobody did part of that work."""
+        self._is_cut = False
+        """Whether time has ended a round that might have found a plan."""
+
+    def prepare(self) -> tuple[list[Creation], int]:
+        """Return the creations that are relevant to the goal, and the creating steps that the first round allows."""
+        raise NotImplementedError
+
+    def add_placeholders(self, steps: Mapping[str, int]) -> Any:
+        """Return the problem with placeholders for so many creating steps of each type, and pool."""
+        raise NotImplementedError
+
+    def check_plan(self, plan: Plan) -> Verdict:
+        """Check `plan` with the independent plan checker."""
+        raise NotImplementedError
+
+    def map_plan(self, plan: Plan) -> Plan:
+        """Return `plan`, of a problem with placeholders, as a plan of the problem."""
+        return map_plan_back(plan, self.problem)
+
+    def is_proved(self, steps: int) -> bool:
+        """Return whether unsolvability with the present placeholders is proved for any number of them."""
+        raise NotImplementedError
+
+    @property
+    def creates_nothing(self) -> bool:
+        """Whether no action that creates objects is relevant to the goal."""
+        return not self._creations
+
+    def find_exceeded_budget(self) -> str:
+        """Return why no plan keeps some budget, if that is known without search; else ""."""
+        return ""
+
+    def without_budgets(self, _problem: Any) -> Any | None:
+        """Return a problem with placeholders without its budgets; None if it has none."""
+        return None
 
     def solve_within_limits(self) -> Result:
         """Search, and return the answer, or the best one when a limit ends the search."""
         try:
-            return self.run_rounds()
+            return self._run_rounds()
         except LimitReached as limit:
-            return self.current_result(limit.stopped_by, self._blame_budgets() if self._is_beyond_budgets else "")
+            return self._current_result(limit.stopped_by)
         except MemoryError:
-            return self.current_result(StoppedBy.MEMORY)
+            return self._current_result(StoppedBy.MEMORY)
         except KeyboardInterrupt:
-            return self.current_result(StoppedBy.CANCELLED)
+            return self._current_result(StoppedBy.CANCELLED)
 
-    def find_creations(self) -> list[Creation]:
-        """Return the creations that are relevant to the goal."""
-        return find_creations(self._problem)
-
-    def count_fewest_steps(self) -> int:
-        """Return a lower bound on the creating steps of one kind in every plan."""
-        return count_needed_creations(self._problem)
-
-    def add_placeholders(self, counts: Mapping[str, int]) -> Any:
-        """Return the problem with these numbers of placeholders."""
-        return compile_object_creation(self._problem, counts).problem
-
-    def check_plan(self, plan: Plan) -> Verdict:
-        """Check `plan` with the independent plan checker."""
-        return check_steps(self._problem, plan)
-
-    def is_proved(self, steps: int) -> bool:
-        """Return whether unsolvability with the present placeholders is proved for any number of them."""
-        if not self._creations or (steps == 1 and is_relaxed_unreachable(self._problem, self._limits)):
-            return True
-        return all(self._is_spared(each, steps) for each in self._creations)
-
-    def run_rounds(self) -> Result:
+    def _run_rounds(self) -> Result:
         """Search in rounds, and return the answer. Raises `LimitReached` between two rounds."""
-        self._creations = self.find_creations()
-        steps: int | None = min(max(1, self.count_fewest_steps()), MOST_STEPS)
+        self._creations, fewest = self.prepare()
+        exceeded = self.find_exceeded_budget()
+        if exceeded:
+            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, None, None, self._spent, exceeded)
+        most = max(fewest, MOST_STEPS)
+        steps: int | None = fewest
         while steps is not None:
-            found = self._run_round(steps)
+            found = self._run_round(steps, most)
             if found.status is Status.UNSUPPORTED:
                 return found
-            if found.status is Status.UNSOLVABLE and self._plan is None and self.is_proved(steps):
+            missing = found.status is Status.UNSOLVABLE and self._plan is None
+            if missing and self.is_proved(steps):
                 return replace(found, lower_bound=None, statistics=self._spent)
             if self._is_final(found):
-                return self.current_result(found.stopped_by, found.reason)
-            if found.status is Status.UNSOLVABLE and self._plan is None and self._is_beyond_budgets is None:
-                self._is_beyond_budgets = self._has_plan_without_budgets(steps)
-            self._limits.check()
-            steps = self._next_steps(steps)
-        if self._is_beyond_budgets:
-            return self.current_result(StoppedBy.INCOMPLETE, self._blame_budgets())
-        kinds = " or ".join(f"'{each.kind}'" for each in self._creations)
-        reason = f"plans with more than {MOST_STEPS} steps that create {kinds} were not searched for"
-        return self.current_result(StoppedBy.INCOMPLETE, reason)
+                first = found.plan is not None and self.options.mode == "first"
+                return self._current_result(StoppedBy.FIRST_PLAN if first else found.stopped_by, found.reason)
+            if missing and self._is_beyond_budgets is None:
+                self._is_beyond_budgets = self._has_plan_without_budgets(steps, most)
+            self._is_cut = self._is_cut or not missing
+            self.limits.check()
+            steps = self._next_steps(steps, most)
+        return self._current_result(StoppedBy.INCOMPLETE)
 
-    def _has_plan_without_budgets(self, steps: int) -> bool | None:
+    def _has_plan_without_budgets(self, steps: int, most: int) -> bool | None:
         """Return whether the present round has a plan without budgets; None if unknown, or without budgets."""
-        if not isinstance(self._problem, Problem) or not self._problem.budgets:
+        free = self.without_budgets(self.add_placeholders(self.steps))
+        if free is None:
             return None
-        free = replace(self.add_placeholders(self._counts), budgets={})
-        turn = _Turn(self._limits.cancel, self._time_share(steps))
-        return self._search(free, ANY_PLAN, turn).has_plan or None
-
-    def _blame_budgets(self) -> str:
-        """Return the reason that budgets exclude all known plans, or "" if there is a plan."""
-        if self._plan is not None:
-            return ""
-        names = " and ".join(self._problem.budgets)
-        return f"no plan is known that keeps the budget of {names}; without it there is one"
+        return self._search(free, ANY_PLAN, _Turn(self.limits.cancel, self._time_share(steps, most))).has_plan or None
 
     def _is_final(self, found: Result) -> bool:
         """Return whether further rounds cannot improve the answer, or are not wanted."""
         if self._is_optimal or not self._creations or found.stopped_by in (StoppedBy.MEMORY, StoppedBy.CANCELLED):
             return True
-        return found.plan is not None and found.stopped_by in (StoppedBy.FIRST_PLAN, StoppedBy.INCOMPLETE)
+        ended = found.stopped_by in (StoppedBy.FIRST_PLAN, StoppedBy.INCOMPLETE) or self.options.mode == "first"
+        return found.plan is not None and ended
 
-    def _next_steps(self, steps: int) -> int | None:
-        """Return the creating steps of each kind that the next round allows; None if it would allow no more."""
+    def _next_steps(self, steps: int, most: int) -> int | None:
+        """Return the creating steps of each pool that the next round allows; None if it would allow no more."""
         wanted = [self._count_sufficient(each) for each in self._creations]
         if self._plan is None or None in wanted:
-            return 2 * steps if steps < MOST_STEPS else None
-        most = max((number or 0) // each.each for number, each in zip(wanted, self._creations, strict=True))
-        return min(most, MOST_STEPS) if most > steps and steps < MOST_STEPS else None
+            return 2 * steps if steps < most else None
+        enough = max(number or 0 for number in wanted)
+        return min(enough, most) if enough > steps and steps < most else None
 
     def _count_sufficient(self, creation: Creation) -> int | None:
-        """Return the placeholders that suffice for plans better than the best one; None if there is no bound."""
+        """Return the creating steps of a pool in plans better than the best one; None if there is no bound."""
         return None if self._plan is None else creation.count_sufficient(self._plan.charge)
 
-    def _run_round(self, steps: int) -> Result:
-        """Search with placeholders for `steps` creating steps of each kind, and update plan and bound."""
+    def _run_round(self, steps: int, most: int) -> Result:
+        """Search with placeholders for `steps` creating steps of each pool, and update plan and bound."""
         for each in self._creations:
-            enough, most = self._count_sufficient(each), steps * each.each
-            number = most if enough is None else min(most, enough)
-            self._counts[each.kind] = max(self._counts.get(each.kind, 0), number)
-        self._beyond = bound_beyond(self._creations, self._counts)
-        turn = _Turn(self._limits.cancel, self._time_share(steps), goes_on=self._suffices)
+            enough = self._count_sufficient(each)
+            number = steps if enough is None else min(steps, enough)
+            self.steps[each.kind] = max(self.steps.get(each.kind, 0), number)
+        self._beyond = min((each.bound_beyond(self.steps[each.kind]) for each in self._creations), default=None)
+        turn = _Turn(self.limits.cancel, self._time_share(steps, most), goes_on=self._suffices)
 
         def report(progress: Progress) -> None:
             self._update(progress.plan, progress.lower_bound)
             turn.goes_on = self._suffices
-            if self._options.on_progress is not None:
-                self._options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
+            if self.options.on_progress is not None:
+                self.options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
-        found = self._search(self.add_placeholders(self._counts), replace(self._options, on_progress=report), turn)
+        options = replace(self.options, on_progress=report, prepared=self.prepared)
+        found = self._search(self.add_placeholders(self.steps), options, turn)
         best = found.plan if found.status is Status.OPTIMAL else None
         self._update(found.plan, found.lower_bound if best is None else best.charge)
         if found.status is Status.UNSOLVABLE:
@@ -328,21 +308,26 @@ class CreationRounds:
         return replace(found, stopped_by=StoppedBy.TIME) if late else found
 
     def _search(self, expanded: Any, options: SolveOptions, turn: _Turn) -> Result:
-        found = self._solve(expanded, options.within(self._limits, cancel=turn))
+        found = self._solve(expanded, options.within(self.limits, cancel=turn))
         self._spent = _add_statistics(self._spent, found.statistics)
         return found
 
-    def _time_share(self, steps: int) -> float | None:
+    def search_any(self, expanded: Any, steps: Mapping[str, int]) -> Result:
+        """Search for any plan of a problem with placeholders for so many creating steps, within the time of a round."""
+        most = max(steps.values(), default=1)
+        return self._search(expanded, ANY_PLAN, _Turn(self.limits.cancel, self._time_share(most, MOST_STEPS)))
+
+    def _time_share(self, steps: int, most: int) -> float | None:
         """Return the seconds that a round may take before there is a plan; None if it is the last."""
-        rounds = (MOST_STEPS // steps).bit_length()
-        if rounds == 1 or not self._creations:
+        rounds = (most // steps).bit_length()
+        if rounds <= 1 or not self._creations:
             return None
-        return SECONDS * steps if self._limits.remaining is None else self._limits.remaining / rounds
+        return SECONDS * steps if self.limits.remaining is None else self.limits.remaining / rounds
 
     def _update(self, plan: Plan | None, bound: Number | None) -> None:
         """Update the best plan, and the lower bound by a `bound` on plans within the placeholders of the round."""
         if plan is not None and (self._plan is None or plan.charge < self._plan.charge):
-            self._plan = map_plan_back(plan, self._problem)
+            self._plan = self.map_plan(plan)
         if bound is not None:
             bound = bound if self._beyond is None else min(bound, self._beyond)
             self._bound = bound if self._bound is None else max(self._bound, bound)
@@ -356,16 +341,7 @@ class CreationRounds:
     def _is_optimal(self) -> bool:
         return self._plan is not None and self._bound is not None and self._bound >= self._plan.charge
 
-    def _is_spared(self, creation: Creation, steps: int) -> bool:
-        """Return whether no reachable state has used so many placeholders that another creating step lacks one."""
-        expanded = compile_object_creation(self._problem, self._counts).problem
-        own = [each.name for each in expanded.objects[len(self._problem.objects) :] if each.types == (creation.kind,)]
-        born = Atom(expand_in_order(self._problem.domain).existing, (own[-creation.each],))
-        turn = _Turn(self._limits.cancel, self._time_share(steps))
-        found = self._search(replace(expanded, goal=Goal(born), constraints=()), ANY_PLAN, turn)
-        return found.status is Status.UNSOLVABLE
-
-    def current_result(self, stopped_by: StoppedBy, reason: str = "") -> Result:
+    def _current_result(self, stopped_by: StoppedBy, reason: str = "") -> Result:
         """Return the answer from the best plan and the bound; `stopped_by` says why the search ended."""
         if self._plan is not None:
             verdict = self.check_plan(self._plan)
@@ -373,8 +349,110 @@ class CreationRounds:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
         if self._is_optimal:
             return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, self._plan, self._bound, self._spent)
+        if self._plan is None:
+            reason = "; ".join(filter(None, [reason, *self._describe_tried(stopped_by)]))
         status = Status.UNKNOWN if self._plan is None else Status.SOLVED
         return Result(status, stopped_by, self._plan, self._bound, self._spent, reason)
+
+    def _describe_tried(self, stopped_by: StoppedBy) -> Iterator[str]:
+        """Yield what kept the rounds from a plan: budgets, time, or the number of placeholders."""
+        if self._is_beyond_budgets:
+            names = " and ".join(self.problem.budgets)
+            yield f"no plan is known that keeps the budget of {names}; without it there is one"
+        elif self.steps and self._creations:
+            tried = " and ".join([f"{number} '{kind}'" for kind, number in self.steps.items()])
+            if stopped_by is not StoppedBy.INCOMPLETE or self._is_cut:
+                yield f"time ended a search in which up to {tried} could be created alike"
+            else:
+                yield f"plans that create more than {tried} alike were not searched for"
+
+
+class ClassicalRounds(CreationRounds):
+    """Rounds for classical problems, whose placeholders are in pools."""
+
+    def __init__(self, problem: Problem, options: SolveOptions, solve: Solve) -> None:
+        super().__init__(problem, options, solve)
+        self._pools = Pools()
+        self._relaxation: Relaxation | None = None
+
+    def prepare(self) -> tuple[list[Creation], int]:
+        """Return the creations that are relevant to the goal, and the creating steps that the first round allows."""
+        creations = find_creations(self.problem)
+        if not creations:
+            return creations, 1
+        first = 1
+        with contextlib.suppress(LimitReached):
+            limits = self.limits.share(PREPARING)
+            self._relaxation = relax_creation(self.problem, limits)
+            if self._relaxation is None or self._relaxation.task.unreachable_goal is not None:
+                return creations, 1
+            self._pools = self._relaxation.pools
+            first = count_copies(self._relaxation, limits)
+            if first == 1 and self._relaxation.ground_pooled is not None:
+                pooled = replace(self._relaxation.pooled.problem, budgets=self.problem.budgets)
+                self.prepared = pooled, self._relaxation.ground_pooled
+            if self.options.mode != "first" and not self.problem.unknown:
+                bounds = bound_costs(self._relaxation, limits)
+                creations = [replace(each, rest=bounds.without_kind(each.kind)) for each in creations]
+        self.limits.check()
+        return creations, first
+
+    def add_placeholders(self, steps: Mapping[str, int]) -> Problem:
+        """Return the problem with so many placeholders for each pool."""
+        return self.fill_pools(steps).problem
+
+    def fill_pools(self, steps: Mapping[str, int]) -> PooledProblem:
+        """Return the problem with so many placeholders for each pool, and its pools."""
+        if self._relaxation is not None and self.prepared is not None and set(steps.values()) == {1}:
+            return replace(self._relaxation.pooled, problem=self.prepared[0])
+        found = self._pools.compile(self.problem, steps)
+        if found is None:
+            self._pools = Pools()
+            found = self._pools.compile(self.problem, steps)
+        assert found is not None
+        return found
+
+    def check_plan(self, plan: Plan) -> Verdict:
+        """Check `plan` with the independent plan checker."""
+        return check_steps(self.problem, plan)
+
+    def map_plan(self, plan: Plan) -> Plan:
+        """Return `plan`, of a problem with placeholders, as a plan of the problem."""
+        return number_placeholders(super().map_plan(plan), self.problem)
+
+    def without_budgets(self, problem: Problem) -> Problem | None:
+        """Return a problem with placeholders without its budgets; None if it has none."""
+        return replace(problem, budgets={}) if problem.budgets else None
+
+    def find_exceeded_budget(self) -> str:
+        """Return why no plan keeps some budget, if the relaxation shows that; else ""."""
+        relaxation = self._relaxation
+        if relaxation is None or not self.problem.budgets or self.problem.unknown or relaxation.is_unreachable:
+            return ""
+        with contextlib.suppress(LimitReached):
+            for name, needed in bound_uses(relaxation, self.limits.share(PREPARING)).items():
+                if needed > self.problem.budgets[name]:
+                    return f"every plan uses {needed} or more of {name}, and its budget is {self.problem.budgets[name]}"
+        return ""
+
+    def is_proved(self, steps: int) -> bool:
+        """Return whether unsolvability with the present placeholders is proved for any number of them."""
+        return self.creates_nothing or self.is_unreachable(steps) or self.has_unused_placeholders(self.steps)
+
+    def is_unreachable(self, steps: int) -> bool:
+        """Return whether the relaxation proves in the first round that the goal is unreachable."""
+        if self._relaxation is not None and self._relaxation.is_unreachable:
+            return True
+        return steps == 1 and is_relaxed_unreachable(self.problem, self.limits)
+
+    def has_unused_placeholders(self, steps: Mapping[str, int]) -> bool:
+        """Return whether no reachable state has used all placeholders of a pool, so that none lacks one."""
+        pooled = self.fill_pools(steps)
+        used = Or(tuple([Atom(pooled.existing, (name,)) for name in pooled.last]))
+        if len(pooled.last) < pooled.pools:
+            return False
+        found = self.search_any(replace(pooled.problem, goal=Goal(used), constraints=(), budgets={}), steps)
+        return found.status is Status.UNSOLVABLE
 
 
 class _Turn(threading.Event):

@@ -14,7 +14,7 @@ can use it, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice, pairwise
 
 from planner.compilations import Compilation, reserve_name, same_steps
@@ -141,26 +141,37 @@ class Expansion:
 @cache_per_domain
 def expand_in_order(domain: DomainModel) -> Expansion:
     """Compile `domain` for placeholders that are taken in order, so that search skips their permutations."""
-    return _expand_domain(domain, NEXT, follows=True)
+    return expand_domain(domain, NEXT, follows=True)
 
 
 @cache_per_domain
 def expand_in_any_order(domain: DomainModel) -> Expansion:
     """Compile `domain` for placeholders that are taken in any order."""
-    return _expand_domain(domain, UNBORN, follows=False)
+    return expand_domain(domain, UNBORN, follows=False)
 
 
-def _expand_domain(domain: DomainModel, prefix: str, *, follows: bool) -> Expansion:
+def expand_domain(
+    domain: DomainModel, prefix: str, *, follows: bool, chosen_by: Mapping[tuple[str, str], Atom] | None = None
+) -> Expansion:
+    """Compile `domain` for placeholders, whose free ones have facts of predicates that begin with `prefix`.
+
+    With `follows`, a step frees the placeholder that follows the one that it takes. `chosen_by` gives for each action
+    and each object that it creates a static condition on the placeholder; each placeholder then follows by itself.
+    """
     created = created_types(domain.actions.values())
     taken = set(domain.predicates)
     existing = reserve_name(EXISTING, taken)
     fresh = {kind: reserve_name(f"{prefix}-{kind}", taken) for kind in created}
     order = reserve_name(FOLLOWS, taken) if follows else None
     guards = Guards(existing, created, TypeHierarchy(domain.types))
-    writer = _ActionCompiler(guards, domain.actions, existing, fresh, order)
+    writer = _ActionCompiler(guards, domain.actions, existing, fresh, order, chosen_by)
     predicates = [Predicate(existing, (Variable("?x"),))]
     predicates += [Predicate(name, (Variable("?x", (kind,)),)) for kind, name in fresh.items()]
     predicates += [Predicate(order, (Variable("?x"), Variable("?y")))] if order else []
+    for choice in (chosen_by or {}).values():
+        predicates.append(
+            Predicate(choice.predicate, tuple([Variable(f"?x{place}") for place in range(len(choice.args))]))
+        )
     expanded = replace(
         domain,
         predicates={**domain.predicates, **{each.name: each for each in predicates}},
@@ -179,6 +190,7 @@ class _ActionCompiler:
     existing: str
     fresh: Mapping[str, str]
     follows: str | None
+    chosen_by: Mapping[tuple[str, str], Atom] | None
 
     def action(self, action: Action) -> Action:
         """Return `action` with guards, and with parameters for the objects that it creates."""
@@ -209,7 +221,11 @@ class _ActionCompiler:
             born = [name for name, wanted in action.creates.items() if wanted == kind]
             if not born:
                 continue
-            if self.follows is None:
+            if self.chosen_by is not None:
+                needs += [atom for name in born for atom in (self.chosen_by[action.name, name], Atom(fresh, (name,)))]
+                provides += [Not(Atom(fresh, (name,))) for name in born]
+                chains += [_free_next(name, kind, fresh, self.follows) for name in born if self.follows is not None]
+            elif self.follows is None:
                 needs += [Atom(fresh, (name,)) for name in born]
                 needs += [Not(Equals(one, other)) for place, one in enumerate(born) for other in born[:place]]
                 provides += [Not(Atom(fresh, (name,))) for name in born]
@@ -262,7 +278,10 @@ def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -
     counts = dict.fromkeys(types, number) if isinstance(number, int) else number
     if min(counts.values(), default=0) < 0:
         raise InputError(f"{min(counts.values())} placeholders for a type", hint="give a number from 0 up")
-    compiled = _expand_problem(problem, expand_in_order(problem.domain), _choose_names(problem, counts))
+    expansion, names = expand_in_order(problem.domain), choose_names(problem, counts)
+    facts = [Atom(expansion.fresh[kind], (name,)) for kind, each in names.items() for name in each[:1]]
+    facts += [Atom(expansion.follows, pair) for each in names.values() for pair in pairwise(each) if expansion.follows]
+    compiled = expand_problem(problem, expansion, names, facts)
     return Compilation(compiled, lambda plan: map_plan_back(plan, problem))
 
 
@@ -276,7 +295,7 @@ def map_plan_back(plan: Plan, problem: Any) -> Plan:
 
 def add_placeholders(problem: Problem, counts: Mapping[str, int]) -> Problem:
     """Compile `problem` to one with these numbers of placeholders, taken in any order."""
-    return _expand_problem(problem, expand_in_any_order(problem.domain), _choose_names(problem, counts))
+    return _expand_in_any_order(problem, choose_names(problem, counts))
 
 
 def for_steps(problem: Problem, steps: Iterable[Step], *, spare: int = 0) -> Problem:
@@ -297,9 +316,9 @@ def for_steps(problem: Problem, steps: Iterable[Step], *, spare: int = 0) -> Pro
                 if name not in known and name != OPEN and _NAME.fullmatch(name):
                     found.setdefault(name, kind)
     types = created_types(problem.domain.actions.values())
-    more = _choose_names(problem, dict.fromkeys(types, spare), found)
+    more = choose_names(problem, dict.fromkeys(types, spare), found)
     names = {each: [*(name for name, kind in found.items() if kind == each), *more[each]] for each in types}
-    return _expand_problem(problem, expand_in_any_order(problem.domain), names)
+    return _expand_in_any_order(problem, names)
 
 
 def refuse_creation(domain: DomainModel, where: str) -> None:
@@ -329,15 +348,25 @@ def _action(source: Problem | DomainModel, step: Step) -> Action:
     return domain.actions[step.action]
 
 
-def _choose_names(problem: Problem, counts: Mapping[str, int], others: Iterable[str] = ()) -> dict[str, list[str]]:
+def choose_names(problem: Problem, counts: Mapping[str, int], others: Iterable[str] = ()) -> dict[str, list[str]]:
     """Return `counts` names for each type that, in any letter case, neither an object nor `others` has."""
-    taken = {name.casefold() for name in (*[each.name for each in problem.all_objects], *others)}
-    found: dict[str, list[str]] = {}
-    for kind in created_types(problem.domain.actions.values()):
-        candidates = (f"new-{kind.casefold()}-{number}" for number in count(1))
-        found[kind] = list(islice((name for name in candidates if name not in taken), counts.get(kind, 0)))
-        taken.update(found[kind])
-    return found
+    taken = find_taken_names(problem, others)
+    types = created_types(problem.domain.actions.values())
+    return {kind: list(islice(name_placeholders(kind, taken), counts.get(kind, 0))) for kind in types}
+
+
+def find_taken_names(problem: Problem, others: Iterable[str] = ()) -> set[str]:
+    """Return the names of the objects of `problem` and `others`, without letter case."""
+    return {name.casefold() for name in (*[each.name for each in problem.all_objects], *others)}
+
+
+def name_placeholders(kind: str, taken: set[str]) -> Iterator[str]:
+    """Yield names for placeholders of a type that are not in `taken`, and add them to it."""
+    for number in count(1):
+        name = f"new-{kind.casefold()}-{number}"
+        if name not in taken:
+            taken.add(name)
+            yield name
 
 
 def _restrict_unknown(pattern: Atom, problem: Problem, created: Iterable[str], types: TypeHierarchy) -> Iterable[Atom]:
@@ -347,8 +376,17 @@ def _restrict_unknown(pattern: Atom, problem: Problem, created: Iterable[str], t
     return instances_of(problem, pattern) if any(types.is_a(created, each) for each in open_) else [pattern]
 
 
-def _expand_problem(problem: Problem, expansion: Expansion, placeholders: Mapping[str, Sequence[str]]) -> Problem:
-    """Return `problem` over the domain of `expansion`, with `placeholders` for each type."""
+def _expand_in_any_order(problem: Problem, placeholders: Mapping[str, Sequence[str]]) -> Problem:
+    """Return `problem` with `placeholders` for each type, which are taken in any order."""
+    expansion = expand_in_any_order(problem.domain)
+    free = [Atom(expansion.fresh[kind], (name,)) for kind, names in placeholders.items() for name in names]
+    return expand_problem(problem, expansion, placeholders, free)
+
+
+def expand_problem(
+    problem: Problem, expansion: Expansion, placeholders: Mapping[str, Sequence[str]], facts: Iterable[Atom]
+) -> Problem:
+    """Return `problem` over the domain of `expansion`, with `placeholders` for each type and `facts` about them."""
     domain = problem.domain
     types = TypeHierarchy(domain.types)
     guards = Guards(expansion.existing, placeholders, types)
@@ -361,17 +399,12 @@ def _expand_problem(problem: Problem, expansion: Expansion, placeholders: Mappin
         ]
     )
     guarded = expansion.guarded | guards.types
-    facts = [Atom(expansion.existing, (each.name,)) for each in problem.all_objects if types.is_a(each.types, guarded)]
-    for kind, names in placeholders.items():
-        free = names if expansion.follows is None else names[:1]
-        facts += [Atom(expansion.fresh[kind], (name,)) for name in free]
-        if expansion.follows is not None:
-            facts += [Atom(expansion.follows, pair) for pair in pairwise(names)]
+    there = [Atom(expansion.existing, (each.name,)) for each in problem.all_objects if types.is_a(each.types, guarded)]
     return replace(
         problem,
         domain=expansion.domain,
         objects=(*problem.objects, *(Object(name, (kind,)) for kind, names in placeholders.items() for name in names)),
-        initial=(*problem.initial, *facts),
+        initial=(*problem.initial, *there, *facts),
         goal=replace(problem.goal, hard=hard, soft=soft),
         constraints=constraints,
         unknown=tuple(

@@ -11,7 +11,7 @@ conditions, which takes microseconds for each action.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise, repeat
 from operator import itemgetter, lt
 
@@ -281,9 +281,7 @@ def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     are not stratified.
     """
     with pause_collector():
-        relevant = problem if whole else remove_irrelevant_actions(problem)
-        compiled = compile_constraints(compile_adl(relevant).problem, soft=False)
-        return ground_adl(compiled.problem, limits, {}, whole=whole)
+        return ground_adl(_compile_to_adl(problem, whole=whole), limits, {}, whole=whole)
 
 
 def ground_adl(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool = False) -> Task:
@@ -292,16 +290,48 @@ def ground_adl(source: Problem, limits: Limits, together: Mapping[str, str], *, 
     Actions with the same name in `together` and the same arguments are outcomes of one choice: if one of them is
     relevant, all stay that have effects.
     """
+    found = _explore_relevant(source, limits, together, whole=whole)
+    if found.unreachable_goal is not None:
+        return _unreachable_task(found)
+    return _finish(found, find_mutex_groups(found.task, found.atoms, limits), limits, together)
+
+
+def ground_relaxation(problem: Problem, limits: Limits) -> tuple[Task, Callable[[Limits], Task]]:
+    """Ground `problem` without mutex groups: the task has all actions that the delete relaxation reaches.
+
+    Return that task, and a function that returns the task of `ground`; it can be called once.
+    """
+    with pause_collector():
+        found = _explore_relevant(_compile_to_adl(problem, whole=False), limits, {}, whole=False)
+        if found.unreachable_goal is not None:
+            task = _unreachable_task(found)
+            return task, lambda _: task
+        if find_needed_negations(found.task):  # to number the facts writes these into the actions
+            return _finish(found, _separate_facts(found.task), limits, {}), lambda more: ground(problem, more)
+        plain = replace(found, task=replace(found.task))
+        relaxed = _finish(plain, _separate_facts(plain.task), limits, {})
+    return relaxed, lambda more: _finish(found, find_mutex_groups(found.task, found.atoms, more), more, {})
+
+
+def _compile_to_adl(problem: Problem, *, whole: bool) -> Problem:
+    relevant = problem if whole else remove_irrelevant_actions(problem)
+    compiled: Problem = compile_constraints(compile_adl(relevant).problem, soft=False).problem
+    return compiled
+
+
+def _explore_relevant(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool) -> Explored:
     plain = ground_propositional(source)
     found = explore(source, limits) if plain is None else _simplify(*plain, limits)
-    if found.unreachable_goal is not None:
-        return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
-    if together:
+    if found.unreachable_goal is None and together:
         found.task.actions += as_actions(found.task.tables)
         found.task.tables = []
-    if not whole:
+    if found.unreachable_goal is None and not whole:
         keep_relevant(found.task, find_relevant_literals(found.task, limits), limits, together)
-    return _finish(found.task, found.atoms, limits, together)
+    return found
+
+
+def _unreachable_task(found: Explored) -> Task:
+    return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,9 +406,10 @@ def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:
     return atoms[literal] if literal >= 0 else Not(atoms[~literal])
 
 
-def _finish(task: RawTask, atoms: list[Atom], limits: Limits, together: Mapping[str, str]) -> Task:
-    """Make the task: find mutex groups, compile negations away, and number the facts."""
-    frame, numbers = build_frame(task, atoms, find_mutex_groups(task, atoms, limits))
+def _finish(found: Explored, groups: Groups, limits: Limits, together: Mapping[str, str]) -> Task:
+    """Make the task: compile negations away, and number the facts by `groups`."""
+    task = found.task
+    frame, numbers = build_frame(task, found.atoms, groups)
     finisher = ActionBuilder(numbers, task)
     actions = drop_dominated_copies(finisher.actions(limits), together)
     return replace(frame, actions=actions, resolution=finisher.resolution)
@@ -391,6 +422,11 @@ def find_mutex_groups(task: RawTask, atoms: list[Atom], limits: Limits) -> Group
     groups = finder.groups(limits)
     _drop_impossible(task, groups, finder, limits)
     return Groups(groups, [*partition_facts(groups, basic)])
+
+
+def _separate_facts(task: RawTask) -> Groups:
+    """Return no mutex groups, and a variable for each fact."""
+    return Groups([], [(fact,) for fact in _basic_facts(task, {rule.head for rule in task.rules})])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from planner.lightweight import Final
 from planner.search.search_run import Ending, Run, Steps
-from planner.task.ground_task import INFINITY, State, bits
+from planner.task.ground_task import INFINITY, State, bits, facts_of
 from planner.task.successor_generator import Space
 
 FEW_FAILED: Final = 5
@@ -21,7 +21,7 @@ FEW_PAUSES: Final = 500
 MOST_FAILED: Final = 20
 """Number of inexecutable relaxed plans after which the search gives up if another was executable."""
 MOST_ORDERS: Final = 500
-"""Maximum number of sets of actions in the search for one order."""
+"""Maximum number of sets of actions in the search for one order, beyond one for each action."""
 
 
 def try_relaxed_plans(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | None]], run: Run) -> Steps:
@@ -53,23 +53,29 @@ def order_relaxed_plan(space: Space, actions: Iterable[int]) -> list[int] | None
     deletes first.
     """
     needs = {action: bits(space.task.actions[action].precondition) for action in actions}
+    needed_by: dict[int, list[int]] = {}
+    for action in needs:
+        for fact in space.task.actions[action].precondition:
+            needed_by.setdefault(fact, []).append(action)
     waiting: list[tuple[State, tuple[int, ...]]] = [(space.initial, ())]
     seen: set[frozenset[int]] = set()
-    while waiting and len(seen) < MOST_ORDERS:
+    while waiting and len(seen) < MOST_ORDERS + len(needs):
         state, done = waiting.pop()
         if space.is_goal(state):
             return list(done)
-        if frozenset(done) in seen:
+        taken = frozenset(done)
+        if taken in seen:
             continue
-        seen.add(frozenset(done))
+        seen.add(taken)
         full = space.closed(state)
-        rest = [action for action in needs if action not in done]
         choices = []
-        for action in rest:
-            if not needs[action] & ~full:
+        for action, needed in needs.items():
+            if action not in taken and not needed & ~full:
                 following = space.apply(action, state)
                 lost = state & ~following
-                harm = bool(lost & space.goal) + sum([needs[other] & lost != 0 for other in rest if other != action])
+                harm = int(lost & space.goal != 0)
+                for fact in facts_of(lost):
+                    harm += sum([other not in taken and other != action for other in needed_by.get(fact, ())])
                 choices.append((harm, action, following))
                 if not harm:
                     break

@@ -217,6 +217,8 @@ def candidates(
     With soft goals, plans come by their `charge`, and steps for fulfilled wishes count as needed. With a deadline, a
     step may be needed only to save time, which is not recognised: nothing is proved, unless `wasteful`.
 
+    Where actions create objects, plans that differ only in the names of placeholders come once.
+
     Plans of a hierarchical problem have a decomposition; plans with the same steps are one plan, whatever their tasks.
     Such a plan is wasteful if it decomposes the tasks without some of its steps.
 
@@ -240,7 +242,11 @@ def candidates(
     if refused is not None:
         raise UnsupportedError(refused.reason)
     if creates_objects(problem.domain):
-        raise UnsupportedError("candidates where actions create objects")
+        if problem.deadline is not None:
+            raise UnsupportedError("candidates with deadlines where actions create objects")
+        from planner.topk.creation_candidates import CreationCandidates
+
+        return CreationCandidates(problem, limits, options)
     return ClassicalCandidates(problem, limits, options)
 
 

@@ -143,15 +143,26 @@ def test_what_creates_two_at_once_needs_two_placeholders_that_are_left():
     assert solve(problem).cost == 2
 
 
+def test_the_relaxation_bounds_the_cost_whatever_the_number_of_objects():
+    shop = Domain("shop", types=["token"])
+    shop.action("mint", provides=["minted(t)"], creates={"t": "token"}, cost=0)
+    shop.action("pay", {"t": "token"}, requires=["minted(t)"], provides=["paid"], cost=Decimal("1.5"))
+    result = solve(shop.problem(goal=["paid"]))
+    assert (result.status, result.cost, result.lower_bound) == (Status.OPTIMAL, Decimal("1.5"), Decimal("1.5"))
+
+
 @pytest.mark.usefixtures("counted_clock")
 def test_a_plan_is_not_called_optimal_where_more_objects_might_be_cheaper():
     """Nothing bounds how many objects that cost nothing a cheaper plan creates."""
     shop = Domain("shop", types=["token"])
     shop.action("mint", provides=["minted(t)"], creates={"t": "token"}, cost=0)
-    shop.action("pay", {"t": "token"}, requires=["minted(t)"], provides=["paid"], cost=Decimal("1.5"))
-    problem = shop.problem(goal=["paid"])
-    result = solve(problem, time_limit=1)
-    assert (result.status, result.cost, result.lower_bound) == (Status.SOLVED, Decimal("1.5"), 0)
+    for bill in "ab":
+        paid = [f"paid_{bill}", "not rested"]
+        shop.action(f"pay_{bill}", {"t": "token"}, requires=["minted(t)", "rested"], provides=paid)
+    shop.action("rest", provides=["rested"])
+    problem = shop.problem(initial=["rested"], goal=["paid_a", "paid_b"])
+    result = solve(problem, time_limit=10)
+    assert (result.status, result.cost, result.lower_bound) == (Status.SOLVED, 3, 2)
     assert (solve(compile_object_creation(problem, 5).problem).status) is Status.OPTIMAL
 
 
