@@ -14,7 +14,7 @@ from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field, rep
 from planner.limits import STOPS, Limits, check_limits
 from planner.model import Number, Problem
 from planner.plan import Plan, Step, exact_sum, json_number, name_as_written
-from planner.questions.notation import AnyState, AnySteps, read_steps, spell, start_in
+from planner.questions.notation import AnyState, AnySteps, read_steps, spell, start_whole_in
 from planner.questions.whole_tasks import Versions, WholeTask, key_of
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import State, Task, bits
@@ -89,7 +89,7 @@ def simplify(
     `InputError` for steps that the problem does not have and for invalid limits.
     """
     check_limits(time_limit, memory_limit)
-    start = start_in(problem, state, "simplify")
+    start = start_whole_in(problem, state, "simplify")
     simulation = Simulation(start)
     given = read_steps(start, steps)
     verdict = check_steps(start, given)

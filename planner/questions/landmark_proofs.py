@@ -15,7 +15,7 @@ from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field
 from planner.limits import STOPS, LimitReached, Limits, check_limits, stop_reason
 from planner.model import Atom, Problem
 from planner.plan import Plan, Status, Step, StoppedBy, exact
-from planner.questions.notation import AnyState, spell, start_in
+from planner.questions.notation import AnyState, spell, start_whole_in
 from planner.questions.whole_tasks import (
     GREEDY,
     Searched,
@@ -128,10 +128,10 @@ def fact_landmarks(
 
     Left out are derived facts, negations, and facts that hold in all reachable states. Constraints on the way, budgets
     and deadlines do not count. Raises `InputError` for facts that the problem cannot have and for invalid limits,
-    `UnsupportedError` where facts are declared unknown.
+    `UnsupportedError` for unknown facts, created objects and several outcomes.
     """
     check_limits(time_limit, memory_limit)
-    start = start_in(problem, state, "fact_landmarks")
+    start = start_whole_in(problem, state, "fact_landmarks")
     limits = Limits(time_limit, memory_limit, cancel)
     try:
         whole = WholeTask(start, limits, with_goal=True)

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 from planner.compilations.object_creation import for_steps
-from planner.errors import InputError, did_you_mean, kind_of
+from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
 from planner.lightweight import Final, replace
 from planner.model import Atom, Not, Problem, TypeHierarchy, Variable
 from planner.model.actions import negated_atoms, positive_atoms
+from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.spelling import spell_fact
 from planner.plan import Plan, Step, name_as_written
 from planner.problem_kinds import resolve_classical
@@ -58,6 +59,25 @@ def start_in(problem: Problem, state: AnyState | None, asked: str) -> Problem:
         static = [fact for fact in found.initial if fact.predicate not in changing]
         found = replace(found, initial=tuple(dict.fromkeys([*static, *facts])))
     return for_steps(found, (), spare=1)
+
+
+def start_whole_in(problem: Problem, state: AnyState | None, asked: str) -> Problem:
+    """Return what `start_in` does, for questions whose answers are about all states or all plans.
+
+    Raises `UnsupportedError` where search would not see all of them: for created objects, several outcomes, and facts
+    declared unknown.
+    """
+    found = start_in(problem, state, asked)
+    has = {
+        "actions that create objects": creates_objects(problem.domain),
+        "actions with several outcomes": bool(uncertain_actions(problem.domain)),
+        "facts declared unknown": bool(problem.unknown),
+    }
+    constructs = [construct for construct, there in has.items() if there]
+    if constructs:
+        hint = "'applicable' and 'progress' take them; for unknown facts, state which hold"
+        raise UnsupportedError(f"{', '.join(constructs)} in a question about all states", hint)
+    return found
 
 
 def find_changing_predicates(problem: Problem) -> frozenset[str]:

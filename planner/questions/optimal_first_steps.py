@@ -7,7 +7,7 @@ from planner.limits import STOPS, Limits, check_limits, stop_reason
 from planner.model import Number, Problem
 from planner.plan import Status, Step, StoppedBy, divide_exactly, json_number, name_as_written
 from planner.portfolio.workplace import Workplace
-from planner.questions.notation import AnyState, spell, start_in
+from planner.questions.notation import AnyState, spell, start_whole_in
 from planner.questions.whole_tasks import WholeTask
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
@@ -58,11 +58,11 @@ def optimal_first_steps(
     """Return all steps with which a cheapest plan from `state`, by default from the initial one, begins.
 
     A* expands all states on plans of optimal cost. Constraints on the way, budgets and deadlines do not count. Raises
-    `InputError` for facts that the problem cannot have and for invalid limits, `UnsupportedError` where facts are
-    declared unknown.
+    `InputError` for facts that the problem cannot have and for invalid limits, `UnsupportedError` for unknown facts,
+    created objects and several outcomes.
     """
     check_limits(time_limit, memory_limit)
-    start = start_in(problem, state, "optimal_first_steps")
+    start = start_whole_in(problem, state, "optimal_first_steps")
     limits = Limits(time_limit, memory_limit, cancel)
     try:
         return _find_steps(start, limits)

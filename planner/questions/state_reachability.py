@@ -28,7 +28,7 @@ from planner.questions.notation import (
     read_fact,
     read_step,
     spell,
-    start_in,
+    start_whole_in,
 )
 from planner.questions.whole_tasks import (
     ANYTIME,
@@ -142,10 +142,10 @@ def reachable_facts(
     Without `facts`, these are all facts with objects of the right types whose predicates actions change or axioms
     derive; with `static`, also those that nothing changes. Constraints on the way, budgets and deadlines do not count.
     A limit leaves answers unknown. Raises `InputError` for facts that the problem cannot have, for invalid limits, and
-    for more than 500 000 facts, `UnsupportedError` where facts are declared unknown.
+    for more than 500 000 facts, `UnsupportedError` for unknown facts, created objects and several outcomes.
     """
     check_limits(time_limit, memory_limit)
-    start = start_in(problem, state, "reachable_facts")
+    start = start_whole_in(problem, state, "reachable_facts")
     if facts is None:
         changing = set(start.domain.predicates if static else find_changing_predicates(start))
         asked = list(_list_facts(start, [each for name, each in start.domain.predicates.items() if name in changing]))
@@ -170,7 +170,7 @@ def reachable_steps(
     Without `steps`, these are all actions with objects of the right types. All else is as for `reachable_facts`.
     """
     check_limits(time_limit, memory_limit)
-    start = start_in(problem, state, "reachable_steps")
+    start = start_whole_in(problem, state, "reachable_steps")
     asked = list(_list_steps(start)) if steps is None else [read_step(start, step) for step in _each(steps)]
     exploration = Exploration(start, Limits(time_limit, memory_limit, cancel))
     versions = Versions(start)

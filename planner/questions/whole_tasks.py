@@ -11,7 +11,6 @@ from copy import copy
 from functools import cached_property, partial
 
 from planner.compilations.adl import compile_adl
-from planner.errors import UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.grounding.ground import ground_adl
 from planner.jit import library
@@ -62,8 +61,6 @@ class WholeTask:
     def __init__(
         self, problem: Problem, limits: Limits, *, with_goal: bool, only: Collection[Step] | None = None
     ) -> None:
-        if problem.unknown:
-            raise UnsupportedError("facts declared unknown", "state in `initial` which of them hold")
         self.problem = problem
         with pause_collector():
             plain = compile_adl(_drop_demands(problem, with_goal=with_goal)).problem
