@@ -13,7 +13,7 @@ from pathlib import Path
 
 from planner.cli.parser import Parser, choice_of, read_amount, read_gibibytes, read_positive_number, read_seconds
 from planner.errors import InputError, Location, PlanError, did_you_mean
-from planner.language.loading.load import Source, is_file, load, load_from
+from planner.language.loading.load import Source, is_file, is_text, load, load_from
 from planner.lightweight import TYPE_CHECKING, Any, replace
 from planner.model import Problem, SoftGoal
 from planner.options import PRUNING_KINDS
@@ -168,7 +168,7 @@ def name_source(domain: str, problem: str | None) -> Iterator[None]:
     except InputError as error:
         if error.location is not None:
             raise
-        source = problem if problem is not None and is_file(problem) else domain
+        source = problem if problem is not None and is_file(problem) else "<domain text>" if is_text(domain) else domain
         raise type(error)(error.message, Location(source), error.hint) from error
 
 
