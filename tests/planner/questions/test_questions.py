@@ -212,12 +212,12 @@ def test_unknown_facts_are_refused():
         questions.reachable_facts(problem)
 
 
-@pytest.mark.parametrize(
-    "field",
-    ["creates: {made: Pier}", 'outcomes: [{probability: 0.5, provides: ["Here(here)"]}, {probability: 0.5, provides: ["Here(there)"]}]'],
-)
-def test_questions_about_all_states_refuse_what_search_does_not_see_whole(field):
-    problem = load(YAML.replace("    modifies:", f"    {field}\n    modifies:"))
+def test_questions_about_all_states_refuse_what_search_does_not_see_whole():
+    outcomes = """    outcomes:
+      - {probability: 0.5, provides: ["Here(here)"]}
+      - {probability: 0.5, provides: ["Here(there)"]}
+    modifies:"""
+    problem = load(YAML.replace("    modifies:", outcomes))
     assert questions.applicable(problem)
     for ask in (questions.reachable_facts, questions.fact_landmarks, questions.optimal_first_steps):
         with pytest.raises(UnsupportedError, match="in a question about all states"):
