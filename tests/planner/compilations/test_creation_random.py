@@ -13,8 +13,12 @@ from random_tasks import with_random_constraints
 
 from htn.compilations.methods_from_actions import as_htn
 from planner import Status, compile_object_creation, created_by, for_steps, partial_order, solve, validate
+from planner.compilations.creation_relaxation import bound_costs, ground_merged
+from planner.compilations.placeholder_pools import SOME, Pools, Split, birth_facts, slots_of
+from planner.compilations.pool_selection import relax_creation
 from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.lightweight import replace
+from planner.limits import Limits
 from planner.model import Goal, Metric
 from planner.plan import Step
 from planner.plan_json import read_json_data
@@ -55,6 +59,55 @@ def test_so_many_placeholders_are_as_good_as_so_many_fresh_objects(seeds):
                 if result.plan is not None:
                     assert validate(problem, result.plan.steps).valid
     assert compared > len(seeds)
+
+
+def random_pools(problem, rng):
+    """Return a partition of the created objects by some of their birth facts, with some pools apart."""
+    domain, pools = problem.domain, Pools()
+    creating = [(action, name, slot) for action in domain.actions.values() for name, slot in slots_of(action).items()]
+    for action, name, slot in creating:
+        for fact in birth_facts(action, name):
+            wider = Pools(pools.splits | {Split(slot.kind, fact.predicate, fact.args.index(name))})
+            if rng.random() < 0.7 and wider.order_kinds(domain) is not None:
+                pools = wider
+    objects = [each.name for each in problem.all_objects]
+    own = set()
+    for action, name, slot in creating * 3:
+        binding = {each.name: rng.choice(objects) for each in action.step_parameters} | {name: SOME}
+        facts = [fact.substitute(binding) for fact in pools.naming_facts(action, name)]
+        own.update([slot.pool(facts)] if facts else [])
+    return Pools(pools.splits, frozenset(own))
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+def test_pools_lose_no_plans_and_the_relaxation_bounds_them_all(seeds):
+    """Compare with the twin, which knows no placeholders, whatever pools there are."""
+    apart = 0
+    for seed in seeds:
+        problem = creation_twin.random_creation(seed)
+        pools = random_pools(problem, random.Random(seed))
+        for best in optimum(problem, 2):
+            apart += bool(pools.own)
+            kinds = {kind for action in problem.domain.actions.values() for kind in action.creates.values()}
+            result = solve(pools.compile(problem, dict.fromkeys(kinds, 2)).problem, time_limit=3.0)
+            if result.plan is not None:
+                assert validate(problem, result.plan.steps).valid, seed
+            if best is not None and result.status in (Status.OPTIMAL, Status.UNSOLVABLE):
+                assert result.cost is not None, seed
+                assert result.cost <= best, seed
+            for relaxation in (relax_creation(problem, Limits()), ground_merged(problem, pools, Limits())):
+                if relaxation.is_unreachable:
+                    assert best is None, seed
+                elif best is not None:
+                    assert bound_costs(relaxation, Limits()).total <= best, seed
+    assert apart
+
+
+def test_what_a_conditional_effect_adds_may_be_false_in_a_plan():
+    """Guard against a bound that counts on an effect which objects that became one seemed to bring about."""
+    problem = creation_twin.random_creation(1608)
+    assert creation_twin.optimum(problem, 2, 300) == 0
+    assert bound_costs(relax_creation(problem, Limits()), Limits()).total == 0
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
