@@ -86,7 +86,8 @@ def simplify(
     """Return which of `steps`, a valid plan from `state` or the initial state, can be left out.
 
     A limit makes the greatest removal smaller, and takes its proof. Raises `PlanError` for a plan that is not valid,
-    `InputError` for steps that the problem does not have and for invalid limits.
+    `InputError` for steps that the problem does not have and for invalid limits, `UnsupportedError` for unknown facts,
+    created objects and several outcomes.
     """
     check_limits(time_limit, memory_limit)
     start = start_whole_in(problem, state, "simplify")
