@@ -88,12 +88,23 @@ def test_candidates_that_do_more_than_read_are_confirmed_though_the_first_only_r
     assert "known" in buys.question
 
 
-def test_where_candidates_cannot_be_had_the_plan_is_the_only_one() -> None:
+def test_candidates_may_create_objects() -> None:
     problem = load("helpdesk", "new-account")
     agent = Agent(SimulatedWorld(problem).world, problem)
     (only,) = asyncio.run(agent.candidates(["understood(login)"]))
     assert only.plan is not None
-    assert "create objects" in only.reason
+    assert not only.reason
+
+
+def test_where_candidates_cannot_be_had_the_plan_is_the_only_one() -> None:
+    domain = Domain("desk")
+    domain.action("look", requires=["lit"], provides=["known"])
+    domain.action("light", provides=["lit"])
+    problem = domain.problem(unknown=["lit"], goal=["known"])
+    agent = Agent(SimulatedWorld(problem).world, problem)
+    (only,) = asyncio.run(agent.candidates(["known"]))
+    assert only.plan is not None
+    assert "unknown" in only.reason
 
 
 def test_all_that_happens_is_told_in_turn() -> None:
