@@ -10,12 +10,14 @@ from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import Filler, usage_of
 from executor.agent.plan_search import TEMPLATE
 from executor.agent.proposals import Proposal, Standing
+from executor.agent.standing_goals.goal_conditions import find_predicates
 from executor.errors import NoRunError, RunError
 from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.executor import Executor
 from executor.language_model.checked_answers import ModelClient
 from executor.language_model.protocol import Allowance, LanguageModel, Meter
+from executor.loop.preconditions import CAREFUL
 from executor.plans.action_plan import ActionPlan, Basis
 from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome
@@ -103,6 +105,8 @@ class Runs:
     results: dict[Atom, Any] = field(init=False, default_factory=dict)
     """Results of steps that provided facts which still hold, as sources of data parameters."""
     active: dict[str, ActiveRun] = field(init=False, default_factory=dict)
+    unseen: frozenset[Atom] = field(init=False, default=frozenset())
+    """Facts of the present state that careful steps may rest on and that nobody has seen."""
     ended: dict[str, RunState] = field(init=False, default_factory=dict)
     """The last states of the latest runs that are in no journal."""
 
@@ -119,8 +123,9 @@ class Runs:
         """Start a run of the plan of `proposal`; raises `InputError` if it has none.
 
         `run` is its id. Unless the plan `is_shown` to somebody, none of its steps counts as approved. The values of
-        `reported` facts count as reported.
+        `reported` facts count as reported, as do facts that earlier runs have only reported or assumed.
         """
+        unseen = {fact: True for fact in self.unseen if fact in frozenset(self.problem.initial)}
         made, memory = self._with_results(plan_to_run(proposal)), {**self.memory, **memory}
         others = [each.plan for each in alternatives if each.plan is not None]
         meter = Meter(self.allowance, proposal.usage)
@@ -134,7 +139,7 @@ class Runs:
             fill=filler,
             approve=approved,
             client=client,
-            reported=reported,
+            reported={**unseen, **(reported or {})},
         )
         self.active[begun.id] = ActiveRun(begun, approved, filler)
         return begun
@@ -162,6 +167,7 @@ class Runs:
             while len(self.ended) > MOST_ENDED:
                 del self.ended[next(iter(self.ended))]
         self.problem = self._join_changes(self.problem_after(outcome.state), frozenset(outcome.state.source.initial))
+        self.unseen = _find_unseen(outcome.state)
         self._note_results(outcome.state)
         return outcome
 
@@ -283,6 +289,20 @@ def _list_real_objects(state: RunState) -> tuple[Object, ...]:
     created = [Object(name, types[each]) for each, name in state.objects.created.items() if each in types]
     found = [*[Object(real_name(each.name), each.types) for each in state.source.objects], *created]
     return tuple({each.name: each for each in found if is_name(each.name)}.values())
+
+
+def find_careful_predicates(domain: DomainModel) -> frozenset[str]:
+    """Return the predicates on which steps rest that need observed facts, through axioms, too."""
+    careful = [each for each in domain.actions.values() if not each.tags.isdisjoint(CAREFUL)]
+    return find_predicates([each.requires for each in careful], domain)
+
+
+def _find_unseen(state: RunState) -> frozenset[Atom]:
+    """Return the facts that hold after a run, that nobody has seen, and that careful steps may rest on."""
+    careful = find_careful_predicates(state.domain)
+    notes = [note for note in state.beliefs.notes() if note.holds and note.fact.predicate in careful]
+    unseen = [note.fact for note in notes if not state.beliefs.is_seen(note.fact)]
+    return frozenset([Atom(fact.predicate, tuple(map(state.objects.real_name, fact.args))) for fact in unseen])
 
 
 def _data_parameters(domain: DomainModel) -> Iterator[DataParameter]:

@@ -14,19 +14,17 @@ from executor.agent import agent_events as told
 from executor.agent.agent_events import Occasion
 from executor.agent.proposals import Proposal, Standing
 from executor.agent.propose import Proposer
-from executor.agent.run_goals import Runs
+from executor.agent.run_goals import Runs, find_careful_predicates
 from executor.agent.standing_goals.due_goals import DueGoals
-from executor.agent.standing_goals.goal_conditions import find_predicates
 from executor.agent.standing_goals.ledger import Ledger, Pursuit
 from executor.agent.standing_goals.merge_goals import MOST_MERGED, GoalMerger, Wanted
 from executor.agent.standing_goals.occasions import Picture
 from executor.errors import DrivenError
 from executor.events.events import StepStatus
-from executor.loop.preconditions import CAREFUL
 from executor.run import RunOutcome
 from planner.errors import ForethoughtError, InputError
 from planner.lightweight import dataclass, field
-from planner.model import Atom, DomainModel
+from planner.model import Atom
 
 
 @dataclass(slots=True, eq=False)
@@ -260,12 +258,6 @@ class Pursuits:
             if waits and self.runs.state_of(pursuit.run).status.is_over:
                 self.waiting.discard(pursuit.run)
                 self.reconcile(pursuit)
-
-
-def find_careful_predicates(domain: DomainModel) -> frozenset[str]:
-    """Return the predicates on which steps rest that need observed facts, through axioms, too."""
-    careful = [each for each in domain.actions.values() if not each.tags.isdisjoint(CAREFUL)]
-    return find_predicates([each.requires for each in careful], domain)
 
 
 def _facts_of_steps(outcome: RunOutcome, picture: Picture) -> list[Atom]:

@@ -94,3 +94,17 @@ def test_an_explanation_proves_nothing_while_objects_may_turn_up():
     problem = domain.problem(goal="(exists (?h - Hotel) (booked ?h))")
     assert solve(problem).status is Status.UNKNOWN
     assert explain_unsolvable(problem, Limits(5.0)).solvable is None
+
+
+def test_what_an_earlier_run_only_assumed_is_no_ground_for_what_cannot_be_taken_back():
+    domain, paid = Domain("till"), []
+    domain.action("weigh", provides=["weighed"])
+    domain.action("pay", requires=["weighed"], provides=["paid"], tags=["irreversible"])
+    world = World(domain)
+    world.handler("weigh")(lambda: None)
+    world.handler("pay")(lambda: paid.append("paid"))
+    agent = Agent(world)
+    assert asyncio.run(agent.achieve(["weighed"])).outcome.status.name == "UNVERIFIED"
+    achieved = asyncio.run(agent.achieve(["paid"]))
+    assert paid == []
+    assert "it rests on weighed, which is reported" in achieved.outcome.reason
