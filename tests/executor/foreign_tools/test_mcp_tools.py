@@ -149,11 +149,11 @@ actions:
 
 
 HINTS = [
-    (None, {"irreversible"}),
-    ({"readOnlyHint": True}, {"read_only", "idempotent"}),
-    ({"destructiveHint": True, "idempotentHint": True}, {"irreversible", "idempotent"}),
-    ({"destructiveHint": False}, set()),
-    ({"idempotentHint": True}, {"irreversible", "idempotent"}),
+    (None, ["irreversible"]),
+    ({"readOnlyHint": True}, ["idempotent", "read_only"]),
+    ({"destructiveHint": True, "idempotentHint": True}, ["idempotent", "irreversible"]),
+    ({"destructiveHint": False}, []),
+    ({"idempotentHint": True}, ["idempotent", "irreversible"]),
 ]
 
 
@@ -164,9 +164,9 @@ async def test_hints_are_believed_towards_caution_only(hints, believed, trusted)
     server.tool(name="act", annotations=ToolAnnotations(**hints) if hints else None)(lambda: "done")
     confirmed = {"act": {"provides": ["acted"]}}
     async with mcp_tools(server, contracts=confirmed, trusted=trusted) as tools:
-        assert tools["act"].tags == (believed if trusted else {"irreversible"})
+        assert tools["act"].tags == (set(believed) if trusted else {"irreversible"})
     async with mcp_tools(server, trusted=trusted) as tools:
-        assert tools["act"].tags == (believed if trusted else {"irreversible"}) | {"unconfirmed"}
+        assert tools["act"].tags == (set(believed) if trusted else {"irreversible"}) | {"unconfirmed"}
 
 
 async def test_the_author_has_the_last_word_on_tags():
