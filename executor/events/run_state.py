@@ -433,7 +433,12 @@ class RunState:
         if simulation.find_objection(record.step) is None:
             changes = simulation.changes(record.step)
             effects = dict.fromkeys(changes.removed, False) | dict.fromkeys(changes.provided, True)
-        effects = {fact: holds for fact, holds in effects.items() if not self.beliefs.is_internal(fact)}
+        beliefs = self.beliefs
+        effects = {
+            fact: holds
+            for fact, holds in effects.items()
+            if not (beliefs.is_internal(fact) or beliefs.is_listing(fact))
+        }
         self.irreversible.begin(record.id, find_similar_steps(self.source, self.problem, record.step), effects)
 
     def find_bar(self, record: StepRecord) -> str:

@@ -15,6 +15,7 @@ from itertools import product
 from executor.events.events import ANSWER, TRUSTED, UNCONFIRMED, Note, Provenance
 from executor.observe.discovery import find_new_objects
 from planner.errors import did_you_mean, with_article
+from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import replace
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import When, negated_atoms, positive_atoms
@@ -143,6 +144,7 @@ class Beliefs:
         self._derived: dict[Atom, Note] = {}
         """Observations of derived facts since other facts changed last; they override the axioms."""
         self._internal = internal
+        self._listings = frozenset(each.fact for each in listings_of(problem.domain))
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
         self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
@@ -258,6 +260,10 @@ class Beliefs:
     def is_internal(self, fact: Atom) -> bool:
         """Return whether the predicate of `fact` is an internal one, about placeholders."""
         return fact.predicate in self._internal
+
+    def is_listing(self, fact: Atom) -> bool:
+        """Return whether `fact` says that all items of a pattern are known, rather than something of the world."""
+        return fact.predicate in self._listings
 
     def is_trusted(self, fact: Atom) -> bool:
         """Return whether the believed value of `fact` counts as observed without a look."""

@@ -27,7 +27,8 @@ class Expected:
 
     `facts` are the values of facts after the step; those in `changed` differ before it. `stale` facts end because the
     step writes a fact that they rest on; no observer can see that. `items` are changed in place, with their versions
-    before. `asked` are unknown facts that the step is to sense.
+    before. `asked` are unknown facts that the step is to sense. The facts of listings in `unlisted` end because the
+    step may add items: they are no effects in the world, and a look may say at once that all items are known again.
     """
 
     facts: Mapping[Atom, bool]
@@ -37,6 +38,7 @@ class Expected:
     conditions: tuple[Formula, ...] = ()
     looks: tuple[Atom, ...] = ()
     asked: tuple[Atom, ...] = ()
+    unlisted: frozenset[Atom] = frozenset()
 
     @property
     def all(self) -> list[Atom]:
@@ -69,12 +71,13 @@ def expect_effects(beliefs: Beliefs, step: Step) -> Expected:
 def expect_changes(beliefs: Beliefs, changes: Changes) -> Expected:
     """Return the expected effects of a step with these `changes`."""
     stale = beliefs.find_stale(changes)
-    ended = [fact for fact in changes.removed if fact not in stale] if stale else changes.removed
+    unlisted = frozenset(filter(beliefs.is_listing, changes.removed))
+    ended = [fact for fact in changes.removed if fact not in stale and fact not in unlisted]
     unsure = [fact for fact in beliefs.unknown if any(pattern.matches(fact) for pattern in changes.retracted)]
     facts = {**dict.fromkeys([*unsure, *ended], False), **dict.fromkeys(changes.provided, True)}
     items = {item: beliefs.note(item).version for item in changes.modified if is_in_place(item)}
     changed = frozenset([fact for fact in (*changes.added, *ended) if not beliefs.is_internal(fact)])
-    return Expected(facts, changed, stale, items)
+    return Expected(facts, changed, stale - unlisted, items, unlisted=unlisted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,8 @@ def judge(
     done = status.is_done or status is StepStatus.PARTIAL
     notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=done, doubt=doubt)
     more = _note_further_reports(action, result, reported, expected, looked, beliefs=beliefs) if reported else ()
-    return Judgement(status, reason, (*notes, *more), absent, known)
+    unlisted = _note_unlisted(expected, looked) if expected.unlisted and not absent else ()
+    return Judgement(status, reason, (*notes, *more, *unlisted), absent, known)
 
 
 def _is_trusted(action: Action) -> bool:
@@ -239,6 +243,12 @@ def _note_effects(
         for item in expected.items:
             if item in observed and item not in expected.facts:
                 yield observed[item]
+
+
+def _note_unlisted(expected: Expected, looked: LookResult) -> Iterator[Note]:
+    """Yield notes that all items are no longer known of what the step may have added to, unless it was seen anew."""
+    for fact in expected.unlisted:
+        yield next((note for note in looked.notes if note.fact == fact), Note(fact, False, Provenance.ASSUMED))
 
 
 def _note_further_reports(

@@ -13,10 +13,11 @@ from executor.plans.execution_models import is_candidate_set, is_decision, is_po
 from executor.recovery.hierarchy import check_tasks
 from executor.tools.world import World
 from planner.compilations.object_creation import for_steps
-from planner.compilations.unlisted_objects import plan_to_list
+from planner.compilations.unlisted_objects import aim_at_listing, plan_to_list
 from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.lightweight import dataclass, replace
 from planner.model import Problem, SoftGoal
+from planner.model.problem import seal_like
 from planner.plan import Plan, Result, Step
 from planner.problem_kinds import classical_of, is_other_problem, resolve_problem
 from planner.repair.forbidden_steps import disable_actions
@@ -247,9 +248,12 @@ def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: str) -> P
     from planner.policies.decide import decide
 
     found = decide(problem, **options)
+    if not found.has_policy and (aim := aim_at_listing(problem)) is not None:
+        listing = decide(seal_like(aim, problem), **options)
+        found = listing if listing.has_policy else found
     if options["cancel"].is_set() and not found.has_policy:
         return PreparedPlan(ActionPlan(**statement_of(problem)), problem)
-    return PreparedPlan(ActionPlan.of(_expect_plan(found, lacking)), problem)
+    return PreparedPlan(ActionPlan.of(_expect_plan(found, lacking), **statement_of(problem)), problem)
 
 
 def _search_best(problem: Any, planning: Mapping[str, Any], lacking: str) -> PreparedPlan:

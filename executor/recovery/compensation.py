@@ -22,6 +22,7 @@ from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.action_plan import PlanStep
 from executor.recovery.options import Options
 from planner.model import Atom
+from planner.model.actions import When, negated_atoms, positive_atoms
 from planner.plan import Step, exact_sum
 from planner.repair.undoing import Written, undo
 from planner.semantics.simulation import bind_parameters
@@ -65,11 +66,35 @@ def _find_written_facts(state: RunState, record: StepRecord) -> Iterator[tuple[A
     tags = state.problem.domain.actions[record.step.action].tags
     if not record.attempts or "read_only" in tags:
         return
-    facts = dict.fromkeys([note.fact for note in record.facts] if tags.isdisjoint(_LEFT_ALONE) else [])
+    facts = dict.fromkeys(_list_own_facts(state, record) if tags.isdisjoint(_LEFT_ALONE) else [])
     if not _is_done(record):
         changes = state.beliefs.simulation.changes(record.step)
         facts |= dict.fromkeys([*changes.provided, *changes.removed])
-    yield from ((fact, record.id) for fact in facts if not state.beliefs.is_internal(fact))
+    yield from ((fact, record.id) for fact in facts if _is_of_the_world(state, fact))
+
+
+def _is_of_the_world(state: RunState, fact: Atom) -> bool:
+    """Return whether `fact` can be undone: it is about real objects, and not about what the run knows."""
+    return not (state.beliefs.is_internal(fact) or state.beliefs.is_listing(fact))
+
+
+def _list_own_facts(state: RunState, record: StepRecord) -> list[Atom]:
+    """Return the facts that a step has notes on, without those that it has only found out: what it lists or senses."""
+    action = state.problem.domain.actions[record.step.action]
+    if not (action.lists or action.senses):
+        return [note.fact for note in record.facts]
+    binding = dict(bind_parameters(action, record.step))
+    patterns = [pattern.substitute(binding) for pattern in (*action.lists, *action.senses)]
+    effects = [atom.substitute(binding) for each in action.effects for atom in _atoms_of(each)]
+    return [
+        note.fact
+        for note in record.facts
+        if not any(each.matches(note.fact) for each in patterns) or any(each.matches(note.fact) for each in effects)
+    ]
+
+
+def _atoms_of(effect: When) -> tuple[Atom, ...]:
+    return *positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies
 
 
 def _find_changed_in_place(state: RunState, record: StepRecord) -> Iterator[str]:
@@ -167,9 +192,9 @@ class Compensation:
             if "read_only" in action.tags:
                 continue
             final = "irreversible" in action.tags
-            for note in record.facts:
-                if not self.state.beliefs.is_internal(note.fact):
-                    yield Written(note.fact, id_, final)
+            for fact in _list_own_facts(self.state, record):
+                if _is_of_the_world(self.state, fact):
+                    yield Written(fact, id_, final)
             for pattern in action.modifies:
                 item = pattern.substitute(bind_parameters(action, record.step))
                 if is_in_place(item):

@@ -44,6 +44,9 @@ class FaultKind(Enum):
     OBSERVER_DISAGREES = "of two observers of the same facts, the second says what is not so"
     OBSERVER_STRANGER = "the observer names an object that the problem lacks"
     RESULT_STRANGER = "the result of the handler names an object that the problem lacks"
+    LISTING_SHORT = "the listing leaves out an item, and says that these are all"
+    LISTING_FAILS = "the listing names an item, and says that it failed"
+    LISTING_JUNK = "the listing names what cannot be an object"
     APPROVAL_REFUSED = "the approval is refused"
     APPROVAL_LATE = "the approval is given late"
     APPROVAL_RAISES = "the approval raises an error that cannot be printed"
@@ -53,6 +56,11 @@ class FaultKind(Enum):
     def is_of_observers(self) -> bool:
         """Whether observers have this fault."""
         return self.name.startswith("OBSERVER_")
+
+    @property
+    def is_of_listings(self) -> bool:
+        """Whether handlers that list something have this fault; others work as if there were none."""
+        return self.name.startswith("LISTING_")
 
     @property
     def is_of_approvals(self) -> bool:
@@ -129,6 +137,7 @@ class Fault:
 
 BREAKING: Final = frozenset(
     {FaultKind.FAILS, FaultKind.RAISES, FaultKind.LIES, FaultKind.HANGS, FaultKind.CRASH_BEFORE}
+    | {FaultKind.LISTING_FAILS, FaultKind.LISTING_JUNK}
 )
 """The faults that keep a handler from having any effect."""
 

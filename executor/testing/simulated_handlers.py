@@ -25,7 +25,7 @@ from executor.testing.faults import Fault, FaultKind
 from executor.testing.simulated_observers import STRANGER, SimulatedError
 from executor.tools.results import ActionResult
 from planner.lightweight import replace
-from planner.model import Action, Atom, DomainModel, Outcome
+from planner.model import OPEN, Action, Atom, DomainModel, Outcome
 from planner.model.actions import positive_atoms
 from planner.model.domain import ROOT_TYPE
 from planner.plan import Step
@@ -139,6 +139,17 @@ class Call:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the listing `by` (an idempotency key) told at a time: the facts `named`, and its `success`."""
+
+    at: float
+    by: str
+    about: tuple[Atom, ...]
+    named: frozenset[Atom]
+    success: bool
+
+
 @dataclass(slots=True)
 class Deed:
     """One call of a handler: it does `step` for the plan step with the idempotency key `by`."""
@@ -163,6 +174,8 @@ class Deed:
         yield from self._before(kind, struck)
         if kind in (FaultKind.FAILS, FaultKind.LIES):
             return self._fail("it did not work") if kind is FaultKind.FAILS else self._answer()
+        if self.action.lists and kind in (FaultKind.LISTING_FAILS, FaultKind.LISTING_JUNK):
+            return self._list_in_part() if kind is FaultKind.LISTING_FAILS else self._list_junk()
         works, outcome = self._draw_outcome()
         objection = self._act(struck, outcome) if works else "it did not work"
         if objection:
@@ -170,7 +183,9 @@ class Deed:
         yield from self._after(kind, struck)
         if kind is FaultKind.RESULT_STRANGER:
             return replace(self._answer(), observed=(self._told_of_stranger(),))
-        return self._fail("it says that it did not work") if kind is FaultKind.FAILS_DONE else self._answer()
+        if kind is FaultKind.FAILS_DONE:
+            return self._fail("it says that it did not work")
+        return self._answer(leaves_out=int(kind is FaultKind.LISTING_SHORT))
 
     def _told_of_stranger(self) -> str:
         """Return a fact about objects that the problem lacks, of the predicate with the most arguments."""
@@ -248,24 +263,56 @@ class Deed:
         """Return the step with the created objects as arguments."""
         return Step(self.step.action, (*self.step.arguments, *[name for name, _ in created]), self.step.cost)
 
-    def _answer(self) -> ActionResult:
+    def _answer(self, *, leaves_out: int = 0) -> ActionResult:
+        """Return the result; a listing `leaves_out` so many of its items."""
         made = [name for name, _ in self.created] or [f"no-{kind.lower()}" for kind in self.action.creates.values()]
         names = [name.removeprefix("?") for name in self.action.creates]
         found = results_of(self.simulated.wanted[self.action.name], str(self.step))
-        listed = [] if not self.action.lists else self._listed_patterns()
+        listed = self._patterns
         sensed = [each for each in sensed_by(self.simulated.problem.domain, self.step) if each not in listed]
         if sensed:
             found["observed"] = self.simulated.truth.about(sensed)
-        if listed:
-            facts = [fact for fact in self.simulated.facts if any(each.matches(fact) for each in listed)]
-            found["observed"] = [*found.get("observed", ()), *sorted(map(str, facts))]
-            found.setdefault("found", {ROOT_TYPE: ()})  # there are no other items, even where there are none at all
+        if self.action.lists:
+            items = self._tell(self._list_items()[leaves_out:], success=True)
+            if len(self.action.lists) == 1 and found.keys().isdisjoint({"data", "observed"}):
+                found["data"] = self._format_rows(items)
+            else:
+                found["observed"] = [*found.get("observed", ()), *map(str, items)]
+                found.setdefault("found", {ROOT_TYPE: ()})  # there are no other items, even where there are none at all
         return ActionResult(**{"text": f"{self.step} is done", **found}, created=dict(zip(names, made, strict=True)))
 
-    def _listed_patterns(self) -> list[Atom]:
-        """Return the patterns that the step lists."""
+    @property
+    def _patterns(self) -> tuple[Atom, ...]:
+        """The patterns that the step lists."""
         binding = dict(bind_parameters(self.action, self.step))
-        return [pattern.substitute(binding) for pattern in self.action.lists]
+        return tuple([pattern.substitute(binding) for pattern in self.action.lists])
+
+    def _list_items(self) -> list[Atom]:
+        """Return the true facts of the patterns that the step lists."""
+        facts, patterns = sorted(self.simulated.facts, key=str), self._patterns
+        return [fact for fact in facts if any(pattern.matches(fact) for pattern in patterns)]
+
+    def _format_rows(self, items: list[Atom]) -> list[Any]:
+        """Return the values of the open arguments of `items`, as a handler lists them."""
+        places = [place for place, arg in enumerate(self.action.lists[0].args) if arg == OPEN]
+        rows = [tuple([fact.args[place] for place in places]) for fact in items]
+        return [row[0] for row in rows] if len(places) == 1 else rows
+
+    def _tell(self, items: list[Atom], *, success: bool) -> list[Atom]:
+        """Record that the listing names `items`, and return them."""
+        told = Told(virtual_time.now(), self.by, self._patterns, frozenset(items), success)
+        self.simulated.listings.append(told)
+        return items
+
+    def _list_in_part(self) -> ActionResult:
+        """Name the first item, and say that the listing failed."""
+        items = self._tell(self._list_items()[:1], success=False)
+        return replace(self._fail("it stopped half way"), observed=tuple(map(str, items)))
+
+    def _list_junk(self) -> ActionResult:
+        """List a name that cannot stand in facts."""
+        items = self._tell(self._list_items()[:1], success=False)
+        return ActionResult(data=[*self._format_rows(items), "order 7, perhaps"])
 
     def _fail(self, reason: str) -> ActionResult:
         return ActionResult.failed(f"{self.step}: {reason}")

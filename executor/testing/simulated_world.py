@@ -10,7 +10,7 @@ from typing import Any
 
 from executor.testing import simulated_observers
 from executor.testing.faults import SECOND, Fault, Faults, Source
-from executor.testing.simulated_handlers import Call, handler, sample, wanted_of
+from executor.testing.simulated_handlers import Call, Told, handler, sample, wanted_of
 from executor.testing.true_state import Act, Truth
 from executor.tools.world import MAIN, World
 from planner.language.declare.atom_syntax import parse_literal
@@ -58,6 +58,8 @@ class SimulatedWorld:
         """What observers answered, in order."""
         self.calls: list[Call] = []
         """The calls of handlers, in order."""
+        self.listings: list[Told] = []
+        """What listings told, in order."""
         self.strangers: list[Atom] = []
         """The facts about objects that the problem lacks which observers and results told."""
         self.world = World(problem.domain)

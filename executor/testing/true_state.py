@@ -11,13 +11,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from executor.testing.virtual_time import current, now
 from planner.errors import InputError
 from planner.language.declare.atom_syntax import NotationError, parse_atom
+from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import replace
-from planner.model import OPEN, Action, Atom, Formula, Object, Outcome, Problem, TypeHierarchy
+from planner.model import OPEN, TRUE, Action, Atom, Formula, Object, Outcome, Problem, TypeHierarchy
+from planner.model.actions import Literal, When
+from planner.model.domain import Axiom
+from planner.model.formulas import atoms_in
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.plan import Step
 from planner.semantics.simulation import Simulation, bind_parameters
@@ -102,7 +106,8 @@ class Truth:
     """
 
     def __init__(self, problem: Problem, seed: int = 0, ledger: Path | None = None) -> None:
-        self.simulation = Simulation(_decide_unknown(_open_creation(problem), random.Random(f"unknown {seed}")))
+        drawn = _decide_unknown(_open_creation(problem), random.Random(f"unknown {seed}"))
+        self.simulation = Simulation(_know_everything(drawn))
         self._creating = {name for name, action in problem.domain.actions.items() if action.creates}
         self.acts: list[Act] = []
         self.applied: Counter[str] = Counter()
@@ -307,6 +312,39 @@ def _open_creation(problem: Problem) -> Problem:
         return problem
     opened = {name: replace(each, parameters=each.step_parameters, creates={}) for name, each in actions.items()}
     return replace(problem, domain=replace(problem.domain, actions=opened))
+
+
+_Effect = TypeVar("_Effect", Action, When, Outcome)
+
+
+def _know_everything(problem: Problem) -> Problem:
+    """Let the facts of listings always hold: they say what somebody knows, and no handler in the world needs them."""
+    domain, listed = problem.domain, {each.fact for each in listings_of(problem.domain)}
+    if not listed:
+        return problem
+
+    def drop(effect: _Effect) -> _Effect:
+        provides = [each for each in effect.provides if not listed.intersection(_predicates_of(each))]
+        modifies = [each for each in effect.modifies if each.predicate not in listed]
+        return replace(effect, provides=tuple(provides), modifies=tuple(modifies))
+
+    def drop_from(action: Action) -> Action:
+        when, outcomes = tuple(map(drop, action.when)), tuple(map(drop, action.outcomes))
+        return replace(drop(action), when=when, outcomes=outcomes)
+
+    predicates = {
+        name: replace(each, stale_with=()) if name in listed else each for name, each in domain.predicates.items()
+    }
+    axioms = (*domain.axioms, *[Axiom(name, domain.predicates[name].parameters, TRUE) for name in sorted(listed)])
+    actions = {name: drop_from(action) for name, action in domain.actions.items()}
+    initial = tuple([fact for fact in problem.initial if fact.predicate not in listed])
+    return replace(
+        problem, domain=replace(domain, predicates=predicates, axioms=axioms, actions=actions), initial=initial
+    )
+
+
+def _predicates_of(literal: Literal) -> set[str]:
+    return {each.predicate for each in atoms_in(literal)}
 
 
 def _decide_unknown(problem: Problem, dice: random.Random) -> Problem:

@@ -14,10 +14,10 @@ from functools import partial
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.garbage_collection import pause_collector
-from planner.lightweight import Any, Final, cast
+from planner.lightweight import Any, Final, cast, replace
 from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
-from planner.model.domain import creates_objects
+from planner.model.domain import creates_objects, lists_patterns
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -299,7 +299,19 @@ def decide(
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
     turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
     with pause_collector():
-        return Decider(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).run(turns)
+        found = Decider(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).run(turns)
+    return _qualify_by_listings(problem, found) if lists_patterns(problem.domain) else found
+
+
+def _qualify_by_listings(problem: Problem, found: Decision) -> Decision:
+    """Return UNKNOWN without bounds in place of UNSOLVABLE where objects that turn up might reach the goal."""
+    from planner.compilations.unlisted_objects import describe_unlisted, may_find_more
+
+    if found.status is not Status.UNSOLVABLE or not may_find_more(problem):
+        return found
+    reason = "; ".join(filter(None, [found.reason, f"objects may turn up: {describe_unlisted(problem)}"]))
+    unknown = replace(found, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
+    return replace(unknown, success_bound=1.0, utility_bound=None, cost_bound=0.0)
 
 
 def _turns(simulating: Search, time_limit: float | None) -> list[Turn]:

@@ -441,3 +441,13 @@ def test_a_step_may_create_an_object_and_list_others():
     outcome = run_virtual(Executor(world).run(domain.problem(goal=ALL)))
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     assert sorted(handled) == ["o7", "o8"]
+
+
+@pytest.mark.parametrize("orders", [("o7", "o8"), ()])
+def test_a_policy_is_decided_for_what_a_listing_names(orders):
+    shop = Shop(*orders)
+    problem = shop.problem(goal="(exists (?o - Order) (handled ?o))")
+    outcome = run_virtual(Executor(shop.world, model="policy").run(problem))
+    assert outcome.status is (RunStatus.SUCCEEDED if orders else RunStatus.IMPOSSIBLE), outcome.reason
+    assert str(outcome.steps[0].step) == "list_orders()"
+    assert len(shop.handled) == min(1, len(orders))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner import Domain, Status, When, load, solve
+from planner import Domain, Status, When, decide, load, solve
 from planner.errors import DeclarationError, InputError
 from planner.language.documents.document_writer import write_domain_document
 from planner.language.pddl.pddl_writer import write_domain
@@ -125,7 +125,11 @@ def test_without_a_listing_nothing_is_proved_unsolvable():
     found = solve(domain.problem(goal=goal))
     assert found.status is Status.UNKNOWN
     assert "objects may turn up: listed_free does not hold yet" in found.reason
-    assert solve(domain.problem(goal=goal, initial=["listed_free"])).status is Status.UNSOLVABLE
+    decision = decide(domain.problem(goal=goal))
+    assert (decision.status, decision.success_bound) == (Status.UNKNOWN, 1.0)
+    listed = domain.problem(goal=goal, initial=["listed_free"])
+    assert solve(listed).status is Status.UNSOLVABLE
+    assert decide(listed).status is Status.UNSOLVABLE
 
 
 def test_documents_and_pddl_have_it_and_writing_it_out_changes_nothing(tmp_path):
