@@ -8,14 +8,15 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
 import typer
 
-from benchmarks.faults.fault_setting import KINDS, MODELS, Setting, draw_setting
+from benchmarks.faults.fault_setting import KINDS, MODELS, Setting, classical_part, draw_setting
 from benchmarks.faults.fault_verdict import Ending, Verdict, judge_run
+from benchmarks.faults.open_world import draw_open_setting
 from benchmarks.report import Table
 from executor.testing import FaultKind
 from planner.cli.output import give, is_terminal, tell
@@ -28,17 +29,22 @@ def faults(
     only: Annotated[
         int | None, typer.Option("--only", help="Replay this run of the campaign, and print its events.")
     ] = None,
+    open_world: Annotated[
+        bool,
+        typer.Option("--open-world", help="Runs in which objects turn up, vanish and are renamed, in place of others."),
+    ] = False,
 ) -> None:
     """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
 
     The exit code is 1 where a run violated a promise: false success, effects that came twice, a goal given up that
     could have been reached, an irreversible step too early, repeated, in an undo or despite an open question, an error.
     """
+    draw = draw_open_setting if open_world else draw_setting
     if only is not None:
-        replay(only, seed)
+        replay(draw(only, seed))
         return
     started, judged = time.monotonic(), []
-    for each in run_campaign(range(runs), seed):
+    for each in run_campaign(range(runs), seed, draw):
         judged.append(each)
         if each.verdict.violation:
             tell(f"{each.setting}: {each.verdict.violation.value}: {_abridge(each.verdict.detail)}")
@@ -46,28 +52,32 @@ def faults(
             tell(f"{len(judged)} runs")
     give(format_report(judged))
     crashes = sum(each.crashes for each in judged)
-    tell(f"{runs} runs, {crashes} taken up after their process died, in {time.monotonic() - started:.0f} s")
+    found = f", {sum(each.found for each in judged)} objects turned up" if open_world else ""
+    tell(f"{runs} runs, {crashes} taken up after their process died{found}, in {time.monotonic() - started:.0f} s")
     if any(each.verdict.ending is Ending.VIOLATION for each in judged):
         raise typer.Exit(1)
 
 
-def run_campaign(seeds: Iterable[int], seed: int = 0) -> Iterator[Judged]:
-    """Yield the runs of the campaign `seed` that `seeds` number, carried out and judged."""
+def run_campaign(
+    seeds: Iterable[int], seed: int = 0, draw: Callable[[int, int], Setting] = draw_setting
+) -> Iterator[Judged]:
+    """Yield the runs of the campaign `seed` that `seeds` number and `draw` draws, carried out and judged."""
     from benchmarks.faults.fault_run import carry_out
 
     with tempfile.TemporaryDirectory(prefix="forethought-faults-") as folder:
         for number in seeds:
-            drawn = draw_setting(number, seed)
+            drawn = draw(number, seed)
             carried = carry_out(drawn, Path(folder))
-            yield Judged(drawn, judge_run(drawn, carried), carried.seconds, carried.crashes, carried.strikes)
+            verdict = judge_run(drawn, carried)
+            found = len(carried.outcome.state.found) if carried.outcome else 0
+            yield Judged(drawn, verdict, carried.seconds, carried.crashes, carried.strikes, found)
 
 
-def replay(number: int, seed: int) -> None:
+def replay(drawn: Setting) -> None:
     """Carry out one run, and print what happens in it, and what was really done."""
     from benchmarks.faults.fault_run import carry_out
     from executor.testing.virtual_time import now
 
-    drawn = draw_setting(number, seed)
     give(f"{drawn}\n{drawn.plan}\n{drawn.observe}\n{drawn.policy}")
     with tempfile.TemporaryDirectory(prefix="forethought-faults-") as folder:
         carried = carry_out(drawn, Path(folder), lambda event: give(f"{now():10.2f} {event}"))
@@ -105,44 +115,57 @@ class Judged(NamedTuple):
     crashes: int
     strikes: Mapping[FaultKind, int]
     """How often each kind of fault struck."""
+    found: int = 0
+    """How many objects turned up."""
 
 
 def format_report(judged: Sequence[Judged]) -> str:
     """Return the tables of a campaign as Markdown."""
-    by_kind = _ending_table("fault", [kind.name for kind in KINDS], judged, lambda each: each.setting.kind.name)
-    by_model = _ending_table("model", MODELS, judged, lambda each: each.setting.model)
+    kinds = [kind for kind in FaultKind if kind in KINDS or any(kind in each.strikes for each in judged)]
+    by_kind = _ending_table("fault", [kind.name for kind in kinds], judged, lambda each: [each.setting.kind.name])
+    by_model = _ending_table("model", MODELS, judged, lambda each: [each.setting.model])
+    tables = [by_kind, by_model, strike_table(judged, kinds), grid_table(judged, kinds)]
+    worlds = [each.setting.open_world for each in judged if each.setting.open_world is not None]
+    if worlds:
+        turns = sorted({turn.value for world in worlds for turn in world.turns})
+        tables.append(_ending_table("meanwhile", turns, judged, _list_turns))
+        names = sorted({world.name for world in worlds})
+        tables.append(_ending_table("problem", names, judged, lambda each: [classical_part(each.setting.plan).name]))
     legend = "\n".join(f"- {head.strip('*')}: {ending.value}" for ending, head in HEADS.items())
-    return "\n".join(
-        [
-            by_kind.markdown(),
-            by_model.markdown(),
-            strike_table(judged).markdown(),
-            grid_table(judged).markdown(),
-            legend,
-        ]
-    )
+    return "\n".join([*(each.markdown() for each in tables), legend])
 
 
-def _ending_table(head: str, names: Iterable[str], judged: Sequence[Judged], name: Callable[[Judged], str]) -> Table:
-    """Return how runs ended: a row for each of `names`."""
-    rows = []
-    for each in names:
-        counts = Counter(one.verdict.ending for one in judged if name(one) == each)
-        rows.append([each, counts.total(), *[counts[ending] for ending in HEADS]])
-    total = ["all", *[sum(column) for column in zip(*[row[1:] for row in rows], strict=True)]]
+def _list_turns(judged: Judged) -> list[str]:
+    """Return what somebody else did to the objects of a run in an open world."""
+    world = judged.setting.open_world
+    return [] if world is None else [turn.value for turn in world.turns]
+
+
+def _ending_table(
+    head: str, names: Iterable[str], judged: Sequence[Judged], list_names: Callable[[Judged], Collection[str]]
+) -> Table:
+    """Return how runs ended: a row for each of `names`; a run is in the rows of all its own names."""
+
+    def count(runs: Iterable[Judged]) -> list[int]:
+        counts = Counter(each.verdict.ending for each in runs)
+        return [counts.total(), *[counts[ending] for ending in HEADS]]
+
+    names = list(names)
+    rows = [[name, *count([each for each in judged if name in list_names(each)])] for name in names]
+    total = ["all", *count([each for each in judged if not set(names).isdisjoint(list_names(each))])]
     return Table([head, "runs", *HEADS.values()], rows, total)
 
 
-def strike_table(judged: Sequence[Judged]) -> Table:
-    """Return how often each kind of fault struck."""
-    counts = {kind.name: sum(each.strikes.get(kind, 0) for each in judged) for kind in KINDS}
+def strike_table(judged: Sequence[Judged], kinds: Iterable[FaultKind] = KINDS) -> Table:
+    """Return how often each of `kinds` of faults struck."""
+    counts = {kind.name: sum(each.strikes.get(kind, 0) for each in judged) for kind in kinds}
     return Table(["fault", "times that it struck"], list(map(list, counts.items())), ["all", sum(counts.values())])
 
 
-def grid_table(judged: Sequence[Judged]) -> Table:
-    """Return, for each kind of fault and model, runs that reached the goal / that did not / violations."""
+def grid_table(judged: Sequence[Judged], kinds: Iterable[FaultKind] = KINDS) -> Table:
+    """Return, for each of `kinds` of faults and model, runs that reached the goal / that did not / violations."""
     rows = []
-    for kind in KINDS:
+    for kind in kinds:
         row = [kind.name]
         for model in MODELS:
             endings = [

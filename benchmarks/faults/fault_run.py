@@ -6,7 +6,7 @@ import asyncio
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -70,6 +70,14 @@ PERSON_SECONDS: Final = 60.0
 """How long a person takes who looks what happened: longer than anything is late."""
 
 
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The objects of a run, with their types, when a process took it up after so many `events`."""
+
+    events: int
+    objects: Mapping[str, tuple[str, ...]]
+
+
 @dataclass(slots=True)
 class Carried:
     """What came of a run: its `outcome`, or what was raised; and the world that it left."""
@@ -82,6 +90,8 @@ class Carried:
     listeners: tuple[Callable[[Event], None], ...] = ()
     events: list[tuple[float, Event]] = field(default_factory=list)
     """What happened in the run, with the virtual time."""
+    restored: list[Restored] = field(default_factory=list)
+    """What each process that drove the run knew at its start."""
     undoing: GivenUp | None = None
     """What there was when the run gave up the goal and began to undo what it had done."""
 
@@ -95,7 +105,8 @@ class Carried:
 
     @contextmanager
     def follow(self, state: RunState, _run: str) -> Iterator[Callable[[Event], None]]:
-        """Follow a run, to see when it gives up."""
+        """Follow a run, to see when it gives up, and what it knows when it is taken up."""
+        self.restored.append(Restored(len(self.events), {each.name: each.types for each in state.problem.objects}))
         yield lambda event: self._note(event, state)
 
     def _note(self, event: Event, state: RunState) -> None:
@@ -107,7 +118,7 @@ class Carried:
 def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] | None = None) -> Carried:
     """Carry out a run, its journal in `folder`; `listener` is told what happens."""
     simulated = SimulatedWorld(
-        setting.plan.problem,
+        setting.plan.problem if setting.open_world is None else setting.open_world.truth,
         seed=setting.seed,
         faults=setting.faults,
         observe=setting.observe,
@@ -158,6 +169,7 @@ def _make_executor(setting: Setting, carried: Carried, journal: Path) -> Executo
         journal=journal if setting.has_journal else None,
         approve=partial(approve, carried.simulated),
         ask=answer if setting.is_asked else None,
+        model=None if setting.open_world is None else setting.model,
         listeners=(carried, *carried.listeners),
         seed=setting.seed,
     )
@@ -186,5 +198,5 @@ async def _drive_once(executor: Executor, setting: Setting, carried: Carried) ->
             for action in simulated.problem.domain.actions
             for name, value in simulated.parameters(action).items()
         }
-        plan = _make_action_plan(setting)
+        plan = _make_action_plan(setting) if setting.open_world is None else setting.plan.problem
         return await executor.run(plan, run=RUN, memory=memory)

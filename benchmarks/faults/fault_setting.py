@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from benchmarks.random_problems import ALL, Features, random_problem
 from executor.plans.execution_models import ExecutionModel
@@ -27,6 +27,9 @@ from planner.policies.policy import Branch, Node, Policy
 from planner.problem_kinds import AnyProblem
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
+
+if TYPE_CHECKING:
+    from benchmarks.faults.open_world import OpenWorld
 
 
 class Order(Entity):
@@ -185,7 +188,7 @@ def as_policy(plan: Plan) -> Policy | None:
     return Policy((*nodes, Node(states[-1], is_goal=True)), frozenset().union(*states), problem, 1.0)
 
 
-KINDS: Final = tuple(FaultKind)
+KINDS: Final = tuple([kind for kind in FaultKind if not kind.is_of_listings])
 MONEY: Final = frozenset(
     {FaultKind.OBSERVER_DISAGREES, FaultKind.OBSERVER_STRANGER, FaultKind.RESULT_STRANGER}
     | {kind for kind in KINDS if kind.is_of_approvals}
@@ -211,7 +214,8 @@ CHANGES: Final = frozenset({FaultKind.CHANGE_BEFORE, FaultKind.CHANGE_DURING, Fa
 class Setting:
     """One run. `is_asked`: a person is there to be asked, and says what is true after having waited.
 
-    With `is_candidate`, the run may go on with the end of its plan, from wherever that fits.
+    With `is_candidate`, the run may go on with the end of its plan, from wherever that fits. In an `open_world`, the
+    problem of the plan lacks objects of the world, and the run searches for its plan itself.
     """
 
     seed: int
@@ -226,13 +230,14 @@ class Setting:
     has_journal: bool
     is_asked: bool
     is_candidate: bool = False
+    open_world: OpenWorld | None = None
 
     @property
     def is_clear(self) -> bool:
         """Whether observers can say everything, none of them has a fault, and nothing goes stale: that is not seen."""
         sound = not any(fault.kind.is_of_observers for fault in self.faults)
         fresh = not any(each.stale_with for each in classical_part(self.plan).domain.predicates.values())
-        told = not any(fault.kind is FaultKind.RESULT_STRANGER for fault in self.faults)
+        told = not any(fault.kind is FaultKind.RESULT_STRANGER or fault.kind.is_of_listings for fault in self.faults)
         return sound and told and fresh and self.observe.share == 1 and self.observe.conclusive
 
     @property
@@ -243,7 +248,8 @@ class Setting:
     def __str__(self) -> str:
         what = f"{classical_part(self.plan).domain.name}/{classical_part(self.plan).name}"
         faults = ", ".join(f"{each.kind.name} at {each.at}" for each in self.faults)
-        return f"seed {self.seed}: {what}, {self.model}, {faults}"
+        turns = "".join(f", {turn.value}" for turn in self.open_world.turns) if self.open_world else ""
+        return f"seed {self.seed}: {what}, {self.model}, {faults}{turns}"
 
 
 def draw_setting(seed: int, campaign: int = 0) -> Setting:
@@ -264,7 +270,7 @@ def draw_setting(seed: int, campaign: int = 0) -> Setting:
         model,
         plan,
         tuple(faults),
-        _draw_observe(dice, {each.kind for each in faults}),
+        draw_observe(dice, {each.kind for each in faults}),
         ExecutionPolicy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
         plain=dice.choice([0.0, 0.0, 0.5]),
         skills=skills,
@@ -294,7 +300,7 @@ def _draw_orders(seed: int, campaign: int) -> Setting:
         plan,
         tuple(faults),
         replace(
-            _draw_observe(dice, kinds),
+            draw_observe(dice, kinds),
             share=dice.choice([1.0] * 8 + [0.7, 0.0]),
             twice=FaultKind.OBSERVER_DISAGREES in kinds,
         ),
@@ -317,7 +323,7 @@ def _draw_failing_undo(plan: Plan, dice: random.Random) -> list[Fault]:
     return [Fault(FaultKind.FAILS, str(Atom(broken.action, broken.arguments)), times=None), undo]
 
 
-def _draw_observe(dice: random.Random, kinds: set[FaultKind]) -> Observe:
+def draw_observe(dice: random.Random, kinds: set[FaultKind]) -> Observe:
     """Return what can be seen; observers that show the past go with no changes from outside: these they would hide."""
     share = dice.choice([1.0] * 6 + [0.7, 0.4, 0.0])
     is_late = FaultKind.LATE in kinds

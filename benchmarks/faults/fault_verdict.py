@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
 from benchmarks.faults.fault_run import Carried
 from benchmarks.faults.fault_setting import CHANGES, Setting
+from benchmarks.faults.open_promises import OpenEvidence, find_broken_open_promises
 from benchmarks.faults.promises import Evidence, find_broken_promises
 from benchmarks.faults.reachable_goal import GivenUp
 from executor.events.events import RunStatus, StepEnded, StepStatus
 from executor.recovery.recovery_policy import Recovery
 from executor.run import RunOutcome
 from executor.testing import FaultKind, SimulatedWorld
-from planner.model import Atom
+from planner.language.declare.local_closed_world import listings_of
+from planner.model import Action, Atom, Goal
 
 REPEATS: Final = Recovery().most_repeats
 HARMLESS: Final = frozenset({"idempotent", "read_only"})
@@ -65,6 +67,8 @@ def judge_run(setting: Setting, carried: Carried) -> Verdict:
     if carried.outcome is None:
         return Verdict.of(Violation.ERROR, carried.error or "no outcome")
     broken = find_broken_promises(evidence_of(setting, carried))
+    if setting.open_world is not None:
+        broken += find_broken_open_promises(OpenEvidence.of(setting, carried))
     if broken:
         return Verdict.of(Violation.PROMISE, "; ".join(broken))
     double = find_doubled_effects(setting, carried)
@@ -75,9 +79,11 @@ def judge_run(setting: Setting, carried: Carried) -> Verdict:
 
 def evidence_of(setting: Setting, carried: Carried) -> Evidence:
     """Return the evidence that the promises about a run are checked against."""
-    simulated = carried.simulated
+    simulated, problem = carried.simulated, carried.simulated.problem
+    if setting.open_world is not None:  # what is listed is no fact of the world
+        problem = replace(problem, goal=Goal(setting.open_world.promised(wishes=False)))
     return Evidence(
-        simulated.problem,
+        problem,
         carried.events,
         simulated.calls,
         simulated.sightings,
@@ -90,7 +96,8 @@ def evidence_of(setting: Setting, carried: Carried) -> Evidence:
 def _judge_ending(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
     match outcome.status:
         case RunStatus.SUCCEEDED | RunStatus.LOWERED:
-            false = "" if carried.simulated.lies else find_untruth(setting, carried, outcome)
+            is_checked = carried.simulated.lies or setting.open_world is not None  # its promises say what is true
+            false = "" if is_checked else find_untruth(setting, carried, outcome)
             return Verdict.of(Violation.FALSE, false) if false else Verdict(Ending.REACHED)
         case RunStatus.COMPENSATED if not carried.simulated.lies and (left := find_not_undone(carried.simulated)):
             return Verdict.of(Violation.FALSE, f"said to be undone, but {', '.join(map(str, left))} is not as before")
@@ -120,6 +127,7 @@ def find_not_undone(simulated: SimulatedWorld) -> list[Atom]:
     """Return the facts that steps changed and compensation did not restore, unless somebody else changed them too."""
     actions = simulated.problem.domain.actions
     acts = [act for act in simulated.acts if act.step is None or "read_only" not in actions[act.step.predicate].tags]
+    listed = {each.fact for each in listings_of(simulated.problem.domain)}
     before: dict[Atom, bool] = {}
     for act in acts:
         for fact in (*act.added, *act.removed):
@@ -128,7 +136,8 @@ def find_not_undone(simulated: SimulatedWorld) -> list[Atom]:
     now = simulated.facts
     written = [fact for act in acts for fact in act.written]
     left = [fact for fact, held in before.items() if (fact in now) is not held]
-    return [fact for fact in dict.fromkeys([*left, *written]) if fact not in others]
+    found = dict.fromkeys([*left, *written])
+    return [fact for fact in found if fact not in others and fact.predicate not in listed]
 
 
 def find_doubled_effects(setting: Setting, carried: Carried) -> str:
@@ -150,7 +159,7 @@ def find_doubled_effects(setting: Setting, carried: Carried) -> str:
             done.clear()
         elif carried.simulated.disputed and "irreversible" not in actions[act.step.predicate].tags:
             continue
-        elif actions[act.step.predicate].tags.isdisjoint(HARMLESS) and not any(x.covers(act.step) for x in excused):
+        elif not _is_harmless(actions[act.step.predicate]) and not any(x.covers(act.step) for x in excused):
             declared = act.step.args[: len(actions[act.step.predicate].parameters)]
             before = done.setdefault(Atom(act.step.predicate, declared), set())
             changed = bool(act.added or act.removed)
@@ -161,6 +170,11 @@ def find_doubled_effects(setting: Setting, carried: Carried) -> str:
             if changed or act.written:
                 before.add(act.by)
     return ", ".join(found)
+
+
+def _is_harmless(action: Action) -> bool:
+    """Return whether doing `action` again changes nothing more, as listing something again."""
+    return bool(action.lists) or not action.tags.isdisjoint(HARMLESS)
 
 
 def _stands_in(key: str, before: set[str], setting: Setting, carried: Carried) -> bool:

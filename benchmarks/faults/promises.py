@@ -161,9 +161,12 @@ def _is_absent(fact: Atom, holds: bool, looks: Sequence[Sighting]) -> bool:
 def find_early_steps(evidence: Evidence) -> Iterator[str]:
     """Yield the irreversible steps that began before a reversible step that could have come first.
 
-    The order of tasks binds hierarchical runs, and a policy says itself which step is next: neither is looked at.
+    The order of tasks binds hierarchical runs, a policy says itself which step is next, and constraints on the way keep
+    the order of the steps that they are about: none of these runs is looked at.
     """
-    if any(isinstance(event, RunStarted) and event.model in ORDERED for _, event in evidence.events):
+    if evidence.problem.constraints or any(
+        isinstance(event, RunStarted) and event.model in ORDERED for _, event in evidence.events
+    ):
         return
     course = Course(evidence.problem)
     for when, event in evidence.events:
