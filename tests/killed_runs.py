@@ -1,7 +1,8 @@
 """A run that is killed at each write to its journal, and taken up again; a program of its own, as it forks and kills.
 
-    python tests/killed_runs.py FOLDER
+    python tests/killed_runs.py FOLDER WORLD
 
+WORLD is one of `WORLDS`: works in which parts are made by a plan, or orders of which the run has to find out first.
 Prints, as JSON, one line for each place where the run was killed: what the world was at last, and how often each step
 was done.
 """
@@ -14,8 +15,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from executor import Executor, World
-from planner import Domain
+from executor import ActionResult, Executor, World
+from planner import Domain, Entity
 from planner.plan import Plan, Step
 
 SIZE = 20
@@ -67,9 +68,58 @@ def plan_of(domain):
     return Plan(tuple(Step("make", (f"p{n}", f"p{one}", f"p{other}"), 1) for n, one, other in needs), problem)
 
 
-def carry_out(folder, *, kill_at=None, after=False, resume=False):
-    """Carry out the plan, or take it up again; with `kill_at` the process is killed at that write to the journal."""
-    world = world_of(Ledger(folder / "ledger"))
+class Order(Entity):
+    """What somebody has bought."""
+
+
+def orders_of(ledger):
+    """Return a world in which orders turn up: two are listed, one comes when o7 is charged for, one by phone."""
+    domain, order = Domain("orders"), {"order": Order}
+
+    def pending():
+        acts = ledger.acts()
+        late = [name for name, cause in {"late": "charge-o7", "T-1": "phone"}.items() if cause in acts]
+        return [each for each in ("o7", "new-order-1", *late) if f"close-{each}" not in acts]
+
+    domain.action("list_orders", lists="pending(_)")
+    domain.action("phone", provides=["phoned", "pending(order)"], creates=order, tags=["idempotent"])
+    needs = ["pending(order)", "not charged(order)"]
+    domain.action("charge", order, requires=needs, provides=["charged(order)"], tags=["irreversible"])
+    domain.action("close", order, requires=["charged(order)"], provides=["not pending(order)"])
+    world = World(domain)
+    world.handler("list_orders")(pending)
+
+    @world.handler("phone")
+    async def phone():
+        if "phone" not in ledger.acts():
+            ledger.act("phone")
+        return ActionResult(created={"order": "T-1"})
+
+    @world.handler("charge")
+    async def charge(order):
+        ledger.act(f"charge-{order.name}")
+
+    @world.handler("close")
+    async def close(order):
+        ledger.act(f"close-{order.name}")
+
+    world.observer("pending(_)", conclusive=True)(pending)
+    world.observer("charged(order)", conclusive=True)(lambda order: f"charge-{order.name}" in ledger.acts())
+    world.observer("phoned", conclusive=True)(lambda: "phone" in ledger.acts())
+    return world
+
+
+def problem_of(domain):
+    return domain.problem(goal=["phoned", "(forall (?o - Order) (not (pending ?o)))"])
+
+
+WORLDS = {"works": (world_of, plan_of), "orders": (orders_of, problem_of)}
+
+
+def carry_out(folder, name, *, kill_at=None, after=False, resume=False):
+    """Carry out the run, or take it up again; with `kill_at` the process is killed at that write to the journal."""
+    make_world, state = WORLDS[name]
+    world = make_world(Ledger(folder / "ledger"))
     executor = Executor(world, journal=folder / "runs.db", model="dag")
     if kill_at is not None:
         writes = iter(range(kill_at))
@@ -88,8 +138,8 @@ def carry_out(folder, *, kill_at=None, after=False, resume=False):
         runs = executor.journal.runs()
         if runs and runs[0].events:
             return asyncio.run(executor.resume("works"))
-        return asyncio.run(executor.run(plan_of(world.domain), run="again"))
-    return asyncio.run(executor.run(plan_of(world.domain), run="works"))
+        return asyncio.run(executor.run(state(world.domain), run="again"))
+    return asyncio.run(executor.run(state(world.domain), run="works"))
 
 
 def in_child(work):
@@ -104,15 +154,15 @@ def in_child(work):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def main(folder):
+def main(folder, name):
     for after in (False, True):
         for kill_at in range(10_000):
             place = folder / f"{kill_at}-{after}"
             place.mkdir()
-            code = in_child(lambda: carry_out(place, kill_at=kill_at, after=after))  # noqa: B023 - done at once
+            code = in_child(lambda: carry_out(place, name, kill_at=kill_at, after=after))  # noqa: B023 - done at once
             if code == 0:
                 break
-            again = in_child(lambda: carry_out(place, resume=True))  # noqa: B023 - as above
+            again = in_child(lambda: carry_out(place, name, resume=True))  # noqa: B023 - as above
             acts = Counter(Ledger(place / "ledger").acts())
             sys.stdout.write(
                 json.dumps({"at": kill_at, "after": after, "killed": code, "resumed": again, "acts": acts}) + "\n"
@@ -120,4 +170,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

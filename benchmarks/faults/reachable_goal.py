@@ -15,6 +15,7 @@ from executor.recovery.options import MOST_TRIES
 from executor.testing.faults import Fault, pattern_of
 from executor.testing.simulated_world import SimulatedWorld
 from executor.testing.true_state import instances
+from planner.language.declare.local_closed_world import listings_of
 from planner.model import FALSE, And, Atom, DomainModel, Equals, Formula, Not, Or, Problem
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.formulas import OPEN
@@ -268,8 +269,9 @@ def _find_tasks(state: RunState) -> Tasks | None:
 
 
 def _rename_facts(facts: Collection[Atom], names: Mapping[str, str], domain: DomainModel) -> frozenset[Atom]:
-    """Return the facts of declared predicates, with real names of objects."""
-    return frozenset([_rename_objects(fact, names) for fact in facts if fact.predicate in domain.predicates])
+    """Return the facts of declared predicates, with real names of objects; what is listed is no fact of the world."""
+    known = domain.predicates.keys() - {each.fact for each in listings_of(domain)}
+    return frozenset([_rename_objects(fact, names) for fact in facts if fact.predicate in known])
 
 
 def _rename_objects(atom: Atom, names: Mapping[str, str]) -> Atom:

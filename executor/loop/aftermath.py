@@ -30,6 +30,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.attempt import Attempt, call_of, find_abandoned
 from executor.observe import step_verdict as verdict
+from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import read_report
 from executor.plans.created_objects import name_of
@@ -261,7 +262,7 @@ class Aftermath:
         in_doubt = found.status is StepStatus.IN_DOUBT
         nothing_lost = found.absent if "irreversible" in action.tags else found.known or is_harmless(action)
         repeatable = not in_doubt and (nothing_lost or not attempt.begun)
-        awaited = _list_awaited(expected) if in_doubt else ()
+        awaited = _list_awaited(expected, self.state.beliefs) if in_doubt else ()
         denied = _says_that_it_failed(attempt)
         end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited, denied=denied)
         if others:
@@ -357,7 +358,9 @@ def _dispute_judgement(
     return replace(found, status=StepStatus.IN_DOUBT, reason=reasons[0]) if reasons else found
 
 
-def _list_awaited(expected: verdict.Expected) -> tuple[Note, ...]:
-    """Return notes on the facts that hold if a step in doubt happened."""
+def _list_awaited(expected: verdict.Expected, beliefs: Beliefs) -> tuple[Note, ...]:
+    """Return notes on the facts that hold if a step in doubt happened; nothing is listed without an answer."""
     facts = {**expected.facts, **dict.fromkeys(expected.stale, False)}
-    return tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items()])
+    return tuple(
+        [Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items() if not beliefs.is_listing(fact)]
+    )

@@ -14,7 +14,7 @@ from typing import Any, Final
 from executor.events.events import Disagreement, Event, FactsSeen, Note, ObjectsFound, Provenance
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.observe.beliefs import Beliefs
+from executor.observe.beliefs import Beliefs, patterns_of
 from executor.plans.created_objects import Bindings
 from executor.tools.containment import OutOfTime, await_within, call_contained, contain_errors, describe_error
 from executor.tools.observers import Observer, Sighting
@@ -329,8 +329,9 @@ class Survey:
     async def look_near(self, failed: Iterable[StepRecord]) -> bool:
         """Look at preconditions and effects of the steps `failed`, at similar facts, and at derived facts of the goal.
 
-        Return whether a belief changed.
+        Where a precondition is about all objects, observers may find more of them. Return whether a belief changed.
         """
+        failed, domain = list(failed), self.state.problem.domain
         derived = self.state.beliefs.derived_of(self.state.goal)
         facts = dict.fromkeys([fact for fact in derived if self.lookout.can_see(fact)])
         for record in failed:
@@ -341,16 +342,19 @@ class Survey:
             facts.update(dict.fromkeys([note.fact for note in record.facts if self.lookout.can_see(note.fact)]))
         like = (other for fact in list(facts) for other in self._find_similar(fact))
         facts.update(dict.fromkeys(islice(like, NEAR)))
-        return await self._look(facts)
+        needed = [self.state.beliefs.precondition_of(record.step) for record in failed]
+        return await self._look(facts, [pattern for each in needed for pattern in patterns_of(each, domain)])
 
     async def look_everywhere(self) -> bool:
-        """Look at all observable facts, up to a limit; return whether a belief changed."""
-        facts = (fact for name in self.state.domain.predicates for fact in self._find_instances(name))
-        return await self._look(islice(facts, MOST_LOOKS))
+        """Look at all observable facts and for objects, up to a limit; return whether a belief changed."""
+        predicates = self.state.domain.predicates
+        facts = (fact for name in predicates for fact in self._find_instances(name))
+        over = [Atom(name, (OPEN,) * len(each.parameters)) for name, each in predicates.items() if each.parameters]
+        return await self._look(islice(facts, MOST_LOOKS), over)
 
-    async def _look(self, facts: Iterable[Atom]) -> bool:
+    async def _look(self, facts: Iterable[Atom], over: Collection[Atom]) -> bool:
         beliefs = self.state.beliefs
-        looked = await self.lookout.look(facts, beliefs)
+        looked = await self.lookout.look(facts, beliefs, over)
         return adopt_look(looked, beliefs, self.emit, "looking around")
 
     def _find_similar(self, fact: Atom) -> Iterator[Atom]:

@@ -235,7 +235,7 @@ def _note_effects(
         elif result.success and not doubt and done:
             is_declared = Note(fact, holds, Provenance.ASSUMED, unsure)
             yield Note(fact, holds, Provenance.REPORTED, TRUSTED) if trusted else is_declared
-        elif beliefs.holds(fact) is not holds and doubt:
+        elif beliefs.holds(fact) is not holds and doubt and not beliefs.is_listing(fact):
             yield Note(fact, None, Provenance.UNKNOWN, doubt)
     if done:
         for fact in expected.stale:

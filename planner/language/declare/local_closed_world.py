@@ -164,7 +164,14 @@ def _complete_action(action: Action, domain: DomainModel, listings: Sequence[Lis
         when=tuple([_complete_when(when, domain, listings, given) for when in action.when]),
         outcomes=tuple([_complete_outcome(outcome, listings, given) for outcome in action.outcomes]),
         senses=tuple(dict.fromkeys([*action.senses, *action.lists])),
+        tags=action.tags | ({"idempotent"} if _only_lists(action) else set()),
     )
+
+
+def _only_lists(action: Action) -> bool:
+    """Return whether nothing is changed by listing what `action` lists, and nobody says otherwise."""
+    changes = (*action.provides, *action.modifies, *action.when, *action.outcomes, *action.creates)
+    return bool(action.lists) and not changes and "irreversible" not in action.tags
 
 
 def _fact_of_step(pattern: Atom, listings: Sequence[Listing]) -> Atom:

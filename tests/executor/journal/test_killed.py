@@ -1,4 +1,4 @@
-"""`kill -9` at every write to the journal of a run of twenty steps, in real processes."""
+"""`kill -9` at every write to the journal of a run: of twenty steps, and of one in which orders turn up."""
 
 import json
 import signal
@@ -10,13 +10,29 @@ import pytest
 
 PROGRAM = Path(__file__).parents[2] / "killed_runs.py"
 STEPS = {f"p{number}": 1 for number in range(1, 21)}
+ORDERS = ("o7", "new-order-1", "late", "T-1")
+
+
+def kill_at_every_write(folder, world):
+    """Return what came of each run, killed in its own way, after it was taken up again."""
+    call = [sys.executable, PROGRAM, folder, world]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=170, check=True)
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {run["killed"] for run in runs} == {-signal.SIGKILL}
+    assert [run for run in runs if run["resumed"] != 0] == [], "each was taken up again, and succeeded"
+    return runs
 
 
 @pytest.mark.timeout(180)
 def test_a_run_that_is_killed_at_any_write_ends_in_the_same_world(tmp_path):
-    done = subprocess.run([sys.executable, PROGRAM, tmp_path], capture_output=True, text=True, timeout=170, check=True)
-    runs = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {run["killed"] for run in runs} == {-signal.SIGKILL}
-    assert {run["resumed"] for run in runs} == {0}, "each was taken up again, and succeeded"
+    runs = kill_at_every_write(tmp_path, "works")
     assert [run for run in runs if run["acts"] != STEPS] == []
     assert len(runs) > 2 * 3 * 20, "each step is begun, answers, and ends"
+
+
+@pytest.mark.timeout(180)
+def test_what_had_turned_up_before_a_kill_is_handled_once(tmp_path):
+    runs = kill_at_every_write(tmp_path, "orders")
+    once = {"phone": 1, **{f"{act}-{order}": 1 for order in ORDERS for act in ("charge", "close")}}
+    assert [run for run in runs if run["acts"] != once] == []
+    assert len(runs) > 2 * 3 * len(ORDERS)

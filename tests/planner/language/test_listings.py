@@ -176,3 +176,14 @@ def test_nothing_is_proved_unsolvable_while_a_created_object_may_have_items():
     found = solve(domain.problem(goal="(exists (?t - ticket) (called ?t))"))
     assert found.status is Status.UNKNOWN
     assert "objects may turn up: listed_owner does not hold of what is created" in found.reason
+
+
+def test_what_only_lists_may_be_done_again():
+    domain = shop(
+        claim={"lists": "free(_)", "provides": ["claimed"]},
+        open_list={"lists": "free(_)", "tags": ["irreversible"]},
+        peek={"lists": "free(_)"},
+    )
+    domain.predicate("free", "order")
+    tags = {name: "idempotent" in action.tags for name, action in domain.model.actions.items()}
+    assert tags == {"list_orders": True, "handle": False, "claim": False, "open_list": False, "peek": True}
