@@ -16,6 +16,11 @@ from executor.adapters.pydantic_ai_toolset import ForethoughtCapability, Foretho
 seen: list[AgentInfo] = []
 
 
+def ask(agent: Agent, *words, **options):
+    """Run `agent` in a loop of its own: `run_sync` leaves one behind."""
+    return asyncio.run(agent.run(*words, **options))
+
+
 @pytest.fixture(autouse=True)
 def forget() -> None:
     seen.clear()
@@ -43,7 +48,7 @@ def returns(result) -> list[dict]:
 def test_the_agent_keeps_its_loop_and_sees_only_what_comes_next() -> None:
     world, desk = desk_world()
     toolset = ForethoughtToolset(world, desk_problem(world, "shipped(o7)"))
-    result = Agent(FunctionModel(obedient), toolsets=[toolset]).run_sync("ship o7, please")
+    result = ask(Agent(FunctionModel(obedient), toolsets=[toolset]), "ship o7, please")
     assert [[each.name for each in info.function_tools] for info in seen] == [["find"], ["pack"], ["ship"], []]
     assert desk.log == ["find o7", "pack o7", "ship o7"]
     assert toolset.calls.is_reached
@@ -53,7 +58,7 @@ def test_the_agent_keeps_its_loop_and_sees_only_what_comes_next() -> None:
 def test_the_instructions_say_the_goal_and_what_is_next() -> None:
     world, _ = desk_world()
     toolset = ForethoughtToolset(world, desk_problem(world, "packed(o7)"))
-    Agent(FunctionModel(obedient), toolsets=[toolset], instructions="Be polite.").run_sync("pack o7")
+    ask(Agent(FunctionModel(obedient), toolsets=[toolset], instructions="Be polite."), "pack o7")
     said = [info.instructions for info in seen]
     assert "Be polite." in said[0]
     assert "Next (a plan of 2 steps): find(o7)." in said[0]
@@ -64,7 +69,7 @@ def test_a_surprise_is_told_and_the_offer_changes() -> None:
     world, desk = desk_world()
     desk.lying.add("ship")
     toolset = ForethoughtToolset(world, desk_problem(world, "shipped(o7)"))
-    result = Agent(FunctionModel(obedient), toolsets=[toolset]).run_sync("ship o7")
+    result = ask(Agent(FunctionModel(obedient), toolsets=[toolset]), "ship o7")
     told = returns(result)
     assert told[2]["status"] == "FAILED"
     assert told[2]["unexpected"] == ["not shipped(o7)"]
@@ -81,7 +86,7 @@ def test_a_call_that_is_not_offered_does_nothing() -> None:
             return ModelResponse([TextPart("I give up")])
         return ModelResponse([ToolCallPart("ship", {"o": "o7"})])
 
-    Agent(FunctionModel(stubborn), toolsets=[toolset], retries=3).run_sync("ship o8")
+    ask(Agent(FunctionModel(stubborn), toolsets=[toolset], retries=3), "ship o8")
     assert desk.log == []
 
 
@@ -94,7 +99,7 @@ def test_several_calls_of_one_turn_are_made_one_after_the_other() -> None:
             return obedient(messages, info)
         return ModelResponse([ToolCallPart("find", {"o": each}) for each in ("o7", "o8")])
 
-    Agent(FunctionModel(eager), toolsets=[toolset]).run_sync("pack both")
+    ask(Agent(FunctionModel(eager), toolsets=[toolset]), "pack both")
     assert desk.log[:2] == ["find o7", "find o8"]
     assert toolset.calls.is_reached
 
@@ -102,7 +107,7 @@ def test_several_calls_of_one_turn_are_made_one_after_the_other() -> None:
 def test_the_test_model_calls_what_is_offered() -> None:
     world, desk = desk_world()
     toolset = ForethoughtToolset(world, desk_problem(world, "packed(o7)"))
-    Agent(TestModel(), toolsets=[toolset]).run_sync("pack o7")
+    ask(Agent(TestModel(), toolsets=[toolset]), "pack o7")
     assert desk.log == ["find o7"], "it calls each tool of the first offer once"
 
 
@@ -110,12 +115,12 @@ def test_an_approval_is_deferred_as_pydantic_ai_does_it() -> None:
     world, desk = desk_world()
     toolset = ForethoughtToolset(world, desk_problem(world, "refunded(o7)"))
     agent = Agent(FunctionModel(obedient), toolsets=[toolset], output_type=[str, DeferredToolRequests])
-    first = agent.run_sync("refund o7")
+    first = ask(agent, "refund o7")
     [asked] = first.output.approvals
     assert asked.tool_name == "refund"
     assert desk.log == ["find o7"]
     answer = DeferredToolResults(approvals={asked.tool_call_id: True})
-    last = agent.run_sync(message_history=first.all_messages(), deferred_tool_results=answer)
+    last = ask(agent, message_history=first.all_messages(), deferred_tool_results=answer)
     assert last.output == "done"
     assert desk.log == ["find o7", "refund o7"]
 
@@ -123,7 +128,7 @@ def test_an_approval_is_deferred_as_pydantic_ai_does_it() -> None:
 def test_a_capability_brings_the_toolset() -> None:
     world, desk = desk_world()
     planned = ForethoughtCapability(world, desk_problem(world, "packed(o7)"))
-    Agent(FunctionModel(obedient), capabilities=[planned]).run_sync("pack o7")
+    ask(Agent(FunctionModel(obedient), capabilities=[planned]), "pack o7")
     assert planned.calls.is_reached
     assert "find(o7)" in seen[0].instructions
     assert desk.log == ["find o7", "pack o7"]
@@ -143,7 +148,7 @@ def test_it_stands_beside_other_tools_and_wrappers() -> None:
         return ModelResponse([TextPart("done")])
 
     with agent.override(model=FunctionModel(once)):
-        agent.run_sync("what is there?")
+        ask(agent, "what is there?")
     assert {each.name for each in seen[0].function_tools} == {"weather", "desk_find"}
 
 
@@ -155,7 +160,7 @@ def test_one_toolset_goes_on_in_a_later_run_of_the_agent() -> None:
         return obedient(messages, info) if len(messages) == 1 else ModelResponse([TextPart("later")])
 
     agent = Agent(FunctionModel(one_call), toolsets=[toolset])
-    agent.run_sync("begin")
+    ask(agent, "begin")
     assert desk.log == ["find o7"]
     asyncio.run(agent.run("go on"))
     assert desk.log == ["find o7", "pack o7"]
