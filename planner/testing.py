@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
-from planner.model import Atom, Formula, Number, Problem
+from planner.model import Atom, Formula, Number, Problem, is_temporal
 from planner.model.unknown_facts import enumerate_worlds
 from planner.plan import Plan, Result, Status, Step
 from planner.semantics.simulation import Simulation
@@ -128,20 +128,29 @@ def complaints(case: Case, solve: Callable[[Problem], Result] | None = None) -> 
     wishes = bool(case.problem.wishes)
     worth = []
     for number, text in enumerate(case.valid, start=1):
-        verdict = check_steps(case.problem, steps_of(text))
+        verdict = check_steps(case.problem, _plan_of(text, case.problem))
         if verdict.valid:
             worth.append(_net_benefit(case.problem, verdict) if wishes else verdict.cost)
         else:
             yield f"valid plan {number} is not valid: {verdict.reason}"
     yield from _check_worth(case, worth, "net benefit" if wishes else "cost")
     for number, (text, reason) in enumerate(case.invalid, start=1):
-        verdict = check_steps(case.problem, steps_of(text))
+        verdict = check_steps(case.problem, _plan_of(text, case.problem))
         if verdict.valid:
             yield f"invalid plan {number} is valid"
         elif reason not in verdict.reason:
             yield f"invalid plan {number} fails because {verdict.reason!r}, not because {reason!r}"
     if solve is not None:
         yield from _check_answer(case, solve(case.problem))
+
+
+def _plan_of(text: PlanText, problem: Problem) -> Plan | tuple[Step, ...]:
+    """Return the plan in `text`; one in time, as the competition writes it, where `problem` asks for that."""
+    if isinstance(text, str) and is_temporal(problem) and "[" in text:
+        from planner.language.pddl.plan_files import read_plan
+
+        return read_plan(text, problem)
+    return text if isinstance(text, Plan) and text.times else steps_of(text)
 
 
 def _net_benefit(problem: Problem, verdict: Verdict) -> Number:

@@ -19,14 +19,13 @@ from planner.model.actions import (
     CHECK,
     Action,
     CostFunction,
-    CostTerm,
     When,
     has_open_argument,
     negated_atoms,
     positive_atoms,
 )
-from planner.model.domain import ROOT_TYPE, DomainModel
-from planner.model.formulas import OPEN, Variable, children, free_variables, is_variable, terms_of
+from planner.model.domain import ROOT_TYPE, DomainModel, amounts_of, numeric_effects
+from planner.model.formulas import OPEN, TRUE, Variable, children, free_variables, functions_in, is_variable, terms_of
 from planner.model.problem import Problem
 
 
@@ -53,7 +52,7 @@ def _check_listings(action: Action, domain: DomainModel) -> Iterator[Finding]:
 
 
 def _check_parameters(action: Action) -> Iterator[Finding]:
-    if any(isinstance(term, CostFunction) for term in _amounts_in(action)):
+    if any(isinstance(term, CostFunction) for term in amounts_of(action)):
         return
     used = _terms_in(action)
     for parameter in action.parameters:
@@ -79,7 +78,8 @@ def _terms_in(action: Action) -> set[str]:
         *(atom for effect in effects for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides))),
         *(atom for effect in effects for atom in effect.modifies),
         *(atom for outcome in action.outcomes for atom in outcome.modifies),
-        *(term for term in _amounts_in(action) if isinstance(term, Atom)),
+        *(atom for term in amounts_of(action) if not isinstance(term, CostFunction) for atom in functions_in(term)),
+        *(atom for effect in numeric_effects(action) for atom in (effect.fluent, *functions_in(effect.value))),
         *action.after,
         *action.senses,
         *action.lists,
@@ -87,12 +87,6 @@ def _terms_in(action: Action) -> set[str]:
     ]
     conditions = [action.requires, *(effect.requires for effect in effects)]
     return terms_of(atoms) | {name for condition in conditions for name in free_variables(condition)}
-
-
-def _amounts_in(action: Action) -> Iterator[CostTerm]:
-    yield from action.cost
-    for terms in action.uses.values():
-        yield from terms
 
 
 def _check_conditions(action: Action) -> Iterator[Finding]:
@@ -163,9 +157,9 @@ def _check_effects(action: Action) -> Iterator[Finding]:
 def _check_known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
     """Yield effects that the action requires already, unless it also writes them otherwise."""
     required = set(conjoined_atoms(action.requires))
-    written = {pattern.predicate for pattern in action.modifies} | {
-        atom.predicate for atom in negated_atoms(action.provides)
-    }
+    always = [effect for effect in action.effects if effect.requires == TRUE and not effect.variables]
+    written = {pattern.predicate for effect in always for pattern in effect.modifies}
+    written |= {atom.predicate for effect in always for atom in negated_atoms(effect.provides)}
     for atom in dict.fromkeys(positive_atoms(action.provides)):
         predicate = domain.predicates.get(atom.predicate)
         ends = atom.predicate in written or (predicate is not None and predicate.stale_with)

@@ -28,6 +28,8 @@ from planner.lint.findings import (
     collect_usage,
     conjoined_atoms,
 )
+from planner.lint.number_lint import check_number_reach, check_numbers
+from planner.lint.timed_lint import check_time, flatten_moments, with_timed_effects
 from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening
 from planner.model.domain import DomainModel, TypeHierarchy, resources_of, uncertain_actions
 from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable
@@ -226,6 +228,7 @@ def _check_sensing(problem: Problem) -> Iterator[Finding]:
 
 def check_domain(domain: DomainModel) -> list[Finding]:
     """Lint `domain` without objects; return the findings, the worst first."""
+    domain = flatten_moments(domain)
     return sort_by_level([*_check_declarations(domain, None), *check_undeclared(domain)])
 
 
@@ -236,11 +239,19 @@ def check_problem(problem: Problem, limits: Limits | None = None) -> list[Findin
     """
     check_classical(problem, "check_problem", "htn.problem_kind.check(problem, limits) checks it")
     limits = limits or Limits()
-    found = [*_check_declarations(problem.domain, problem), *check_unmentioned(problem), *check_demands(problem)]
+    times = list(check_time(problem))
+    problem = replace(problem, domain=flatten_moments(problem.domain))
+    found = [
+        *times,
+        *_check_declarations(problem.domain, problem),
+        *check_unmentioned(problem),
+        *check_demands(problem),
+    ]
     enough = add_enough_placeholders(problem)
     if enough is not None:
-        reach = relax(enough, limits)
+        reach = relax(with_timed_effects(enough), limits)
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
+        found += check_number_reach(problem, reach.actions)
         found += check_single_values(enough, limits)
     return sort_by_level(found)
 
@@ -250,6 +261,7 @@ def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterato
     for action in domain.actions.values():
         yield from check_action(action, domain)
     yield from check_predicates(domain, collect_usage(domain), problem)
+    yield from check_numbers(domain, problem)
     yield from check_types(domain)
 
 

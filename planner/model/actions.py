@@ -12,7 +12,20 @@ from enum import Enum
 
 from planner.errors import DeclarationError, Location
 from planner.lightweight import Any, Final, dataclass, field, replace
-from planner.model.formulas import OPEN, TRUE, Atom, Formula, Not, Number, Term, Variable, exact_number
+from planner.model.formulas import (
+    OPEN,
+    TRUE,
+    Arithmetic,
+    Atom,
+    Expression,
+    Formula,
+    Not,
+    Number,
+    Term,
+    Variable,
+    exact_number,
+    substitute_expression,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +153,97 @@ class CostFunction:
         return DeclarationError(f"this cost function fails for ({', '.join(arguments)}): {reason}", place)
 
 
-CostTerm = Number | Atom | CostFunction
-"""A number, a static function term such as `distance(?a, ?b)`, or a Python function."""
+CostTerm = Number | Atom | Arithmetic | CostFunction
+"""An expression over static functions, such as `2 * distance(?a, ?b)`, or a Python function."""
+
+
+CHANGES: Final = ("+=", "-=", "*=", "/=", ":=")
+"""The operators of numeric effects."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumericEffect:
+    """A change of the value of `fluent` (Fox and Long, 2003: PDDL 2.1).
+
+    `operator` is `+=`, `-=`, `*=` or `/=` for a change by `value`, and `:=` for an assignment. The state before the
+    action gives `value`. Increases and decreases of one fluent by one action add up; any two other effects on it
+    exclude each other.
+    """
+
+    fluent: Atom
+    operator: str
+    value: Expression
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether it is an increase or a decrease."""
+        return self.operator in ("+=", "-=")
+
+    def substitute(self, binding: Mapping[Term, Term]) -> NumericEffect:
+        """Return this effect with its terms replaced where `binding` has them."""
+        return NumericEffect(self.fluent.substitute(binding), self.operator, substitute_expression(self.value, binding))
+
+    def __str__(self) -> str:
+        return f"{self.fluent} {self.operator} {self.value}"
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A conditional effect, for all objects of `variables`."""
+    """A conditional effect, for all objects of `variables`; `numbers` are its changes of numeric fluents."""
 
     requires: Formula = TRUE
     provides: tuple[Literal, ...] = ()
     modifies: tuple[Atom, ...] = ()
     variables: tuple[Variable, ...] = ()
+    numbers: tuple[NumericEffect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a step that lasts requires, and what it changes, at its start or at its end."""
+
+    requires: Formula = TRUE
+    provides: tuple[Literal, ...] = ()
+    modifies: tuple[Atom, ...] = ()
+    when: tuple[When, ...] = ()
+    numbers: tuple[NumericEffect, ...] = ()
+
+    @property
+    def effects(self) -> tuple[When, ...]:
+        """All effects: the unconditional one, if there is any, then the conditional ones."""
+        return _join_effects(self.provides, self.modifies, self.numbers, self.when)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it requires nothing and changes nothing."""
+        return self.requires == TRUE and not self.effects
+
+
+NO_MOMENT: Final = Moment()
+
+
+def _is_nothing(moment: Moment) -> bool:
+    """Return whether `moment` is empty; a copy from another process is not `NO_MOMENT` itself."""
+    return moment is NO_MOMENT or moment == NO_MOMENT
+
+
+DURATION: Final = Atom("?duration")
+"""The duration of a step, in the numeric effects of its action."""
+
+
+@dataclass(frozen=True, slots=True)
+class DurationRange:
+    """The least and the greatest duration of a step, which the plan chooses; without `high`, it may last for ever."""
+
+    low: Expression = 0
+    high: Expression | None = None
+
+    def __str__(self) -> str:
+        return f"{self.low}..{'' if self.high is None else self.high}"
+
+
+Duration = Expression | DurationRange
+"""Seconds: a number, an expression that the state at the start of a step gives a value, or a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +254,7 @@ class Outcome:
     provides: tuple[Literal, ...] = ()
     modifies: tuple[Atom, ...] = ()
     name: str = ""
+    numbers: tuple[NumericEffect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +309,17 @@ class DataParameter:
 class Action:
     """One action schema; search binds its `parameters`.
 
-    `provides` and `modifies` are the unconditional effects, `when` the conditional and universal ones. A step costs the
-    sum of the terms of `cost`; an empty tuple costs 0. `uses` has such terms for each resource; budgets limit the sums.
-    `after` are patterns `action(args…)` of actions that must have run before. `senses` are patterns of facts whose
-    truth the step reports, `lists` patterns whose items are all known after it. `duration` is in seconds; without one,
-    steps take no time. The first of the `cases` that covers a step gives its risk and the probabilities of its
-    outcomes.
+    `provides`, `modifies` and `numbers` are the unconditional effects, `when` the conditional and universal ones. A
+    step costs the sum of the terms of `cost`; an empty tuple costs 0. `uses` has such terms for each resource; budgets
+    limit the sums. `after` are patterns `action(args…)` of actions that must have run before. `senses` are patterns of
+    facts whose truth the step reports, `lists` patterns whose items are all known after it. The first of the `cases`
+    that covers a step gives its risk and the probabilities of its outcomes.
+
+    `duration` is in seconds; without one, steps take no time. Where time is planned, `requires` must hold at the start
+    of a step, `throughout` between start and end; `provides` and `when` come at the end. `modifies` retracts at the
+    start, and no other step reads or writes the items until the end. Decreases of `numbers` come at the start, their
+    other changes at the end. `at_start` and `at_end` say anything else. A step holds the capacities in `holds` from its
+    start to its end.
     """
 
     name: str
@@ -234,7 +332,7 @@ class Action:
     after: tuple[Atom, ...] = ()
     creates: Mapping[str, str] = field(default_factory=dict)
     data: tuple[DataParameter, ...] = ()
-    duration: Decimal | None = None
+    duration: Duration | None = None
     risk: Decimal = Decimal(0)
     outcomes: tuple[Outcome, ...] = ()
     tags: frozenset[str] = frozenset()
@@ -245,6 +343,11 @@ class Action:
     senses: tuple[Atom, ...] = ()
     cases: tuple[Case, ...] = ()
     lists: tuple[Atom, ...] = ()
+    numbers: tuple[NumericEffect, ...] = ()
+    throughout: Formula = TRUE
+    at_start: Moment = NO_MOMENT
+    at_end: Moment = NO_MOMENT
+    holds: Mapping[str, tuple[CostTerm, ...]] = field(default_factory=dict)
 
     def odds(self, arguments: tuple[Term, ...]) -> tuple[Decimal, tuple[Decimal, ...]]:
         """Return the risk of a step with these `arguments`, and the probabilities of the outcomes."""
@@ -261,10 +364,19 @@ class Action:
 
     @property
     def effects(self) -> tuple[When, ...]:
-        """All effects: the unconditional one, if there is any, then the conditional ones."""
-        if not (self.provides or self.modifies):
-            return self.when
-        return (When(TRUE, self.provides, self.modifies), *self.when)
+        """All effects: the unconditional one, if there is any, the conditional ones, those of both moments."""
+        own = _join_effects(self.provides, self.modifies, self.numbers, self.when)
+        return (*own, *self.at_start.effects, *self.at_end.effects) if self.has_moments else own
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether it says of time what a sequence of steps cannot show: conditions and effects at moments, a range."""
+        return (
+            not _is_nothing(self.at_start)
+            or not _is_nothing(self.at_end)
+            or self.throughout != TRUE
+            or isinstance(self.duration, DurationRange)
+        )
 
     @property
     def step_parameters(self) -> tuple[Variable, ...]:
@@ -278,6 +390,17 @@ class Action:
         """`name(parameter, …)`, as people write it."""
         names = ", ".join(parameter.name.removeprefix("?") for parameter in self.parameters)
         return f"{self.name}({names})"
+
+
+def _join_effects(
+    provides: tuple[Literal, ...],
+    modifies: tuple[Atom, ...],
+    numbers: tuple[NumericEffect, ...],
+    when: tuple[When, ...],
+) -> tuple[When, ...]:
+    if not (provides or modifies or numbers):
+        return when
+    return (When(TRUE, provides, modifies, numbers=numbers), *when)
 
 
 def positive_atoms(literals: tuple[Literal, ...]) -> tuple[Atom, ...]:

@@ -7,12 +7,12 @@ actions again and again, for one goal after the other.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from planner.errors import UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final, TypeVar, dataclass, field
-from planner.model.actions import Action, Stated
-from planner.model.formulas import Atom, Formula, Object, Variable
+from planner.model.actions import Action, CostTerm, DurationRange, NumericEffect, Outcome, Stated, When
+from planner.model.formulas import Atom, Formula, Not, Number, Object, Variable, comparisons_in
 from planner.model.spelling import Spelling
 
 if TYPE_CHECKING:
@@ -63,10 +63,18 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A static numeric function, for costs."""
+    """A numeric function: static, or a numeric fluent where some action changes it.
+
+    Its values stay between `low` and `high`: an action that would leave this range is not applicable. An observed value
+    equals the expected one if they differ by at most `tolerance`.
+    """
 
     name: str
     parameters: tuple[Variable, ...] = ()
+    low: Number | None = None
+    high: Number | None = None
+    tolerance: Number = 0
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +175,72 @@ def refuse_unfinished(domain: DomainModel, language: str, *, with_objects: bool 
 def lists_patterns(domain: DomainModel) -> bool:
     """Return whether some action of `domain` lists the items of a pattern."""
     return any(action.lists for action in domain.actions.values())
+
+
+@cache_per_domain
+def numeric_fluents(domain: DomainModel) -> frozenset[str]:
+    """Return the names of the functions that some action of `domain` changes."""
+    return frozenset([each.fluent.predicate for action in domain.actions.values() for each in numeric_effects(action)])
+
+
+def numeric_effects(action: Action) -> Iterator[NumericEffect]:
+    """Yield all effects of `action` on numeric fluents, those of conditional effects and outcomes included."""
+    for when in action.effects:
+        yield from when.numbers
+    for outcome in action.outcomes:
+        yield from outcome.numbers
+
+
+@cache_per_domain
+def has_numbers(domain: DomainModel) -> bool:
+    """Return whether `domain` changes or compares numbers, so that costs alone do not say all of them."""
+    conditions = [each for action in domain.actions.values() for each in conditions_of(action)]
+    conditions += [axiom.condition for axiom in domain.axioms]
+    return bool(numeric_fluents(domain)) or any(True for each in conditions for _ in comparisons_in(each))
+
+
+@cache_per_domain
+def written_predicates(domain: DomainModel) -> frozenset[str]:
+    """Return the names of the predicates whose facts change: written by actions, stale with others, or derived."""
+    effects: list[When | Outcome] = [when for action in domain.actions.values() for when in action.effects]
+    effects += [each for action in domain.actions.values() for each in action.outcomes]
+    literals = [literal for each in effects for literal in each.provides]
+    items: list[Formula] = [literal.part if isinstance(literal, Not) else literal for literal in literals]
+    items += [item for each in effects for item in each.modifies]
+    stale = [each.name for each in domain.predicates.values() if each.stale_with]
+    return frozenset([*[item.predicate for item in items if isinstance(item, Atom)], *stale, *domain.derived])
+
+
+@cache_per_domain
+def has_durations(domain: DomainModel) -> bool:
+    """Return whether some action of `domain` has a duration."""
+    return any(action.duration is not None for action in domain.actions.values())
+
+
+@cache_per_domain
+def has_moments(domain: DomainModel) -> bool:
+    """Return whether some action of `domain` says of time what a sequence of steps cannot show."""
+    return any(action.has_moments for action in domain.actions.values())
+
+
+def amounts_of(action: Action) -> Iterator[CostTerm]:
+    """Yield the terms of all amounts of steps of `action`: costs, uses, what it holds, and its duration."""
+    yield from action.cost
+    for terms in (*action.uses.values(), *action.holds.values()):
+        yield from terms
+    duration = action.duration
+    for each in (duration.low, duration.high) if isinstance(duration, DurationRange) else (duration,):
+        if each is not None:
+            yield each
+
+
+def conditions_of(action: Action) -> Iterator[Formula]:
+    """Yield all conditions of `action`: of its start, its end and between, and of its effects."""
+    yield action.requires
+    if action.has_moments:
+        yield from (action.at_start.requires, action.throughout, action.at_end.requires)
+    for when in action.effects:
+        yield when.requires
 
 
 @cache_per_domain

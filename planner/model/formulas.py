@@ -1,10 +1,12 @@
-"""Terms, atoms, formulas and exact numbers.
+"""Terms, atoms, formulas, arithmetic and exact numbers.
 
-    Formula = Atom | Equals | Not | And | Or | Imply | Forall | Exists
+    Formula = Atom | Equals | Comparison | Not | And | Or | Imply | Forall | Exists
+    Expression = Number | Atom | Arithmetic
 
 A *term* is a string. Terms that start with `?` are variables, the term `_` leaves an argument of a pattern open, and
-all others name objects or constants. `TRUE` is the empty conjunction and `FALSE` the empty disjunction. Costs and
-utilities are ints where integral and decimals elsewhere, never floats.
+all others name objects or constants. `TRUE` is the empty conjunction and `FALSE` the empty disjunction. In a formula,
+an atom is a fact; in an expression, an atom is the value of a function. Costs, utilities and values are ints where
+integral and decimals elsewhere, never floats.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from planner.lightweight import Any, Final, dataclass
 
 Term = str
 OPEN: Final = "_"
+
+Number = int | Decimal
 
 
 def is_variable(term: Term) -> bool:
@@ -90,6 +94,63 @@ class Equals:
 
 
 @dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The `operator` (`+`, `-`, `*` or `/`) applied to `operands`.
+
+    Sums and products have any number of operands, `-` one or two, `/` two. An expression is undefined where one of its
+    functions has no value, and where its divisor is 0.
+    """
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+    @property
+    def strength(self) -> int:
+        """How strongly the operator binds: 1 for sums and differences, 2 for products and quotients, 3 for negation."""
+        return 3 if len(self.operands) == 1 else 1 if self.operator in "+-" else 2
+
+    def __str__(self) -> str:
+        first, *others = [self._bracket(place, each) for place, each in enumerate(self.operands)]
+        return f" {self.operator} ".join([first, *others]) if others else f"{self.operator}{first}"
+
+    def _bracket(self, place: int, operand: Expression) -> str:
+        """Return an operand as text, in brackets where it would be read otherwise without them."""
+        if isinstance(operand, Arithmetic):
+            needed = self.strength + (place > 0 or operand.operator == self.operator)
+            return str(operand) if operand.strength >= needed and operand.strength < 3 else f"({operand})"
+        is_negative = not isinstance(operand, Atom) and operand < 0
+        return f"({operand})" if is_negative and place > 0 else str(operand)
+
+
+Expression = Number | Atom | Arithmetic
+
+RELATIONS: Final = {"<": ">=", "<=": ">", "=": "!=", ">=": "<", ">": "<="}
+"""The relations of comparisons, and their complements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left` is in `relation` (`<`, `<=`, `=`, `>=` or `>`) to `right`; false where one of them is undefined."""
+
+    left: Expression
+    relation: str
+    right: Expression
+
+    @property
+    def functions(self) -> tuple[Atom, ...]:
+        """The function terms on both sides, from left to right."""
+        return (*functions_in(self.left), *functions_in(self.right))
+
+    def substitute(self, binding: Mapping[Term, Term]) -> Comparison:
+        """Return this comparison with the terms of its functions replaced where `binding` has them."""
+        left, right = substitute_expression(self.left, binding), substitute_expression(self.right, binding)
+        return Comparison(left, self.relation, right)
+
+    def __str__(self) -> str:
+        return f"{self.left} {'==' if self.relation == '=' else self.relation} {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """The part does not hold."""
 
@@ -97,6 +158,8 @@ class Not:
 
     def __str__(self) -> str:
         if isinstance(self.part, Equals):
+            return f"{self.part.left} != {self.part.right}"
+        if isinstance(self.part, Comparison) and self.part.relation == "=":
             return f"{self.part.left} != {self.part.right}"
         return f"not {self.part}" if isinstance(self.part, Atom) else f"not ({self.part})"
 
@@ -154,7 +217,7 @@ class Exists:
         return f"for some {', '.join(map(str, self.variables))}: {_grouped(self.part)}"
 
 
-Formula = Atom | Equals | Not | And | Or | Imply | Forall | Exists
+Formula = Atom | Equals | Comparison | Not | And | Or | Imply | Forall | Exists
 TRUE: Final = And()
 FALSE: Final = Or()
 
@@ -207,6 +270,33 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
     return (part for part in walk(formula) if isinstance(part, Atom))
 
 
+def comparisons_in(formula: Formula) -> Iterator[Comparison]:
+    """Yield every comparison of numbers that occurs in `formula`."""
+    return (part for part in walk(formula) if isinstance(part, Comparison))
+
+
+def functions_in(expression: Expression) -> Iterator[Atom]:
+    """Yield every function term that occurs in `expression`."""
+    stack: list[Expression] = [expression]
+    while stack:
+        match stack.pop():
+            case Atom() as term:
+                yield term
+            case Arithmetic(_, operands):
+                stack.extend(reversed(operands))
+
+
+def substitute_expression(expression: Expression, binding: Mapping[Term, Term]) -> Expression:
+    """Return `expression` with the terms of its functions replaced where `binding` has them."""
+    match expression:
+        case Atom():
+            return expression.substitute(binding)
+        case Arithmetic(operator, operands):
+            return Arithmetic(operator, tuple([substitute_expression(each, binding) for each in operands]))
+        case _:
+            return expression
+
+
 def literals_in(formula: Formula, *, positive: bool = True) -> Iterator[tuple[Atom, bool]]:
     """Yield every atom in `formula` (negated, unless `positive`), and whether an even number of negations is above it.
 
@@ -231,7 +321,7 @@ def literals_in(formula: Formula, *, positive: bool = True) -> Iterator[tuple[At
 def substitute(formula: Formula, binding: Mapping[Term, Term]) -> Formula:
     """Return `formula` with its free terms replaced where `binding` has them; bound variables shadow."""
     match formula:
-        case Atom():
+        case Atom() | Comparison():
             return formula.substitute(binding)
         case Equals(left, right):
             return Equals(binding.get(left, left), binding.get(right, right))
@@ -248,6 +338,8 @@ def free_variables(formula: Formula) -> set[Term]:
             return {arg for arg in args if is_variable(arg)}
         case Equals(left, right):
             return {term for term in (left, right) if is_variable(term)}
+        case Comparison():
+            return {arg for term in formula.functions for arg in term.args if is_variable(arg)}
         case Forall(variables, part) | Exists(variables, part):
             return free_variables(part) - {variable.name for variable in variables}
         case _:
@@ -268,8 +360,6 @@ def conjunction(parts: Iterable[Formula]) -> Formula:
     found = tuple(parts)
     return found[0] if len(found) == 1 else And(found)
 
-
-Number = int | Decimal
 
 LIMIT: Final = 10**18
 """Numbers stay below this, so that sums of costs fit into 64 bits."""

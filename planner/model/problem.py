@@ -6,10 +6,25 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from enum import Enum
 
-from planner.lightweight import Final, dataclass, field, replace
+from planner.errors import UnsupportedError
+from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.model.actions import Constraint, When, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel
-from planner.model.formulas import TRUE, Atom, Formula, Number, Object, atoms_in
+from planner.model.domain import DomainModel, has_moments, has_numbers, numeric_fluents
+from planner.model.formulas import (
+    TRUE,
+    Atom,
+    Expression,
+    Formula,
+    Number,
+    Object,
+    atoms_in,
+    comparisons_in,
+    functions_in,
+)
+from planner.model.timing import TOTAL_TIME, GoalDeadline, TimedEffect
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 COST: Final = "cost"
 """The budget on the plan's cost; all other budgets name resources that actions use."""
@@ -20,6 +35,25 @@ class Metric(Enum):
 
     COST = "the sum of the actions' costs"
     LENGTH = "the number of steps"
+
+
+TOTAL_COST: Final = Atom("total-cost")
+"""The sum of the actions' costs, in a numeric metric of a domain that has no function of this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumericMetric:
+    """Plans are compared by the value of `expression` at their end: the least is best, or the greatest.
+
+    The cost of a step is the change of this value by the step, negated where the greatest is best, so that the least
+    sum of costs is best for every metric.
+    """
+
+    expression: Expression
+    maximize: bool = False
+
+    def __str__(self) -> str:
+        return f"{'maximize' if self.maximize else 'minimize'} {self.expression}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +81,15 @@ class Problem:
 
     The facts in `initial` are true; all others are false (closed world), except those that a pattern in `unknown`
     covers, whose probabilities are in `likely`. `ran` are the actions, as ground atoms `action(args…)`, that ran before
-    the initial state; actions with `after` read them. `values` are those of the static functions. `entities` are the
-    Python values that authors gave for objects, by name: opaque, and ignored by comparison.
+    the initial state; actions with `after` read them. `values` are those of the static functions, and of the numeric
+    fluents in the initial state; a function without a value is undefined. `entities` are the Python values that authors
+    gave for objects, by name: opaque, and ignored by comparison.
 
     `constraints` hold on the way to the goal. `budgets` limit the cost of a plan (`COST`) and its use of each resource.
     `deadline`, in seconds, limits the makespan: the time that the plan takes if steps run at once where they can.
+    `timed` are changes at known times, and `due` says by when parts of the goal must be reached. `capacity` has how
+    much of each capacity there is for steps that run at once. `starts_at` is the absolute time, with a time zone, at
+    which plans begin (see `planner.model.calendar`).
 
     `unmentioned` are stated facts whose predicates the domain does not have. `seal` has the fields as they were when
     the function `seal` was called.
@@ -63,12 +101,16 @@ class Problem:
     initial: tuple[Atom, ...] = ()
     goal: Goal = field(default_factory=Goal)
     values: Mapping[Atom, Number] = field(default_factory=dict)
-    metric: Metric = Metric.COST
+    metric: Metric | NumericMetric = Metric.COST
     unknown: tuple[Atom, ...] = ()
     likely: Mapping[Atom, Decimal] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
     budgets: Mapping[str, Number] = field(default_factory=dict)
     deadline: Number | None = None
+    timed: tuple[TimedEffect, ...] = ()
+    due: tuple[GoalDeadline, ...] = ()
+    capacity: Mapping[str, Number] = field(default_factory=dict)
+    starts_at: datetime | None = None
     ran: tuple[Atom, ...] = ()
     entities: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
     unmentioned: tuple[Atom, ...] = field(default=(), compare=False, repr=False)
@@ -95,6 +137,44 @@ class Problem:
         if not self.seal:
             return SEALED
         return tuple([name for name, was in zip(SEALED, self.seal, strict=True) if getattr(self, name) is not was])
+
+
+def is_temporal(problem: Problem) -> bool:
+    """Return whether `problem` asks for a plan in time: durations alone only give the schedule of a sequence."""
+    return (
+        bool(problem.timed or problem.due or problem.capacity)
+        or has_moments(problem.domain)
+        or (isinstance(problem.metric, NumericMetric) and TOTAL_TIME in functions_in(problem.metric.expression))
+    )
+
+
+def is_numeric(problem: Problem) -> bool:
+    """Return whether a plan of `problem` depends on numbers other than the costs of its steps."""
+    wishes = [wish.condition for wish in problem.goal.soft]
+    wishes += [condition for each in problem.constraints for condition in each.conditions]
+    return (
+        has_numbers(problem.domain)
+        or isinstance(problem.metric, NumericMetric)
+        or any(True for each in (problem.goal.hard, *wishes) for _ in comparisons_in(each))
+    )
+
+
+def refuse_numbers(problem: Problem, what: str) -> None:
+    """Raise `UnsupportedError` if `problem` is numeric; `what` does not take numbers."""
+    if not is_numeric(problem):
+        return
+    fluents = sorted(numeric_fluents(problem.domain))
+    named = f", such as {fluents[0]!r}" if fluents else ""
+    raise UnsupportedError(f"numbers{named}, {what}", "solve(problem), without more options, takes numbers")
+
+
+def refuse_time(problem: Problem, what: str) -> None:
+    """Raise `UnsupportedError` if `problem` asks for a plan in time; `what` takes sequences of steps only."""
+    if not is_temporal(problem):
+        return
+    lasting = sorted(name for name, action in problem.domain.actions.items() if action.has_moments)
+    named = f", with actions such as {lasting[0]!r}" if lasting else ""
+    raise UnsupportedError(f"a problem in time{named}, {what}", "solve(problem) and validate(problem, plan) take time")
 
 
 SEALED: Final = tuple([name for name in Problem.__match_args__ if name not in ("unmentioned", "seal")])

@@ -14,7 +14,7 @@ from planner.language.declare.condition_reader import (
 )
 from planner.language.declare.declared_names import resolve_action
 from planner.language.declare.domain_authoring import Domain
-from planner.language.declare.marks import FIXED, Entity, From, Outcome, PredicateRef, When
+from planner.language.declare.marks import FIXED, Entity, From, Moment, Outcome, PredicateRef, When
 
 __all__ = [
     "FIXED",
@@ -22,6 +22,7 @@ __all__ = [
     "Domain",
     "Entity",
     "From",
+    "Moment",
     "Outcome",
     "PredicateRef",
     "When",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar, Final
 
 from planner.errors import did_you_mean
 from planner.language.declare.action_parameters import Parameters
+from planner.language.declare.action_timing import check_timed_fields, read_duration, read_holds
+from planner.language.declare.arithmetic_reader import parse_arithmetic
 from planner.language.declare.atom_syntax import (
     NotationError,
     abbreviate,
@@ -38,16 +40,19 @@ from planner.language.declare.fields import (
     format_atom,
     resolution_of,
 )
-from planner.language.declare.marks import ActionFields, Outcome, When
+from planner.language.declare.marks import ActionFields, Moment, Outcome, When
 from planner.lightweight import dataclass, replace
+from planner.model import Moment as ModelMoment
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
-from planner.model.actions import Action, Case, CostFunction, CostTerm, DataParameter, From
-from planner.model.formulas import OPEN, Atom, Formula, Object, Variable, conjuncts
+from planner.model.actions import NO_MOMENT, Action, Case, CostFunction, CostTerm, DataParameter, From
+from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Formula, Object, Variable, conjuncts
 from planner.model.problem import COST
+from planner.model.timing import fix_duration
 
 _NUMERIC: Final = re.compile(r"\s*[-+.]?\d[^()]*\Z")
 """Texts that are numbers, or mistakes in numbers; `1()` is a function."""
+_ARITHMETIC: Final = re.compile(r"[+*/]|\s-\s|\)\s*-|-\s*\(|^\s*-")
 _TRUTHS: Final = frozenset({"yes", "no", "on", "off", "true", "false"})
 """Words that are no names of functions: authors who write them mean something else."""
 
@@ -92,26 +97,35 @@ class Amounts:
         match value:
             case CostFunction():
                 return value
-            case Atom():
-                return self.scope.atom(value, place, bare=not self.exact)
+            case Atom() | Arithmetic():
+                return self._resolve_expression(value, place, bare=not self.exact)
             case str() if value.strip().lower() in _TRUTHS:
                 raise place.error(f"{what} is a number or a function, not {abbreviate(value)}")
-            case str() if not _NUMERIC.match(value):
+            case str() if not _NUMERIC.match(value) or _ARITHMETIC.search(value.strip()[1:]):
                 return self._read_function_term(value, what, place)
         if callable(value):
             return CostFunction(self._adapt_function(value, what, place), self.resolution)
         return check_number(value, what, place, self.resolution)
 
-    def _read_function_term(self, text: str, what: str, place: Place) -> Atom:
-        if text.lstrip().startswith("("):
+    def _read_function_term(self, text: str, what: str, place: Place) -> CostTerm:
+        if text.lstrip().startswith("(") and not _ARITHMETIC.search(text):
             found, _ = read_item(text, place)
             if isinstance(found, Atom):
                 return self.scope.atom(found, place, bare=False)
             raise place.error(f"{what} is a number or a function, not {abbreviate(text)}")
         try:
-            return self.scope.atom(parse_atom(text), place, bare=not self.exact)
+            return self._resolve_expression(_parse_amount(text), place, bare=not self.exact)
         except NotationError as mistake:
             raise place.error(f"{what} {mistake.problem}", mistake.hint) from None
+
+    def _resolve_expression(self, expression: Any, place: Place, *, bare: bool) -> Expression:
+        """Resolve a function or an expression; record the functions where the costs of actions are noted."""
+        before = len(self.scope.functions)
+        found = self.scope.expression(expression, place, bare=bare)
+        if self.scope.uses is not self.scope.functions:
+            self.scope.uses.extend(self.scope.functions[before:])
+            del self.scope.functions[before:]
+        return found
 
     def _adapt_function(self, function: Callable[..., Any], what: str, place: Place) -> Callable[..., Any]:
         """Adapt `function`, which may name the planning parameters that it needs in any order, to take all of them."""
@@ -132,6 +146,23 @@ class Amounts:
             return function
         positions = [mine.index(name) for name in required]
         return lambda *names: function(**{name: names[at] for name, at in zip(required, positions, strict=True)})
+
+
+def _parse_amount(text: str) -> Expression:
+    """Parse a function or an expression; names of functions may have signs of operators in them."""
+    try:
+        return parse_atom(text)
+    except NotationError:
+        if _ARITHMETIC.search(text):
+            return parse_arithmetic(text)
+        raise
+
+
+def _all_changes(effect: When | ModelWhen | Outcome | ModelOutcome | Moment | ModelMoment) -> Any:
+    """Return all that an effect, an outcome or a moment modifies; finished ones keep numeric effects apart."""
+    if isinstance(effect, ModelWhen | ModelOutcome | ModelMoment):
+        return (*effect.modifies, *effect.numbers)
+    return effect.modifies
 
 
 def cases_of(value: Any, parameters: Collection[Any], outcomes: Collection[Any], place: Place) -> tuple[Case, ...]:
@@ -157,6 +188,7 @@ def _read_case(item: Any, parameters: int, outcomes: int, place: Place) -> Case:
 
 
 _FIELDS = frozenset(ActionFields.__annotations__)
+MOMENT_FIELDS: Final = tuple(Moment.__annotations__)
 NO_OBJECTS: Final[Mapping[str, str]] = {}
 _USUAL = frozenset({"requires", "provides", "modifies", "cost", "creates", "resolution", "uses"})
 
@@ -186,6 +218,7 @@ class ActionBuilder:
         *,
         exact: bool,
         known: Mapping[str, Formula],
+        functions: Container[str] = NO_NAMES,
     ) -> None:
         if not is_atom_name(name):
             raise place.error(*explain_bad_name(name, "an action"))
@@ -199,11 +232,13 @@ class ActionBuilder:
             {variable.name: variable.types for variable in parameters.planning},
             constants,
             frozenset([parameter.name for parameter in parameters.data]) if parameters.data else NO_NAMES,
+            known_functions=functions,
         )
         self.uses = self._scope.uses
+        self._known = known
         self._outside = self._condition_reader(self._scope, known)
         self._inside = self._outside
-        self.function_uses: list[Use] = []
+        self.function_uses = self._scope.functions
         self._after: list[Use] = []
 
     def build(self, fields: ActionFields, default_resolution: Decimal | None) -> Declared:
@@ -213,29 +248,37 @@ class ActionBuilder:
             field = next(field for field in fields if field not in _FIELDS)
             raise place.error(f"an action has no field {field!r}", did_you_mean(field, sorted(_FIELDS)))
         creates = self._read_creates(fields.get("creates") or {}) if "creates" in fields else NO_OBJECTS
+        if fields.get("duration") is not None:
+            self._scope = replace(self._scope, lasts=True)
+            self._outside = self._inside = self._condition_reader(self._scope, self._known)
         if creates:
             self._scope = replace(self._scope, created={name: (type_,) for name, type_ in creates.items()})
             self._outside = self._condition_reader(self._scope)
             self._inside = self._condition_reader(self._scope.with_created())
         requires = self._outside.formula(fields.get("requires"), place.within("requires"))
         resolution = resolution_of(fields.get("resolution"), place.within("resolution")) or default_resolution
+        modifies, numbers = self._outside.changes(fields.get("modifies"), place.within("modifies"))
         action = Action(
             name=self._name,
             parameters=self._parameters.planning,
             requires=requires,
             provides=self._inside.literals(fields.get("provides"), place.within("provides")),
-            modifies=self._outside.patterns(fields.get("modifies"), place.within("modifies")),
+            modifies=modifies,
+            numbers=numbers,
             cost=self._read_cost(fields.get("cost", 1), resolution, place.within("cost")),
             creates=creates,
             data=tuple([self._resolve_source(parameter, requires) for parameter in self._parameters.data]),
             uses=self._amount_reader(resolution).resources(fields["uses"], place.within("uses"))
             if "uses" in fields
             else {},
-            **({} if _USUAL.issuperset(fields) else self._read_rare_fields(fields)),
+            **({} if _USUAL.issuperset(fields) else self._read_rare_fields(fields, resolution)),
         )
+        if not _USUAL.issuperset(fields):
+            check_timed_fields(action, place)
+            action = fix_duration(action)
         return Declared(action, place, self._after or ())
 
-    def _read_rare_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _read_rare_fields(self, fields: Mapping[str, Any], resolution: Decimal | None) -> dict[str, Any]:
         place = self._place
         found: dict[str, Any] = {
             field: read(self, fields[field], place.within(field)) for field, read in self._READERS if field in fields
@@ -243,6 +286,11 @@ class ActionBuilder:
         if fields.get("cases"):
             planning, outcomes = self._parameters.planning, found.get("outcomes", ())
             found["cases"] = cases_of(fields["cases"], planning, outcomes, place.within("cases"))
+        amounts = self._amount_reader(resolution)
+        if fields.get("duration") is not None:
+            found["duration"] = read_duration(fields["duration"], amounts, place.within("duration"))
+        if fields.get("holds"):
+            found["holds"] = read_holds(fields["holds"], amounts, place.within("holds"))
         return found
 
     def _condition_reader(self, scope: Scope, known: Mapping[str, Formula] = NOTHING) -> Conditions:
@@ -282,12 +330,10 @@ class ActionBuilder:
         variables = self._read_variables(when.variables, place.within("variables"))
         scope = self._scope.inside(variables) if variables else self._scope
         outside, inside = self._condition_reader(scope), self._condition_reader(scope.with_created())
-        return ModelWhen(
-            outside.formula(when.requires, place.within("requires")),
-            inside.literals(when.provides, place.within("provides")),
-            outside.patterns(when.modifies, place.within("modifies")),
-            variables,
-        )
+        requires = outside.formula(when.requires, place.within("requires"))
+        provides = inside.literals(when.provides, place.within("provides"))
+        modifies, numbers = outside.changes(_all_changes(when), place.within("modifies"))
+        return ModelWhen(requires, provides, modifies, variables, numbers)
 
     def _read_variables(self, value: Mapping[str, Any] | Iterable[Variable], place: Place) -> tuple[Variable, ...]:
         if isinstance(value, tuple):
@@ -338,11 +384,34 @@ class ActionBuilder:
             here = place.within(index)
             probability = check_decimal(item.probability, "the probability of an outcome", here.within("probability"))
             provides = inside.literals(item.provides, here.within("provides"))
-            modifies = inside.patterns(item.modifies, here.within("modifies"))
+            modifies, numbers = inside.changes(_all_changes(item), here.within("modifies"))
             name = check_text(item.name, "an outcome's name", here.within("name"))
-            found.append(ModelOutcome(probability, provides, modifies, name))
+            found.append(ModelOutcome(probability, provides, modifies, name, numbers))
         check_distribution([outcome.probability for outcome in found], place)
         return tuple(found)
+
+    def _read_moment(self, value: Any, place: Place) -> ModelMoment:
+        """Read what a step requires and changes at its start or its end."""
+        if isinstance(value, Mapping):
+            unknown = next((key for key in value if key not in MOMENT_FIELDS), None)
+            if unknown is not None:
+                near = did_you_mean(str(unknown), MOMENT_FIELDS) or f"it has {', '.join(MOMENT_FIELDS)}"
+                raise place.error(f"a moment of an action has no {abbreviate(unknown)}", near)
+            value = Moment(**{key: each for key, each in value.items() if each is not None})
+        if value is None:
+            return NO_MOMENT
+        if not isinstance(value, Moment | ModelMoment):
+            message = f"{abbreviate(value)} says nothing of a moment"
+            raise place.error(message, "write {'requires': [...], 'provides': [...], 'modifies': [...], 'when': [...]}")
+        modifies, numbers = self._outside.changes(_all_changes(value), place.within("modifies"))
+        found = ModelMoment(
+            self._outside.formula(value.requires, place.within("requires")),
+            self._inside.literals(value.provides, place.within("provides")),
+            modifies,
+            self._read_when(value.when, place.within("when")),
+            numbers,
+        )
+        return NO_MOMENT if found.is_empty else found
 
     def _read_lists(self, value: Any, place: Place) -> tuple[Atom, ...]:
         found = self._outside.patterns(value, place)
@@ -355,7 +424,9 @@ class ActionBuilder:
     _READERS: ClassVar[tuple[tuple[Any, Callable[[Any, Any, Place], Any]], ...]] = (
         ("when", _read_when),
         ("after", _read_after),
-        ("duration", lambda _, value, place: None if value is None else check_decimal(value, "the duration", place)),
+        ("throughout", lambda self, value, place: self._outside.formula(value, place)),
+        ("at_start", _read_moment),
+        ("at_end", _read_moment),
         ("risk", lambda _, value, place: check_risk(value, place)),
         ("outcomes", _read_outcomes),
         ("senses", lambda self, value, place: self._outside.patterns(value, place)),

@@ -14,7 +14,9 @@ from planner.model import Atom, Equals, Not
 _NAME: Final = r"[^\s(),;?!='\"\[\]{}|\ud800-\udfff]+"
 _TERM: Final = rf"\??{_NAME}"
 _ATOM: Final = re.compile(rf"\s*({_NAME})\s*(?:\(\s*({_TERM}(?:\s*,\s*{_TERM})*)?\s*\)\s*)?\Z")
-_EQUALITY: Final = re.compile(rf"\s*({_TERM})\s*(==|!=)\s*({_TERM})\s*\Z")
+EQUALITY: Final = re.compile(rf"\s*({_TERM})\s*(==|!=)\s*({_TERM})\s*\Z")
+SINGLE_SIGN: Final = re.compile(rf"\s*{_TERM}\s*=\s*{_TERM}\s*\Z")
+"""An equality with one sign too few."""
 _NEGATION: Final = re.compile(r"\s*not\s+(?=\S)")
 _WHOLE_NAME: Final = re.compile(rf"{_NAME}\Z")
 _SHOWN: Final = 60
@@ -79,7 +81,7 @@ def parse_literal(text: str) -> Atom | Equals | Not:
     """Parse the atom, equality or negation `text`; raises `NotationError`."""
     negated = _NEGATION.match(text)
     body = text[negated.end() :] if negated else text
-    equality = _EQUALITY.match(body) if "=" in body else None
+    equality = EQUALITY.match(body) if "=" in body else None
     part: Atom | Equals | Not
     if equality is None:
         part = parse_atom(body)

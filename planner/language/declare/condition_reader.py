@@ -6,10 +6,17 @@ With a `utility` a constraint is soft.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from planner.errors import PddlError, UnsupportedError, did_you_mean
+from planner.language.declare.arithmetic_reader import (
+    has_relation,
+    parse_arithmetic,
+    parse_comparison,
+    parse_numeric_effect,
+)
 from planner.language.declare.atom_syntax import (
     NotationError,
     abbreviate,
@@ -22,15 +29,16 @@ from planner.language.declare.declared_names import Scope
 from planner.language.declare.fields import Place, check_number, find_caller
 from planner.language.declare.marks import Condition, PredicateRef
 from planner.lightweight import dataclass
-from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
-from planner.model.actions import Constraint, ConstraintKind, Done, Literal
+from planner.model import And, Atom, Comparison, Equals, Exists, Forall, Formula, Imply, Not, Or
+from planner.model.actions import CHANGES, Constraint, ConstraintKind, Done, Literal, NumericEffect
 from planner.model.domain import ROOT_TYPE
-from planner.model.formulas import TRUE, Number, Variable, conjunction, conjuncts
+from planner.model.formulas import RELATIONS, TRUE, Expression, Number, Variable, conjunction, conjuncts
 
 DEEPEST: Final = 90
 """Deepest nesting of a formula, in levels; PDDL text has a similar bound."""
 NOTHING: Final[Mapping[str, Formula]] = {}
-_SINGLE: Final = str | PredicateRef | Formula
+_NUMBER: Final = re.compile(r"[-+]?\d+(\.\d+)?\Z")
+_SINGLE: Final = str | PredicateRef | Formula | NumericEffect
 
 
 class Conditions:
@@ -103,6 +111,15 @@ class Conditions:
                 if not is_atom_name(predicate):
                     raise place.error(*explain_bad_name(predicate, "a predicate"))
                 return scope.atom(formula, place, bare=bare)
+            case Equals(left, right) if self._compares_numbers(formula, scope, bare):
+                sides = [_read_side(side, place) for side in (left, right)]
+                return self._resolve(Comparison(sides[0], "=", sides[1]), place, scope, bare, depth)
+            case Comparison(left, relation, right):
+                if relation not in RELATIONS:
+                    raise place.error(f"{relation!r} is no relation of numbers", "write <, <=, =, >= or >")
+                return Comparison(
+                    scope.expression(left, place, bare=bare), relation, scope.expression(right, place, bare=bare)
+                )
             case Equals(left, right):
                 return Equals(*[scope.term(term, formula, place, bare=bare) for term in (left, right)])
             case Not(part):
@@ -119,6 +136,51 @@ class Conditions:
                 inner = scope.inside(variables)
                 return type(formula)(variables, self._resolve(part, place, inner, bare, depth + 1))
         raise place.error(f"{abbreviate(formula)} is no condition")
+
+    def _compares_numbers(self, equality: Equals, scope: Scope, bare: bool) -> bool:
+        """Return whether a side of `equality` is a number or a function, and no object."""
+        return any(
+            not scope.is_term(side, bare=bare) and (_NUMBER.match(side) or side in scope.known_functions)
+            for side in (equality.left, equality.right)
+        )
+
+    def changes(self, value: Any, place: Place) -> tuple[tuple[Atom, ...], tuple[NumericEffect, ...]]:
+        """Read what an action modifies: patterns, and numeric effects such as `fuel(r) -= 3`."""
+        items, single = _list_items(value, place)
+        patterns: list[Any] = []
+        effects: list[NumericEffect] = []
+        for index, item in enumerate(items):
+            here = place if single else place.within(index)
+            effect = _read_effect(item, here)
+            if effect is None:
+                patterns += self.patterns((item,), here) if single else self._pattern(item, here)
+            else:
+                effects.append(self._resolve_effect(effect, here, bare=isinstance(item, str) and self._bare))
+        self._check_conflicts(effects, place)
+        return tuple(patterns), tuple(effects)
+
+    def _pattern(self, item: Any, place: Place) -> tuple[Atom, ...]:
+        return self.patterns(item, place) if isinstance(item, str | Atom) else self.patterns((item,), place)
+
+    def _resolve_effect(self, effect: NumericEffect, place: Place, *, bare: bool) -> NumericEffect:
+        if effect.operator not in CHANGES:
+            raise place.error(f"{effect.operator!r} is no numeric effect", f"write {', '.join(CHANGES)}")
+        if effect.operator == "/=" and effect.value == 0:
+            raise place.error(f"{effect} divides by 0")
+        fluent = self.scope.expression(effect.fluent, place, bare=bare)
+        assert isinstance(fluent, Atom)
+        value = self.scope.expression(effect.value, place, bare=bare, in_effect=True)
+        return NumericEffect(fluent, effect.operator, value)
+
+    @staticmethod
+    def _check_conflicts(effects: Sequence[NumericEffect], place: Place) -> None:
+        """Raise an error where two effects on one fluent exclude each other."""
+        for number, one in enumerate(effects):
+            for other in effects[:number]:
+                if one.fluent == other.fluent and not (one.is_additive and other.is_additive):
+                    both = f"'{other}' and '{one}'".replace("?", "")
+                    message = f"{both} change one fluent, and only increases and decreases add up"
+                    raise place.error(message, "write one effect")
 
     def _check_variables(self, variables: tuple[Variable, ...], scope: Scope, place: Place) -> None:
         for variable in variables:
@@ -153,10 +215,11 @@ def _check_literal(part: Formula, place: Place) -> Literal:
 def read_item(item: Any, place: Place) -> tuple[Formula, bool]:
     """Parse one item; return the formula, unresolved, and whether names without `?` in it may mean parameters."""
     if isinstance(item, str):
-        if item.lstrip().startswith("("):
+        if item.lstrip().startswith("(") and not has_relation(item):
             return _parse_pddl(item, place), False
         try:
-            return parse_literal(item), True
+            found = parse_comparison(item) if has_relation(item) else None
+            return (parse_literal(item), True) if found is None else (found, True)
         except NotationError as mistake:
             raise place.error(mistake.problem, mistake.hint) from None
     if isinstance(item, Formula):
@@ -164,6 +227,25 @@ def read_item(item: Any, place: Place) -> tuple[Formula, bool]:
     if isinstance(item, PredicateRef):
         raise place.error(f"'{item}' is a predicate, not an atom", f"call it: {item}(…)")
     raise place.error(f"{abbreviate(item)} is no condition", "write an atom as text: 'name(arg, …)'")
+
+
+def _read_effect(item: Any, place: Place) -> NumericEffect | None:
+    """Return the numeric effect that `item` is or writes, unresolved; None for a pattern."""
+    if isinstance(item, NumericEffect):
+        return item
+    if not isinstance(item, str) or "=" not in item:
+        return None
+    try:
+        return parse_numeric_effect(item)
+    except NotationError as mistake:
+        raise place.error(mistake.problem, mistake.hint) from None
+
+
+def _read_side(side: str, place: Place) -> Expression:
+    try:
+        return parse_arithmetic(side)
+    except NotationError as mistake:
+        raise place.error(mistake.problem, mistake.hint) from None
 
 
 def _parse_pddl(text: str, place: Place) -> Formula:

@@ -5,20 +5,26 @@ The signature of a predicate is declared, or inferred from its uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from planner.errors import InputError, did_you_mean
-from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
 from planner.language.declare.fields import Place, check_mapping, format_atom, format_count, name_types
 from planner.language.declare.marks import Entity, ObjectName, TypeLike, parent_classes
 from planner.lightweight import dataclass, field, replace
-from planner.model.actions import Action
+from planner.model.actions import DURATION, Action
+from planner.model.arithmetic import parse_number
 from planner.model.domain import ROOT_TYPE, DomainModel, TypeHierarchy
-from planner.model.formulas import OPEN, Atom, Object, Variable
+from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Object, Variable
 
 DEEPEST: Final = 200
+
+
+OPERANDS: Final = {"+": range(1, 1 << 20), "-": range(1, 3), "*": range(1, 1 << 20), "/": range(2, 3)}
+"""How many operands each operator of arithmetic takes."""
 
 
 class Types:
@@ -197,7 +203,8 @@ class Scope:
 
     `owner` names the declaration in messages. `data` and `created` are the names of data parameters and of objects that
     the action creates; `creators` maps objects that actions create, and that a problem cannot name, to their types.
-    `uses` collects the resolved atoms.
+    `uses` collects the resolved atoms, `functions` the resolved function terms; `known_functions` are the names of
+    functions that are declared, or used before. Numeric effects of actions that `lasts` may read `?duration`.
     """
 
     owner: str
@@ -207,6 +214,9 @@ class Scope:
     created: Mapping[str, Types_scope] = field(default_factory=dict)
     uses: list[Use] = field(default_factory=list)
     creators: Mapping[str, str] = field(default_factory=dict)
+    functions: list[Use] = field(default_factory=list)
+    known_functions: Container[str] = NO_NAMES
+    lasts: bool = False
 
     def inside(self, variables: Iterable[Variable]) -> Scope:
         """Extend the scope by the variables of a quantifier."""
@@ -233,6 +243,48 @@ class Scope:
         if record:
             self.uses.append(Use(resolved, tuple([self.types_of(arg) for arg in args]), place))
         return resolved
+
+    def expression(self, expression: Expression, place: Place, *, bare: bool, in_effect: bool = False) -> Expression:
+        """Resolve the arguments of all functions in `expression`, and record their uses.
+
+        Only an expression `in_effect` may read the duration of the step.
+        """
+        match expression:
+            case Atom() if expression == DURATION:
+                if in_effect and self.lasts:
+                    return DURATION
+                hint = "only numeric effects of actions with a duration read it"
+                raise place.error(f"{DURATION} is the duration of a step, which has none here", hint)
+            case Atom(function):
+                if not is_atom_name(function):
+                    raise place.error(*explain_bad_name(function, "a function"))
+                resolved = self.atom(expression, place, bare=bare, record=False)
+                types = tuple([self.types_of(arg) for arg in resolved.args])
+                self.functions.append(Use(resolved, types, place))
+                return Atom(resolved.predicate, resolved.args)
+            case Arithmetic(operator, operands):
+                if operator not in OPERANDS:
+                    raise place.error(f"{operator!r} is no operator of arithmetic", f"write {', '.join(OPERANDS)}")
+                if len(operands) not in OPERANDS[operator]:
+                    raise place.error(f"{abbreviate(str(operands))}: {operator} does not take {len(operands)} operands")
+                if operator == "/" and operands[1] == 0:
+                    raise place.error(f"{expression} divides by 0")
+                parts = [self.expression(each, place, bare=bare, in_effect=in_effect) for each in operands]
+                return Arithmetic(operator, tuple(parts))
+            case float():
+                raise place.error(f"{expression!r} is a float, which is not exact", f"write Decimal('{expression!r}')")
+            case bool():
+                raise place.error(f"{expression!r} is no number")
+            case int() | Decimal():
+                try:
+                    return parse_number(expression)
+                except ValueError as error:
+                    raise place.error(str(error)) from None
+        raise place.error(f"{abbreviate(expression)} is no arithmetic", "write fuel(r) + 2")
+
+    def is_term(self, term: str, *, bare: bool) -> bool:
+        """Return whether `term` names a parameter or an object."""
+        return term in self.variables or term in self.objects or (bare and f"?{term}" in self.variables)
 
     def term(self, term: str, inside: object, place: Place, *, bare: bool, may_open: bool = False) -> str:
         """Resolve the argument `term` to `?parameter`, an object, or `_`."""
@@ -349,6 +401,14 @@ class Signatures(Generic[Kind]):
             elif use.types not in known:
                 known[use.types] = use
                 self._changed[name] = None
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether `name` is declared or used."""
+        return name in self._arities
+
+    def place_of(self, name: str) -> Place:
+        """Return where `name` is declared, or used first."""
+        return self._arities[name][1]
 
     def inferred(self, types: Types) -> Mapping[str, Kind]:
         """Infer the signatures that are not declared; raise an error where a use contradicts a declaration.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeVar, Unpack, overload
 
@@ -20,10 +21,19 @@ from planner.language.declare.fields import (
     find_definition,
     resolution_of,
 )
-from planner.language.declare.marks import ActionFields, Condition, Entity, Patterns, PredicateRef, TypeLike
-from planner.language.declare.model_builder import Declarations, objects_of
+from planner.language.declare.marks import (
+    ActionFields,
+    Condition,
+    Entity,
+    FunctionRef,
+    Patterns,
+    PredicateRef,
+    TypeLike,
+)
+from planner.language.declare.model_builder import Declarations, make_function, objects_of
 from planner.language.declare.problem_builder import Facts, GoalLike, ProblemBuilder
-from planner.model import Action, Atom, Axiom, DomainModel, Metric, Number, Object, Problem, Variable
+from planner.model import Action, Atom, Axiom, DomainModel, Metric, Number, NumericMetric, Object, Problem, Variable
+from planner.model.timing import GoalDeadline, TimedEffect
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Parameterised = Mapping[str, Any] | Iterable[Any]
@@ -126,12 +136,27 @@ class Domain:
         )
         return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
 
-    def function(self, name: str, *types: TypeLike, **parameters: TypeLike) -> PredicateRef:
-        """Declare a static numeric function for costs, and return it as a callable value."""
+    def function(
+        self,
+        name: str,
+        *types: TypeLike,
+        low: Number | str | None = None,
+        high: Number | str | None = None,
+        tolerance: Number | str = 0,
+        description: str = "",
+        **parameters: TypeLike,
+    ) -> FunctionRef:
+        """Declare a numeric function, and return it as a callable value, whose terms take part in arithmetic.
+
+        Its parameters are named as those of predicates. Its values stay between `low` and `high`: an action that would
+        leave this range is not applicable. An observed value equals the expected one if they differ by at most
+        `tolerance`.
+        """
         place = find_caller()
         bare, variables = self._read_signature(name, types, parameters, place)
-        self._invalidate_model().function(bare, variables, place)
-        return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
+        declared = make_function(bare, variables, (low, high, tolerance), description, place)
+        self._invalidate_model().function(declared, place)
+        return FunctionRef(bare, tuple([each.types for each in variables]), self._declarations.types)
 
     @overload
     def action(self, name: Function, /) -> Function: ...
@@ -209,16 +234,31 @@ class Domain:
         likely: Mapping[str | Atom, Number | float | str] | None = None,
         constraints: Constraints = (),
         budgets: Mapping[str, Number | str] | None = None,
-        deadline: Number | float | str | None = None,
-        metric: Metric | str = Metric.COST,
+        deadline: Number | float | str | datetime | None = None,
+        timed: Mapping[Any, Any] | Iterable[TimedEffect] | None = None,
+        windows: Mapping[str | Atom, Any] | None = None,
+        due: Mapping[Any, Any] | Iterable[GoalDeadline] | None = None,
+        capacity: Mapping[str, Number | str] | None = None,
+        starts_at: str | datetime | None = None,
+        objective: str | None = None,
+        metric: Metric | NumericMetric | str = Metric.COST,
         resolution: Number | float | str | None = None,
     ) -> Problem:
         """Declare a problem of this domain, whose name it has by default.
 
-        `goal` is a condition, or `{"hard": condition, "soft": {condition: utility}}`. `values` are those of static
-        functions. Facts that a pattern of `unknown` covers may be true or false, with the probabilities in `likely`;
-        all others not in `initial` are false. `constraints` (`always(…)`, `at_most(…)`, …) hold on the way to the goal.
-        `budgets` limit the cost of a plan (`"cost"`) and its use of resources, `deadline` its duration in seconds.
+        `goal` is a condition, or `{"hard": condition, "soft": {condition: utility}}`. `values` are those of functions;
+        `initial` may state them, too: `"fuel(r2) = 40"`. Facts that a pattern of `unknown` covers may be true or false,
+        with the probabilities in `likely`; all others not in `initial` are false. `constraints` (`always(…)`,
+        `at_most(…)`, …) hold on the way to the goal. `budgets` limit the cost of a plan (`"cost"`) and its use of
+        resources, `deadline` its duration. `metric` is "cost", "length", or an expression over functions at the end:
+        "minimize fuel-used + 2 * total-cost".
+
+        `timed` says what happens when (`{"9:00": ["open(shop)", "not closed(shop)"]}`), `windows` when facts hold
+        (`{"open(shop)": "9:00..17:00"}`), and `due` by when conditions must be reached: `{"served(x)": 600}`, or
+        `{"served(x)": {"by": 600, "weight": 2}}` to pay 2 for each second of lateness. `capacity` is how much there is
+        of what steps hold. A time is in seconds from the beginning, a time of day ("9:00"; from midnight, or from the
+        time of day of `starts_at`), or an absolute time, where `starts_at` says when plans begin. `objective` is
+        "makespan", or what is to be least: "4 * makespan + cost".
         """
         place = find_caller()
         declarations = self._declarations
@@ -236,6 +276,12 @@ class Domain:
             constraints=constraints,
             budgets=budgets,
             deadline=deadline,
+            timed=timed,
+            windows=windows,
+            due=due,
+            capacity=capacity,
+            starts_at=starts_at,
+            objective=objective,
             metric=metric,
             resolution=resolution_of(resolution, place) or declarations.resolution,
             entities={**self._entities, **entities},
@@ -302,7 +348,7 @@ def declare_model(declarations: Declarations, model: DomainModel, place: Place) 
             exact=True,
         )
     for function in model.functions.values():
-        declarations.function(function.name, function.parameters, place)
+        declarations.function(function, place)
     for action in model.actions.values():
         add_action(declarations, action, place)
     for axiom in model.axioms:
@@ -314,6 +360,7 @@ def add_action(declarations: Declarations, action: Action, place: Place) -> Acti
     """Declare a finished action."""
     parameters = read_parameters([*action.parameters, *action.data], declarations.types, place)
     fields: Any = {field: getattr(action, field) for field in ActionFields.__annotations__ if field != "resolution"}
+    fields["modifies"] = (*action.modifies, *action.numbers)
     return declarations.action(action.name, parameters, fields, place, exact=True).action
 
 

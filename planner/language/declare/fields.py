@@ -15,6 +15,7 @@ from planner.errors import DeclarationError, InputError, Location, did_you_mean
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
 from planner.lightweight import dataclass
 from planner.model import TAGS, Atom, Number
+from planner.model.arithmetic import parse_number
 from planner.model.formulas import exact_decimal, exact_number, exact_resolution
 
 
@@ -174,6 +175,19 @@ def check_number(value: Any, what: str, place: Place, resolution: Decimal | None
     if found < 0:
         raise place.error(f"{what} is {found}, but may not be negative")
     return found
+
+
+def check_value(value: Any, what: str, place: Place, resolution: Decimal | None = None) -> Number:
+    """Return the number `value` exactly: of any size, and negative ones, too; a float only with a resolution."""
+    if resolution is not None or isinstance(value, bool | float) or not isinstance(value, int | str | Decimal):
+        try:
+            return exact_number(value, resolution)
+        except ValueError as error:
+            raise place.error(f"{what}: {error}") from None
+    try:
+        return parse_number(value)
+    except ValueError as error:
+        raise place.error(f"{what}: {error}") from None
 
 
 def resolution_of(value: Any, place: Place) -> Decimal | None:

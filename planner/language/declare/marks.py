@@ -7,13 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict
 
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
 from planner.language.declare.fields import find_caller, format_count, name_types
-from planner.model import ROOT_TYPE, Atom, Case, Formula, Number, Object
+from planner.model import (
+    ROOT_TYPE,
+    Arithmetic,
+    Atom,
+    Case,
+    Comparison,
+    Expression,
+    Formula,
+    Number,
+    NumericEffect,
+    Object,
+)
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
+from planner.model.actions import Duration
+from planner.model.actions import Moment as ModelMoment
 
 if TYPE_CHECKING:
     from planner.language.declare.declared_names import Types
@@ -64,6 +78,8 @@ def type_names(cls: type[Entity]) -> tuple[str, ...]:
 Condition = str | Formula | Iterable[str | Formula]
 """An atom or another condition as text or value, or several that must all hold."""
 Patterns = str | Atom | Iterable[str | Atom]
+Changes = str | Atom | NumericEffect | Iterable[str | Atom | NumericEffect]
+"""Patterns, and numeric effects such as `fuel(r) -= 3`."""
 TypeLike = str | type[Entity] | Iterable[str | type[Entity]]
 """A planning type: its name or class; several mean either."""
 
@@ -74,7 +90,7 @@ class When:
 
     requires: Condition = ()
     provides: Condition = ()
-    modifies: Patterns = ()
+    modifies: Changes = ()
     variables: Mapping[str, TypeLike] = field(default_factory=dict)
 
 
@@ -84,8 +100,18 @@ class Outcome:
 
     probability: Number | float | str
     provides: Condition = ()
-    modifies: Patterns = ()
+    modifies: Changes = ()
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a step that lasts requires and changes at its start (`at_start`) or at its end (`at_end`)."""
+
+    requires: Condition = ()
+    provides: Condition = ()
+    modifies: Changes = ()
+    when: When | ModelWhen | Iterable[When | ModelWhen] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +148,18 @@ class ActionFields(TypedDict, total=False):
 
     requires: Condition
     provides: Condition
-    modifies: Patterns
+    modifies: Changes
     when: When | ModelWhen | Iterable[When | ModelWhen]
     cost: Any
     uses: Mapping[str, Any]
     resolution: Number | float | str | None
     after: Patterns
     creates: Mapping[str, str | type[Entity]]
-    duration: Number | float | str | None
+    duration: Duration | float | str | Mapping[str, Number | float | str] | None
+    throughout: Condition
+    at_start: Moment | ModelMoment | Mapping[str, Any] | None
+    at_end: Moment | ModelMoment | Mapping[str, Any] | None
+    holds: str | Iterable[str] | Mapping[str, Any]
     risk: Number | float | str
     outcomes: Iterable[Outcome | ModelOutcome]
     cases: Iterable[Case]
@@ -153,6 +183,103 @@ class ObjectName(str):
         name = cls(entity.name)
         name.entity = entity
         return name
+
+
+class Operators:
+    """Arithmetic in Python: `fuel(r) >= distance(a, b) + 2` is a comparison, `fuel(r).decrease(3)` an effect.
+
+    `==` compares the terms themselves, as for all values: write `fuel(r).equals(3)`.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: Arithmetical) -> ArithmeticTerm:
+        return ArithmeticTerm("+", (_operand(self), _operand(other)))
+
+    def __radd__(self, other: Arithmetical) -> ArithmeticTerm:
+        return ArithmeticTerm("+", (_operand(other), _operand(self)))
+
+    def __sub__(self, other: Arithmetical) -> ArithmeticTerm:
+        return ArithmeticTerm("-", (_operand(self), _operand(other)))
+
+    def __rsub__(self, other: Arithmetical) -> ArithmeticTerm:
+        return ArithmeticTerm("-", (_operand(other), _operand(self)))
+
+    def __mul__(self, other: Arithmetical) -> ArithmeticTerm:
+        return ArithmeticTerm("*", (_operand(self), _operand(other)))
+
+    def __rmul__(self, other: Arithmetical) -> ArithmeticTerm:
+        return ArithmeticTerm("*", (_operand(other), _operand(self)))
+
+    def __truediv__(self, other: Arithmetical) -> ArithmeticTerm:
+        return ArithmeticTerm("/", (_operand(self), _operand(other)))
+
+    def __rtruediv__(self, other: Arithmetical) -> ArithmeticTerm:
+        return ArithmeticTerm("/", (_operand(other), _operand(self)))
+
+    def __neg__(self) -> ArithmeticTerm:
+        return ArithmeticTerm("-", (_operand(self),))
+
+    def __lt__(self, other: Arithmetical) -> Comparison:
+        return Comparison(_operand(self), "<", _operand(other))
+
+    def __le__(self, other: Arithmetical) -> Comparison:
+        return Comparison(_operand(self), "<=", _operand(other))
+
+    def __gt__(self, other: Arithmetical) -> Comparison:
+        return Comparison(_operand(self), ">", _operand(other))
+
+    def __ge__(self, other: Arithmetical) -> Comparison:
+        return Comparison(_operand(self), ">=", _operand(other))
+
+    def equals(self, other: Arithmetical) -> Comparison:
+        """Return the comparison that this value equals the other one."""
+        return Comparison(_operand(self), "=", _operand(other))
+
+
+class FunctionTerm(Operators, Atom):
+    """A function with its arguments, as `fuel(r2)` of a declared function gives it; equal to the atom that it is."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and (self.predicate, self.args) == (other.predicate, other.args)
+
+    def __hash__(self) -> int:
+        return hash(Atom(self.predicate, self.args))
+
+    def increase(self, amount: Arithmetical) -> NumericEffect:
+        """Return the effect that increases the value by `amount`."""
+        return NumericEffect(self, "+=", _operand(amount))
+
+    def decrease(self, amount: Arithmetical) -> NumericEffect:
+        """Return the effect that decreases the value by `amount`."""
+        return NumericEffect(self, "-=", _operand(amount))
+
+    def scale(self, factor: Arithmetical) -> NumericEffect:
+        """Return the effect that multiplies the value by `factor`."""
+        return NumericEffect(self, "*=", _operand(factor))
+
+    def assign(self, value: Arithmetical) -> NumericEffect:
+        """Return the effect that sets the value."""
+        return NumericEffect(self, ":=", _operand(value))
+
+
+class ArithmeticTerm(Operators, Arithmetic):
+    """An expression that takes part in further arithmetic."""
+
+    __slots__ = ()
+
+
+Arithmetical = Operators | Atom | Arithmetic | int | Decimal
+"""A term or number in arithmetic; a float is no exact number."""
+
+
+def _operand(value: Any) -> Expression:
+    if isinstance(value, Atom | Arithmetic | int | Decimal) and not isinstance(value, bool):
+        return value
+    hint = f"write Decimal('{value!r}')" if isinstance(value, float) else "write fuel(r) + 2"
+    raise find_caller().error(f"{abbreviate(value)} takes no part in arithmetic", hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +323,14 @@ class PredicateRef:
 
     def __str__(self) -> str:
         return self.name
+
+
+class FunctionRef(PredicateRef):
+    """A declared function; called with arguments, it gives a term that takes part in arithmetic."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: Entity | Object | str) -> FunctionTerm:
+        """Return the function with these arguments."""
+        atom = PredicateRef.__call__(self, *arguments)
+        return FunctionTerm(atom.predicate, atom.args)

@@ -17,12 +17,23 @@ from planner.language.declare.action_parameters import Parameters, check_handler
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use, check_similes, name_parameters
-from planner.language.declare.fields import Place, check_tags, format_atom, name_types
+from planner.language.declare.fields import Place, check_tags, check_text, check_value, format_atom, name_types
 from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
 from planner.lightweight import replace
-from planner.model.actions import Action, Outcome, When
-from planner.model.domain import Axiom, DomainModel, Function, Predicate, lists_patterns
-from planner.model.formulas import OPEN, Atom, Exists, Formula, Not, Object, Variable, free_variables, literals_in
+from planner.model.actions import Action, CostFunction, Outcome, When
+from planner.model.domain import Axiom, DomainModel, Function, Predicate, lists_patterns, numeric_fluents
+from planner.model.formulas import (
+    OPEN,
+    Atom,
+    Exists,
+    Formula,
+    Not,
+    Object,
+    Variable,
+    free_variables,
+    functions_in,
+    literals_in,
+)
 
 
 def check_derived(
@@ -198,13 +209,19 @@ class Declarations:
         self._declared[name] = found
         self._predicate_places[name] = place
 
-    def function(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
-        """Add a static numeric function."""
+    def function(self, function: Function, place: Place) -> None:
+        """Add a numeric function."""
+        name, parameters = function.name, function.parameters
         if not is_atom_name(name):
             raise place.error(*explain_bad_name(name, "a function"))
         _check_distinct(parameters, f"function {name!r}", place)
         self.functions.declare(name, parameters, place)
-        self._functions[name] = Function(name, parameters)
+        low, high = function.low, function.high
+        if function.tolerance < 0:
+            raise place.error(f"the tolerance of {name!r} is {function.tolerance}, but may not be negative")
+        if low is not None and high is not None and low > high:
+            raise place.error(f"function {name!r} is at least {low} and at most {high}, which no value is")
+        self._functions[name] = function
 
     def action(
         self, name: str, parameters: Parameters, fields: ActionFields, place: Place, *, exact: bool = False
@@ -213,7 +230,9 @@ class Declarations:
         if name in self.actions:
             raise place.error(f"action {name!r} is already declared at {self.actions[name].place.location}")
         known = {} if exact else self._readings.setdefault(parameters.planning, {})
-        builder = ActionBuilder(name, parameters, self.types, self.constants, place, exact=exact, known=known)
+        builder = ActionBuilder(
+            name, parameters, self.types, self.constants, place, exact=exact, known=known, functions=self.functions
+        )
         declared = builder.build(fields, self.resolution)
         if builder.uses or builder.function_uses:
             self.predicates.check_arities(builder.uses)
@@ -264,7 +283,8 @@ class Declarations:
         """Add an axiom: `name(parameters…)` holds where `condition` does for some objects of the `hidden` variables."""
         owner = f"derived predicate {name!r}"
         _check_distinct((*parameters, *hidden), owner, place)
-        scope = Scope(owner, {each.name: each.types for each in (*parameters, *hidden)}, self.constants)
+        variables = {each.name: each.types for each in (*parameters, *hidden)}
+        scope = Scope(owner, variables, self.constants, known_functions=self.functions)
         formula = Conditions(scope, self.types.parents, exact=exact).formula(condition, place.within("condition"))
         unused = {each.name for each in hidden} - free_variables(formula)
         if unused:
@@ -273,7 +293,9 @@ class Declarations:
         axiom = Axiom(name, parameters, Exists(hidden, formula) if hidden else formula)
         scope.atom(axiom.head, place, bare=False)
         self.predicates.check_arities(scope.uses)
+        self.functions.check_arities(scope.functions)
         self.predicates.note(scope.uses)
+        self.functions.note(scope.functions)
         self._axioms.append(axiom)
         self._axiom_places.setdefault(axiom.predicate, place)
 
@@ -294,6 +316,8 @@ class Declarations:
         if self._named:
             check_similes(actions.values(), places)
         predicates = {**self._declared, **self.predicates.inferred(self.types)}
+        functions = {**self._functions, **self.functions.inferred(self.types)}
+        self._check_kinds(predicates.keys() & functions.keys())
         check_stale_cycles(self._declared, self._predicate_places)
         check_derived(self._axiom_places, actions.values(), predicates, (places, self._predicate_places))
         check_stratified(self._axioms, self._axiom_places)
@@ -305,24 +329,64 @@ class Declarations:
             types=dict(self.types.parents),
             constants=tuple(self.constants.values()),
             predicates=predicates,
-            functions={**self._functions, **self.functions.inferred(self.types)},
+            functions=functions,
             actions=actions,
             axioms=tuple(self._axioms),
             description=self.description,
             handlers=dict(self.handlers),
             resolution=self.resolution,
         )
+        if functions:
+            self._check_costs(found)
         if not lists_patterns(found):
             return found
         from planner.language.declare.local_closed_world import add_listed_facts
 
         return add_listed_facts(found)
 
+    def _check_kinds(self, names: Iterable[str]) -> None:
+        """Raise an error for the first of `names`, which are used for both a predicate and a function."""
+        for name in sorted(names):
+            kinds: list[Signatures[Any]] = [self.functions, self.predicates]
+            known, wrong = reversed(kinds) if name in self._declared and name not in self._functions else kinds
+            message = f"{name!r} is a {wrong.kind} here, but a {known.kind} at {known.place_of(name).location}"
+            hint = "a function has a value, as in 'fuel(r) > 0', and a predicate holds or not; rename one of them"
+            raise wrong.place_of(name).error(message, hint)
+
+    def _check_costs(self, domain: DomainModel) -> None:
+        """Raise an error where the cost of an action, or its use of a resource, reads what an action changes."""
+        changing = numeric_fluents(domain)
+        for name, action in self._models.items() if changing else ():
+            for what, terms in (
+                ("the cost", action.cost),
+                *[(f"the use of {k}", each) for k, each in action.uses.items()],
+            ):
+                read = [each for term in terms if not isinstance(term, CostFunction) for each in functions_in(term)]
+                wrong = next((each for each in read if each.predicate in changing), None)
+                if wrong is not None:
+                    message = f"{what} of action {name!r} reads {format_atom(wrong)}, which an action changes"
+                    hint = f"write modifies='spent += {format_atom(wrong)}', and metric='minimize spent' in the problem"
+                    raise self.actions[name].place.error(message, hint)
+
     def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:
         """Read parameters from a mapping (name → type) or a list of types."""
         if not isinstance(value, list):
             return self.types.variables(value, "parameters", place)
         return name_parameters([self.types.resolve(each, place.within(at)) for at, each in enumerate(value)])
+
+
+def make_function(
+    name: str, parameters: tuple[Variable, ...], limits: tuple[Any, Any, Any], description: Any, place: Place
+) -> Function:
+    """Return the function with these `limits`: bounds and tolerance, checked; raises an error at `place`."""
+    low, high, tolerance = limits
+    bounds = [
+        None if bound is None else check_value(bound, f"the bound of {name}", place.within(field))
+        for field, bound in (("low", low), ("high", high))
+    ]
+    slack = check_value(tolerance, f"the tolerance of {name}", place.within("tolerance"))
+    text = check_text(description, "a description", place.within("description"))
+    return Function(name, parameters, bounds[0], bounds[1], slack, text)
 
 
 def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object], dict[str, Entity]]:

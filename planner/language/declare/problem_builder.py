@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -10,14 +11,26 @@ from typing import Any, Final
 
 from planner.errors import InputError, did_you_mean
 from planner.garbage_collection import pause_collector
+from planner.language.declare.arithmetic_reader import is_numeric_effect, parse_arithmetic
 from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
 from planner.language.declare.condition_reader import Conditions, Constraints, constraints_of, read_atom
 from planner.language.declare.declared_names import Scope, Use
-from planner.language.declare.fields import Place, check_decimal, check_number, format_count, name_types
+from planner.language.declare.fields import Place, check_decimal, check_number, check_value, format_count, name_types
 from planner.language.declare.marks import Condition, ObjectName, Patterns
 from planner.language.declare.model_builder import open_all_arguments
+from planner.language.declare.problem_timing import (
+    Clock,
+    Windows,
+    merge_timed,
+    read_capacity,
+    read_deadline,
+    read_due,
+    read_start,
+    read_timed,
+    read_windows,
+)
 from planner.lightweight import replace
-from planner.model.actions import Action, has_open_argument
+from planner.model.actions import Action, Literal, NumericEffect, has_open_argument
 from planner.model.domain import (
     DomainModel,
     Function,
@@ -27,8 +40,9 @@ from planner.model.domain import (
     lists_patterns,
     resources_of,
 )
-from planner.model.formulas import OPEN, Atom, Formula, Not, Number, Object, exact_number
-from planner.model.problem import COST, Goal, Metric, Problem, SoftGoal, seal
+from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Formula, Not, Number, Object
+from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal, seal
+from planner.model.timing import TOTAL_TIME
 from planner.model.unknown_facts import ROUNDING, find_hidden_variables
 
 
@@ -47,16 +61,6 @@ def budgets_of(value: Any, domain: DomainModel, place: Place) -> dict[str, Numbe
     return found
 
 
-def deadline_of(value: Any, place: Place) -> Number | None:
-    """Read a positive time in seconds; None stays None."""
-    if value is None:
-        return None
-    seconds = check_decimal(value, "the deadline", place)
-    if seconds == 0:
-        raise place.error("the deadline is 0; it must be above 0", "it is in seconds")
-    return exact_number(seconds)
-
-
 def _covers(pattern: Atom, other: Atom) -> bool:
     """Return whether `pattern` covers all that `other` does."""
     return pattern.matches(other) and all(
@@ -72,6 +76,9 @@ def _read_probability(value: Any, fact: Atom, place: Place) -> Decimal:
     return probability
 
 
+MAKESPAN: Final = "makespan"
+_TOTALS: Final = {Atom(MAKESPAN): TOTAL_TIME, Atom(COST): TOTAL_COST}
+_VALUE: Final = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\Z")
 _SOFT: Final = "give a tuple of SoftGoal(condition, utility); () where nothing is wished for"
 GoalLike = Condition | Goal | Mapping[str, Any]
 """A condition, or `{"hard": condition, "soft": {condition: utility}}`."""
@@ -96,8 +103,11 @@ class ProblemBuilder:
         self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
         self._members: dict[tuple[str, ...], frozenset[str]] = {}
         self._unmentioned: list[Atom] = []
-        self._scope = Scope("the problem", {}, self._objects, creators=_find_created(domain))
+        self._scope = Scope(
+            "the problem", {}, self._objects, creators=_find_created(domain), known_functions=domain.functions
+        )
         self._conditions = Conditions(self._scope, domain.types)
+        self._stated: list[tuple[Atom, Any, Place]] = []
 
     def _check_finished(self) -> None:
         """Raise where the domain's file leaves something to problems in PDDL, or names an object that is not there."""
@@ -125,7 +135,7 @@ class ProblemBuilder:
         *,
         values: Mapping[Any, Any],
         unknown: Patterns,
-        metric: Metric | str,
+        metric: Metric | NumericMetric | str,
         resolution: Decimal | None,
         entities: Mapping[str, object],
         ran: Iterable[str] = (),
@@ -133,6 +143,12 @@ class ProblemBuilder:
         constraints: Constraints = (),
         budgets: Mapping[str, Any] | None = None,
         deadline: Any = None,
+        timed: Any = None,
+        windows: Any = None,
+        due: Any = None,
+        capacity: Any = None,
+        starts_at: Any = None,
+        objective: str | None = None,
     ) -> Problem:
         """Build the problem; raises an error for the first mistake."""
         if not is_name(name):
@@ -140,6 +156,11 @@ class ProblemBuilder:
         place = self._place
         with pause_collector():
             facts = self._read_facts(initial, place.within("initial"))
+        clock = Clock(read_start(starts_at, place.within("starts_at")))
+        opened = read_windows(windows, clock, self, place.within("windows")) if windows else Windows()
+        facts = (*facts, *[fact for fact in opened.initial if fact not in facts])
+        happening = read_timed(timed, clock, self, place.within("timed")) if timed else ()
+        known = self._read_values(values, resolution, place.within("values"))
         hidden = self._read_unknown(unknown, place.within("unknown"))
         found = Problem(
             name=name,
@@ -147,13 +168,17 @@ class ProblemBuilder:
             objects=self._given,
             initial=facts,
             goal=self._read_goal(goal, place.within("goal")),
-            values=self._read_values(values, resolution, place.within("values")),
-            metric=_read_metric(metric, place.within("metric")),
+            values=self._merge_values(known, resolution),
+            metric=self._read_objective(objective, metric, place),
             unknown=hidden,
             likely=self._read_likely(likely, hidden, frozenset(facts), place.within("likely")) if likely else {},
             constraints=constraints_of(constraints, self, place.within("constraints")) if constraints else (),
             budgets=budgets_of(budgets, self._domain, place.within("budgets")) if budgets else {},
-            deadline=deadline_of(deadline, place.within("deadline")),
+            deadline=read_deadline(deadline, clock, place.within("deadline")),
+            timed=merge_timed(happening, opened.timed) if opened.timed else happening,
+            due=read_due(due, clock, self, place.within("due")) if due else (),
+            capacity=read_capacity(capacity or {}, self._domain, place.within("capacity")),
+            starts_at=clock.start,
             ran=self._read_ran(ran, place.within("ran")),
             entities=entities,
             unmentioned=tuple(self._unmentioned),
@@ -172,13 +197,18 @@ class ProblemBuilder:
             "initial": self._read_facts,
             "goal": self._read_goal,
             "values": lambda values, place: self._read_values(values, None, place),
-            "metric": _read_metric,
+            "metric": self._read_metric,
             "unknown": self._read_unknown,
             "constraints": lambda value, place: constraints_of(value, self, place),
             "budgets": lambda value, place: budgets_of(value, self._domain, place),
-            "deadline": deadline_of,
+            "deadline": lambda value, place: read_deadline(value, clock, place),
+            "timed": lambda value, place: read_timed(value, clock, self, place),
+            "due": lambda value, place: read_due(value, clock, self, place),
+            "capacity": lambda value, place: read_capacity(value, self._domain, place),
+            "starts_at": read_start,
             "ran": self._read_ran,
         }
+        clock = Clock(read_start(problem.starts_at, self._place.within("starts_at")))
         for name in fields:
             if name in readers:
                 found[name] = readers[name](getattr(problem, name), self._place.within(name))
@@ -198,6 +228,22 @@ class ProblemBuilder:
         found = self._conditions.formula(value, place)
         self._check_uses(before)
         return found
+
+    def changes(self, value: Any, place: Place) -> tuple[tuple[Literal, ...], tuple[NumericEffect, ...]]:
+        """Read facts that become true or false, and numeric effects; raises an error at `place` for a mistake."""
+        before = len(self._scope.uses)
+        items = value if isinstance(value, list | tuple) else (value,)
+        is_number = [isinstance(x, NumericEffect) or (isinstance(x, str) and is_numeric_effect(x)) for x in items]
+        literals = self._conditions.literals(
+            [x for x, number in zip(items, is_number, strict=True) if not number], place
+        )
+        _, numbers = self._conditions.changes([x for x, number in zip(items, is_number, strict=True) if number], place)
+        self._check_uses(before)
+        for literal in literals:
+            atom = literal.part if isinstance(literal, Not) else literal
+            if isinstance(atom, Atom) and atom.predicate in self._derived:
+                raise place.error(f"{atom} is derived, and nothing else changes it", "change what it is derived from")
+        return literals, numbers
 
     def pattern(self, value: Any, place: Place) -> Atom:
         """Read a fact whose arguments may be open; raises an error at `place` for a mistake."""
@@ -277,9 +323,93 @@ class ProblemBuilder:
                 fits = False
             if fits and fact.predicate not in derived:
                 found.append(_make_plain(fact))
+            elif self._is_value(item, place.within(index)):
+                continue
             elif not self._is_unmentioned(item):
                 found.append(self._read_fact(item, place.within(index)))
         return tuple(found)
+
+    def _is_value(self, item: Any, place: Place) -> bool:
+        """Return whether `item` states the value of a function, as in `fuel(r2) = 40`; keep the value then."""
+        if not isinstance(item, str) or "=" not in item:
+            return False
+        left, _, right = item.partition("=")
+        number = right.removeprefix("=").strip()
+        if left.rstrip()[-1:] in ("<", ">", "!", ":") or not _VALUE.match(number):
+            return False
+        self._stated.append((read_atom(left.strip(), place, "function term", "name(object, …)"), number, place))
+        return True
+
+    def _merge_values(self, known: dict[Atom, Number], resolution: Decimal | None) -> dict[Atom, Number]:
+        """Return the values in `known`, and those that initial facts state; check them against bounds."""
+        for written, number, place in self._stated:
+            term = self._resolve_term(written, self._domain.functions, "function", place)
+            if term in known:
+                raise place.error(f"{term} has two values")
+            known[term] = check_value(number, f"the value of {term}", place, resolution)
+            self._check_bounds(term, known[term], place)
+        self._stated.clear()
+        return known
+
+    def _check_bounds(self, term: Atom, value: Number, place: Place) -> None:
+        function = self._domain.functions[term.predicate]
+        for relation, bound, fits in (
+            ("at least", function.low, function.low is None or value >= function.low),
+            ("at most", function.high, function.high is None or value <= function.high),
+        ):
+            if not fits:
+                raise place.error(f"{term} is {value} initially, but it is {relation} {bound}")
+
+    def _read_metric(self, value: Any, place: Place) -> Metric | NumericMetric:
+        if isinstance(value, Metric):
+            return value
+        if isinstance(value, NumericMetric):
+            return self._resolve_metric(value, place, bare=False)
+        known: dict[str, Metric | NumericMetric] = {each.name.lower(): each for each in Metric}
+        known[MAKESPAN] = NumericMetric(TOTAL_TIME)
+        if isinstance(value, str) and value in known:
+            return known[value]
+        if isinstance(value, str) and value.split()[:1] in (["minimize"], ["maximize"]):
+            try:
+                expression = parse_arithmetic(value.strip()[len("minimize") :])
+            except NotationError as mistake:
+                raise place.error(mistake.problem, mistake.hint) from None
+            named = NumericMetric(self._name_totals(expression), value.split()[0] == "maximize")
+            return self._resolve_metric(named, place, bare=True)
+        near = did_you_mean(str(value), (*known, "minimize", "maximize"))
+        hint = near or "it is 'cost', 'length', 'makespan', or an expression: 'minimize fuel-used + 2 * total-cost'"
+        raise place.error(f"unknown metric {abbreviate(value)}", hint)
+
+    def _read_objective(self, objective: Any, metric: Any, place: Place) -> Metric | NumericMetric:
+        """Read what plans are compared by: `objective`, which is to be least, or else the metric."""
+        if objective is None:
+            return self._read_metric(metric, place.within("metric"))
+        here = place.within("objective")
+        if metric not in (Metric.COST, "cost"):
+            raise here.error("the problem has an objective and a metric", "say one of them")
+        if not isinstance(objective, str):
+            hint = "write 'makespan', or a sum such as '4 * makespan + cost'"
+            raise here.error(f"{abbreviate(objective)} is no objective", hint)
+        if objective.strip() in ("cost", "length"):
+            return self._read_metric(objective.strip(), here)
+        return self._read_metric(f"minimize {objective.strip()}", here)
+
+    def _name_totals(self, expression: Expression) -> Expression:
+        """Replace `makespan` and `cost` by the makespan and the cost of a plan, unless functions have these names."""
+        if isinstance(expression, Arithmetic):
+            return replace(expression, operands=tuple(map(self._name_totals, expression.operands)))
+        if isinstance(expression, Atom) and expression.predicate not in self._domain.functions:
+            return _TOTALS.get(expression, expression)
+        return expression
+
+    def _resolve_metric(self, metric: NumericMetric, place: Place, *, bare: bool) -> NumericMetric:
+        before = len(self._scope.functions)
+        expression = self._scope.expression(metric.expression, place, bare=bare)
+        for use in self._scope.functions[before:]:
+            if use.atom not in (TOTAL_COST, TOTAL_TIME) or use.atom.predicate in self._domain.functions:
+                self._check_function(use, [each.predicate for each in _TOTALS])
+        del self._scope.functions[before:]
+        return replace(metric, expression=expression)
 
     def _is_unmentioned(self, item: Any) -> bool:
         """Return whether the domain has no predicate with the name of a fact, or a similar one; keep the fact then."""
@@ -287,7 +417,7 @@ class ProblemBuilder:
             fact = parse_atom(item) if isinstance(item, str) else item
         except NotationError:
             return False
-        known = {**self._domain.predicates, **self._domain.actions}
+        known = {**self._domain.predicates, **self._domain.functions, **self._domain.actions}
         if not isinstance(fact, Atom) or fact.predicate in known or did_you_mean(fact.predicate, known):
             return False
         if any(isinstance(each, str) and each.startswith("?") for each in fact.args):
@@ -351,12 +481,26 @@ class ProblemBuilder:
     def _check_uses(self, start: int = 0) -> None:
         for use in self._scope.uses[start:]:
             self._check_use(use)
+        for use in self._scope.functions:
+            self._check_function(use)
+        self._scope.functions.clear()
+
+    def _check_function(self, use: Use, totals: Iterable[str] = ()) -> None:
+        name, known = use.atom.predicate, self._domain.functions
+        if name not in known:
+            near = did_you_mean(name, (*known, *totals)) or "declare or use it there"
+            raise use.place.error(f"{use.atom}: domain {self._domain.name!r} has no function {name!r}", near)
+        mismatch = self._find_mismatch(use.atom, list(use.types), known[name], "function", use.place)
+        if mismatch:
+            raise mismatch
 
     def _check_use(self, use: Use) -> None:
         name = use.atom.predicate
         predicate = self._domain.predicates.get(name)
         if predicate is None:
             near = did_you_mean(name, self._domain.predicates) or "declare or use it there"
+            if name in self._domain.functions:
+                near = f"it is a function: say what its value is, as in '{use.atom} == 1'"
             raise use.place.error(f"{use.atom}: domain {self._domain.name!r} has no predicate {name!r}", near)
         mismatch = self._find_mismatch(use.atom, list(use.types), predicate, "predicate", use.place)
         if mismatch:
@@ -394,7 +538,8 @@ class ProblemBuilder:
             term = self._resolve_term(written, self._domain.functions, "function", here)
             if term in found:
                 raise here.error(f"{term} has two values")
-            found[term] = check_number(value, f"the value of {term}", here, resolution)
+            found[term] = check_value(value, f"the value of {term}", here, resolution)
+            self._check_bounds(term, found[term], here)
         return found
 
     def _read_unknown(self, value: Patterns, place: Place) -> tuple[Atom, ...]:
@@ -468,13 +613,3 @@ def _make_plain(fact: Atom) -> Atom:
     if all(type(arg) is str for arg in fact.args):
         return fact
     return Atom(fact.predicate, tuple([str(arg) if isinstance(arg, ObjectName) else arg for arg in fact.args]))
-
-
-def _read_metric(value: Metric | str, place: Place) -> Metric:
-    if isinstance(value, Metric):
-        return value
-    known = {each.name.lower(): each for each in Metric}
-    if not isinstance(value, str) or value not in known:
-        message = f"unknown metric {abbreviate(value)}"
-        raise place.error(message, did_you_mean(str(value), known) or "it is 'cost' or 'length'")
-    return known[value]

@@ -13,8 +13,21 @@ from planner.errors import UnsupportedError
 from planner.language.declare.condition_reader import Demand, PlacedValue, parse_step_pattern
 from planner.language.declare.fields import Place
 from planner.language.pddl.pddl_writer import write_condition
-from planner.model.actions import Constraint, ConstraintKind, Done, Happening
-from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, is_variable
+from planner.model.actions import Constraint, ConstraintKind, Done, Happening, NumericEffect
+from planner.model.formulas import (
+    OPEN,
+    TRUE,
+    And,
+    Atom,
+    Comparison,
+    Equals,
+    Expression,
+    Formula,
+    Not,
+    functions_in,
+    is_variable,
+    substitute_expression,
+)
 
 if TYPE_CHECKING:
     from planner.language.documents.schema import ConstraintDocument
@@ -52,7 +65,23 @@ class Notation:
                 return f"{self._write_term(left)} == {self._write_term(right)}"
             case Not(Equals(left, right)) if self._is_plain((left, right)):
                 return f"{self._write_term(left)} != {self._write_term(right)}"
+            case Comparison() if self._is_plain(_terms_of(formula)):
+                return str(self._bare_comparison(formula))
+            case Not(Comparison() as part) if self._is_plain(_terms_of(part)):
+                return str(Not(self._bare_comparison(part)))
         return write_condition(formula)
+
+    def _bare_comparison(self, comparison: Comparison) -> Comparison:
+        return comparison.substitute({term: self._write_term(term) for term in _terms_of(comparison)})
+
+    def expression(self, expression: Expression) -> str:
+        """Return an expression as text."""
+        names = [arg for term in functions_in(expression) for arg in term.args]
+        return str(substitute_expression(expression, {term: self._write_term(term) for term in names}))
+
+    def effect(self, effect: NumericEffect) -> str:
+        """Return a numeric effect as text."""
+        return f"{self._write_atom(effect.fluent)} {effect.operator} {self.expression(effect.value)}"
 
     def each(self, formulas: Iterable[Formula]) -> list[str]:
         """Return each of `formulas` as one text: literals of effects, or patterns."""
@@ -68,6 +97,10 @@ class Notation:
     def _is_plain(self, terms: Iterable[str]) -> bool:
         """Return whether `name(arg, …)` can express it: no object has the name of a parameter."""
         return all(is_variable(term) or term not in self._bare for term in terms)
+
+
+def _terms_of(comparison: Comparison) -> list[str]:
+    return [arg for term in comparison.functions for arg in term.args]
 
 
 def read_default(value: Any, annotation: Any, place: Place) -> Any:

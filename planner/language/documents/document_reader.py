@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from planner.language.declare.action_parameters import parse_data_type, read_par
 from planner.language.declare.condition_reader import read_atom
 from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import Place, resolution_of
-from planner.language.declare.marks import Outcome, Source, When
-from planner.language.declare.model_builder import Declarations, objects_of
+from planner.language.declare.marks import Moment, Outcome, Source, When
+from planner.language.declare.model_builder import Declarations, make_function, objects_of
 from planner.language.declare.problem_builder import ProblemBuilder
 from planner.language.documents.document_conditions import demand_of, read_default
 from planner.language.documents.schema import DomainDocument, ProblemDocument, document_error, load_hierarchies
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         ActionDocument,
         DataDocument,
         DomainDocument,
+        MomentDocument,
         ProblemDocument,
     )
 
@@ -53,7 +55,9 @@ def declarations_of(document: DomainDocument, place: Place) -> Declarations:
         )
     for name, function in document.functions.items():
         here = place.within("functions", name)
-        found.function(name, found.variables(function.parameters, here.within("parameters")), here)
+        variables = found.variables(function.parameters, here.within("parameters"))
+        bounds = function.low, function.high, function.tolerance
+        found.function(make_function(name, variables, bounds, function.description, here), here)
     for name, action in document.actions.items():
         _declare_action(found, name, action, place.within("actions", name))
     for number, rule in enumerate(document.derived):
@@ -77,17 +81,33 @@ def _declare_action(found: Declarations, name: str, action: ActionDocument, plac
 
 def read_action_fields(action: ActionDocument) -> Any:
     """Return the fields of `action`, besides its parameters, as declarations take them."""
-    whens = action.when if isinstance(action.when, list) else [action.when]
+    duration = action.duration
+    if duration is not None and not isinstance(duration, int | Decimal | str):
+        duration = duration.model_dump()
     return {
         **{field: getattr(action, field) for field in _PLAIN},
-        "when": [When(each.requires, each.provides, each.modifies, each.variables) for each in whens],
+        "duration": duration,
+        "at_start": _read_moment(action.at_start),
+        "at_end": _read_moment(action.at_end),
+        "when": _read_whens(action.when),
         "outcomes": [Outcome(each.probability, each.provides, each.modifies, each.name) for each in action.outcomes],
         "cases": [Case(tuple(each.arguments), each.risk, tuple(each.outcomes)) for each in action.cases],
     }
 
 
+def _read_whens(written: Any) -> list[When]:
+    whens = written if isinstance(written, list) else [written]
+    return [When(each.requires, each.provides, each.modifies, each.variables) for each in whens]
+
+
+def _read_moment(written: MomentDocument | None) -> Moment | None:
+    if written is None:
+        return None
+    return Moment(written.requires, written.provides, written.modifies, _read_whens(written.when))
+
+
 _PLAIN = (
-    "requires", "provides", "modifies", "cost", "uses", "resolution", "after", "creates", "duration", "risk",
+    "requires", "provides", "modifies", "cost", "uses", "resolution", "after", "creates", "throughout", "holds", "risk",
     "senses", "lists", "tags", "description", "similes", "examples",
 )  # fmt: skip
 """The fields that declarations accept as they stand in documents."""
@@ -112,6 +132,9 @@ def problem_of(document: ProblemDocument, domain: DomainModel, place: Place) -> 
         soft = goal.soft
         wishes = soft if isinstance(soft, dict) else [(each.condition, each.utility) for each in soft]
         goal = {"hard": goal.hard, "soft": wishes}
+    timed: Any = document.timed
+    if isinstance(timed, list):
+        timed = [(each.time, each.changes) for each in timed]
     here = place.within("constraints")
     return ProblemBuilder(domain, objects, place).build(
         document.problem,
@@ -123,11 +146,27 @@ def problem_of(document: ProblemDocument, domain: DomainModel, place: Place) -> 
         constraints=[demand_of(each, here.within(at)) for at, each in enumerate(document.constraints)],
         budgets=document.budgets,
         deadline=document.deadline,
+        timed=timed,
+        windows=document.windows,
+        due=_read_due(document.due),
+        capacity=document.capacity,
+        starts_at=document.starts_at,
+        objective=document.objective,
         ran=document.ran,
         metric=document.metric,
         resolution=resolution_of(document.resolution, place.within("resolution")) or domain.resolution,
         entities={},
     )
+
+
+def _read_due(written: Any) -> Any:
+    """Return deadlines as declarations take them."""
+    if isinstance(written, list):
+        return [(each.condition, {"by": each.by, "weight": each.weight}) for each in written]
+    return {
+        condition: each if isinstance(each, int | Decimal | str) else {"by": each.by, "weight": each.weight}
+        for condition, each in written.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

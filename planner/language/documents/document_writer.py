@@ -17,13 +17,27 @@ from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.declare.declared_names import name_parameters
 from planner.language.documents.document_conditions import Notation, write_constraint, write_default
 from planner.language.documents.schema import load_hierarchies
-from planner.model.actions import Action, CostFunction, CostTerm, DataParameter, Outcome, When
-from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Predicate, refuse_unfinished
-from planner.model.formulas import TRUE, Atom, Object, Variable
-from planner.model.problem import Goal, Metric, Problem
+from planner.model.actions import (
+    Action,
+    CostFunction,
+    CostTerm,
+    DataParameter,
+    Duration,
+    DurationRange,
+    Moment,
+    Outcome,
+    When,
+)
+from planner.model.calendar import write_moment
+from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate, refuse_unfinished
+from planner.model.formulas import TRUE, Arithmetic, Atom, Expression, Object, Variable
+from planner.model.problem import Goal, Metric, NumericMetric, Problem
+from planner.model.timing import GoalDeadline, TimedEffect
 from planner.problem_kinds import AnyDomain, AnyProblem
 
 WIDTH: Final = 110
+LONGEST: Final = 18
+"""Most characters of a value that is written as a number."""
 _PLAIN: Final = re.compile(r"[A-Za-z][\w.-]*\Z", re.ASCII)
 _OTHERWISE: Final = frozenset({"true", "false", "null"}) | frozenset({"yes", "no", "on", "off", "y", "n"})
 """Words that mean something else to readers of YAML 1.2 or 1.1."""
@@ -148,9 +162,7 @@ def write_domain_document(domain: DomainModel) -> dict[str, Any]:
             "types": {name: _write_types(parents) for name, parents in domain.types.items()},
             "constants": _write_objects(domain.constants),
             "predicates": {name: _write_predicate(each, constants) for name, each in domain.predicates.items()},
-            "functions": {
-                name: {"parameters": _write_signature(each.parameters)} for name, each in domain.functions.items()
-            },
+            "functions": {name: _write_function(each) for name, each in domain.functions.items()},
             "actions": {name: _write_action(each, constants) for name, each in domain.actions.items()},
             "derived": [_write_rule(each, constants) for each in domain.axioms],
         }
@@ -167,16 +179,52 @@ def write_problem_document(problem: Problem) -> dict[str, Any]:
             "objects": _write_objects(problem.objects),
             "initial": list(map(str, problem.initial)),
             "goal": _write_goal(problem.goal, write),
-            "values": {str(term): value for term, value in problem.values.items()},
+            "values": {str(term): _write_value(value) for term, value in problem.values.items()},
             "unknown": list(map(str, problem.unknown)),
             "likely": {str(fact): chance for fact, chance in problem.likely.items()},
             "constraints": [write_constraint(each, write) for each in problem.constraints],
             "budgets": dict(problem.budgets),
             "deadline": problem.deadline,
+            "timed": _write_timed(problem.timed, write),
+            "due": _write_due(problem.due, write),
+            "capacity": dict(problem.capacity),
+            "starts_at": None if problem.starts_at is None else write_moment(problem.starts_at),
             "ran": list(map(str, problem.ran)),
-            "metric": "length" if problem.metric is Metric.LENGTH else None,
+            "metric": _write_metric(problem.metric),
         }
     )
+
+
+def _write_value(value: int | Decimal) -> int | Decimal | str:
+    """Return a value as a number, or as a text where readers of YAML and JSON may not take so many digits."""
+    text = str(value) if isinstance(value, int) else f"{value:f}"
+    return text if len(text) > LONGEST else value
+
+
+def _write_metric(metric: Metric | NumericMetric) -> str | None:
+    if isinstance(metric, NumericMetric):
+        return str(metric)
+    return "length" if metric is Metric.LENGTH else None
+
+
+def _write_timed(timed: tuple[TimedEffect, ...], write: Notation) -> Any:
+    """Write what happens when: by time where times are different and in order, else as a list."""
+    times = [each.time for each in timed]
+    changes = [[*write.each(each.provides), *map(write.effect, each.numbers)] for each in timed]
+    if times == sorted(set(times)):
+        return {str(_write_value(time)): what for time, what in zip(times, changes, strict=True)}
+    return [{"time": time, "changes": what} for time, what in zip(times, changes, strict=True)]
+
+
+def _write_due(due: tuple[GoalDeadline, ...], write: Notation) -> Any:
+    conditions = [write.single(each.condition) for each in due]
+    if len(set(conditions)) < len(conditions):
+        pairs = zip(conditions, due, strict=True)
+        return [without_defaults({"condition": text, "by": x.by, "weight": x.weight}, ("by",)) for text, x in pairs]
+    return {
+        text: each.by if each.weight is None else {"by": each.by, "weight": each.weight}
+        for text, each in zip(conditions, due, strict=True)
+    }
 
 
 def _write_goal(goal: Goal, write: Notation) -> Any:
@@ -202,6 +250,20 @@ def _write_predicate(predicate: Predicate, constants: frozenset[str]) -> dict[st
     )
 
 
+def _write_function(function: Function) -> dict[str, Any]:
+    return {
+        "parameters": _write_signature(function.parameters),
+        **without_defaults(
+            {
+                "low": function.low,
+                "high": function.high,
+                "tolerance": function.tolerance or None,
+                "description": function.description,
+            }
+        ),
+    }
+
+
 def _write_action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
     before = Notation([each.name for each in action.parameters], constants)
     after = before.inside(action.creates)
@@ -214,13 +276,17 @@ def _write_action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
             "parameters": parameters,
             "requires": before.formula(action.requires),
             "provides": after.each(action.provides),
-            "modifies": before.each(action.modifies),
+            "modifies": [*before.each(action.modifies), *map(before.effect, action.numbers)],
             "when": [_write_when(each, before, action) for each in action.when],
             "cost": None if cost == 1 else cost,
             "uses": {name: _write_amount(terms, action, before) for name, terms in action.uses.items()},
             "after": before.each(action.after),
             "creates": {name.removeprefix("?"): type_ for name, type_ in action.creates.items()},
-            "duration": action.duration,
+            "duration": _write_duration(action.duration, before),
+            "throughout": before.formula(action.throughout),
+            "at_start": _write_moment(action.at_start, before, action),
+            "at_end": _write_moment(action.at_end, before, action),
+            "holds": {name: _write_amount(terms, action, before) for name, terms in action.holds.items()},
             "risk": action.risk or None,
             "outcomes": [_write_outcome(each, after) for each in action.outcomes],
             "cases": [
@@ -237,6 +303,38 @@ def _write_action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
     )
 
 
+def _write_duration(duration: Duration | None, write: Notation) -> Any:
+    match duration:
+        case DurationRange(low, high):
+            return without_defaults(
+                {
+                    "at_least": _write_length(low, write),
+                    "at_most": None if high is None else _write_length(high, write),
+                },
+                keep=("at_least", "at_most"),
+            )
+        case Atom() | Arithmetic():
+            return _write_length(duration, write)
+    return duration
+
+
+def _write_length(expression: Expression, write: Notation) -> Any:
+    if isinstance(expression, Atom) and not expression.args:
+        return f"{expression.predicate}()"
+    return write.expression(expression) if isinstance(expression, Atom | Arithmetic) else expression
+
+
+def _write_moment(moment: Moment, before: Notation, action: Action) -> dict[str, Any]:
+    return without_defaults(
+        {
+            "requires": before.formula(moment.requires),
+            "provides": before.inside(action.creates).each(moment.provides),
+            "modifies": [*before.each(moment.modifies), *map(before.effect, moment.numbers)],
+            "when": [_write_when(each, before, action) for each in moment.when],
+        }
+    )
+
+
 def _write_when(when: When, before: Notation, action: Action) -> dict[str, Any]:
     inner = before.inside(each.name for each in when.variables)
     return without_defaults(
@@ -244,7 +342,7 @@ def _write_when(when: When, before: Notation, action: Action) -> dict[str, Any]:
             "variables": write_variables_document(when.variables),
             "requires": inner.formula(when.requires),
             "provides": inner.inside(action.creates).each(when.provides),
-            "modifies": inner.each(when.modifies),
+            "modifies": [*inner.each(when.modifies), *map(inner.effect, when.numbers)],
         }
     )
 
@@ -255,7 +353,7 @@ def _write_outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
             "probability": outcome.probability,
             "name": outcome.name,
             "provides": after.each(outcome.provides),
-            "modifies": after.each(outcome.modifies),
+            "modifies": [*after.each(outcome.modifies), *map(after.effect, outcome.numbers)],
         }
     )
 
@@ -269,6 +367,8 @@ def _write_term(term: CostTerm, action: Action, write: Notation) -> Any:
     if isinstance(term, CostFunction):
         hint = "give the costs as values of a function, such as cost(a, b)"
         raise UnsupportedError(f"a cost of {action.name!r} that Python computes, in a document", hint)
+    if isinstance(term, Arithmetic):
+        return write.expression(term)
     if not isinstance(term, Atom):
         return term
     return write.single(term) if term.args else f"{term.predicate}()"

@@ -39,6 +39,8 @@ _TEXTS: Final = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
 _NUMBER: Final = {"type": "number"}
 _TERM: Final = {"anyOf": [_NUMBER, _TEXT]}
 
+_WINDOWS: Final = {"anyOf": [_TEXT, {"type": "array", "items": {"anyOf": [_TERM, {"type": "array", "items": _TERM}]}}]}
+
 
 def _wrap_in_list(value: Any) -> Any:
     """Return one value as a list of one."""
@@ -72,6 +74,7 @@ def _check_text(value: Any) -> str:
 Text = Annotated[str, PlainValidator(_check_text), WithJsonSchema(_TEXT)]
 Texts = Annotated[list[Text], BeforeValidator(_wrap_in_list), WithJsonSchema(_TEXTS)]
 Number = Annotated[Any, PlainValidator(_check_number), WithJsonSchema(_NUMBER)]
+Term = Annotated[Any, PlainValidator(_check_term), WithJsonSchema(_TERM)]
 Terms = Annotated[
     list[Annotated[Any, PlainValidator(_check_term), WithJsonSchema(_TERM)]],
     BeforeValidator(_wrap_in_list),
@@ -123,7 +126,12 @@ class PredicateDocument(_Signature):
 
 
 class FunctionDocument(_Signature):
-    """A static numeric function, for costs."""
+    """A numeric function, its bounds, and by how much an observed value may differ from the expected one."""
+
+    low: Number | None = None
+    high: Number | None = None
+    tolerance: Number = 0
+    description: Text = ""
 
 
 class FromDocument(DocumentPart):
@@ -175,6 +183,22 @@ class CaseDocument(DocumentPart):
     outcomes: list[Number] = []
 
 
+class MomentDocument(DocumentPart):
+    """What a step requires and changes at its start or at its end."""
+
+    requires: Texts = []
+    provides: Texts = []
+    modifies: Texts = []
+    when: EitherForm[WhenDocument, list[WhenDocument]] = []
+
+
+class RangeDocument(DocumentPart):
+    """A range of durations in seconds, each a number or an expression."""
+
+    at_least: Term | None = None
+    at_most: Term | None = None
+
+
 class ActionDocument(DocumentPart):
     """An action."""
 
@@ -188,7 +212,11 @@ class ActionDocument(DocumentPart):
     resolution: Number | None = None
     after: Texts = []
     creates: dict[Text, Text] = {}
-    duration: Number | None = None
+    duration: EitherForm[RangeDocument, Term] | None = None
+    throughout: Texts = []
+    at_start: MomentDocument | None = None
+    at_end: MomentDocument | None = None
+    holds: EitherForm[dict[Text, Terms], Texts] = {}
     risk: Number = 0
     outcomes: list[OutcomeDocument] = []
     cases: list[CaseDocument] = []
@@ -325,6 +353,26 @@ class ConstraintDocument(DocumentPart):
     utility: Number | None = None
 
 
+class TimedDocument(DocumentPart):
+    """What happens at one time; several of these may have the same time."""
+
+    time: Term
+    changes: Texts
+
+
+class DueDocument(DocumentPart):
+    """By when a condition must be reached; with a `weight`, what each second of lateness costs."""
+
+    by: Term
+    weight: Number | None = None
+
+
+class DueConditionDocument(DueDocument):
+    """A deadline whose condition is no key, as conditions repeat."""
+
+    condition: Texts
+
+
 class ProblemDocument(DocumentPart):
     """A problem of a domain, which stands in the same file or is given beside it."""
 
@@ -333,13 +381,19 @@ class ProblemDocument(DocumentPart):
     objects: dict[Text, Texts] = {}
     initial: Texts = []
     goal: EitherForm[GoalDocument, Texts] = []
-    values: dict[Text, Number] = {}
+    values: dict[Text, Term] = {}
     resolution: Number | None = None
     unknown: Texts = []
     likely: dict[Text, Number] = {}
     constraints: list[ConstraintDocument] = []
     budgets: dict[Text, Number] = {}
-    deadline: Number | None = None
+    deadline: Term | None = None
+    timed: EitherForm[dict[Text, Texts], list[TimedDocument]] = {}
+    windows: dict[Text, Annotated[list[Any], BeforeValidator(_wrap_in_list), WithJsonSchema(_WINDOWS)]] = {}
+    due: EitherForm[dict[Text, EitherForm[DueDocument, Term]], list[DueConditionDocument]] = {}
+    capacity: dict[Text, Number] = {}
+    starts_at: Text | None = None
+    objective: Text | None = None
     ran: Texts = []
     metric: Text = "cost"
     tasks: EitherForm[NetworkDocument, Texts] | None = None

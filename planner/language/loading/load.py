@@ -282,6 +282,8 @@ def check_domain(problem: AnyProblem, domain: AnyDomain, source: str) -> None:
 _PYTHON: Final = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?\Z", re.DOTALL)
 _MANY: Final = 12
 _LONGEST_QUOTE: Final = 60
+_LONGEST_PATH: Final = 4_096
+"""Most characters of a path that operating systems take."""
 _BEGINNING: Final = re.compile(r"\s*(\(\s*define[\s(]|\{\s*[\"}]|([\"']?)(domain|problem)\2\s*:\s)", re.IGNORECASE)
 
 
@@ -311,6 +313,10 @@ def load_from(source: Source, problem: str | os.PathLike[str] | None = None) -> 
 
         return read_problem_text(problem, source)
     wanted = _path(problem)
+    if wanted.isspace():
+        raise InputError("the text of the problem is blank", hint="give the contents of a file, or a name")
+    if len(wanted) > _LONGEST_PATH:
+        raise _unknown_problem(wanted[:_LONGEST_PATH], source, source.problems())
     if is_readable(wanted):
         return _load_file(wanted, source)
     own = source.problems()
@@ -360,6 +366,11 @@ def _open_path(text: str) -> Source:
     """Choose the source that `text` names, without reading it."""
     if not text:
         raise InputError("the name of the domain is empty", hint="'.' is the folder where you are")
+    if text.isspace():
+        raise InputError("the text of the domain is blank", hint="give the contents of a file, or a name")
+    if len(text) > _LONGEST_PATH:
+        hint = "a text begins with '(define', '{' or 'domain: NAME'"
+        raise InputError(f"there is no file, folder or shipped domain {_cut(text)!r}", hint=hint)
     python = _PYTHON.match(text)
     if python:
         from planner.language.loading.python_files import PythonSource

@@ -2,6 +2,7 @@
 
 A text has a line break between two characters, or begins as a definition does; all else names a file, a folder or a
 shipped domain. A `pathlib.Path` is never a text. Errors name `<domain text>` or `<problem text>`, with line and column.
+Of a text with fenced blocks of Markdown, as language models answer, the blocks with definitions are read.
 """
 
 from __future__ import annotations
@@ -33,12 +34,22 @@ PROBLEM_TEXT: Final = "<problem text>"
 _HIERARCHY: Final = re.compile(r"\(\s*:(task|method|htn)\b", re.IGNORECASE)
 _PARENTHESIS: Final = re.compile(r";[^\n\r]*|[()]")
 _KIND: Final = re.compile(r"\(\s*define\s*\(\s*(domain|problem)\b", re.IGNORECASE)
+_PROBLEM_NAME: Final = re.compile(r"\(\s*define\s*\(\s*problem\s+([^\s();]+)", re.IGNORECASE)
 _NO_BREAK: Final = re.compile(r"[^\n\r]")
+_FENCED: Final = re.compile(r"^[ \t]*(```+|~~~+)[^`\n]*\n(.*?)(?:^[ \t]*\1[ \t]*\r?$|\Z)", re.MULTILINE | re.DOTALL)
+_KEY: Final = re.compile(r"(?:^|[{,])[ \t]*([\"']?)(?:domain|problem)\1[ \t]*:", re.MULTILINE)
+_KEY_AND_NAME: Final = re.compile(r"^(domain|problem):[ \t]+\S", re.MULTILINE)
+_SHORT: Final = 10_000
+"""Most characters of a text without a key `domain` or `problem` that the reader of YAML says what is wrong with."""
+_DEEPEST: Final = 1_000
+"""Levels of parentheses at which no more definitions are looked for; the reader refuses fewer."""
 
 
 def open_text(text: str) -> Source:
     """Return the source of a domain that `text` defines, and maybe of its problem."""
+    text = _take_fenced(text, DOMAIN_TEXT)
     if _is_document(text):
+        _check_document(text, DOMAIN_TEXT)
         return TextDocuments(text)
     return Definitions(text)
 
@@ -48,7 +59,9 @@ def read_problem_text(text: str, domain: Source) -> AnyProblem:
     if isinstance(domain, FolderSource):
         domain = domain.domain_file
     model = domain.domain()
+    text = _take_fenced(text, PROBLEM_TEXT)
     if _is_document(text):
+        _check_document(text, PROBLEM_TEXT)
         from planner.language.documents.document_reader import parse_documents
 
         return pick_problem(parse_documents(text, PROBLEM_TEXT, domain=model), model, PROBLEM_TEXT)
@@ -71,6 +84,42 @@ def _parse_problem(text: str, domain: AnyDomain) -> AnyProblem:
 def _is_document(text: str) -> bool:
     """Return whether `text` is YAML or JSON: it begins with neither a parenthesis nor a comment of PDDL."""
     return text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE} \t\r\n")[:1] not in ("(", ";")
+
+
+def _take_fenced(text: str, name: str) -> str:
+    """Return `text` with all but its fenced blocks that define something blanked out, if it has some; places stay."""
+    nul = text.find("\0")
+    if nul >= 0:
+        raise InputError("found a NUL character, expected text", _locate(text, nul, name))
+    blocks = [match for match in _FENCED.finditer(text) if _KIND.search(match[2]) or _KEY.search(match[2])]
+    if not blocks:
+        return text
+    before = text[: blocks[0].start()]
+    if _KIND.search(before) or _KEY_AND_NAME.search(before):
+        return text
+    found, end = [], 0
+    for match in blocks:
+        found += [_NO_BREAK.sub(" ", text[end : match.start(2)]), match[2]]
+        end = match.end(2)
+        is_next = match is not blocks[0]
+        if is_next and _is_document(match[2]):  # documents of YAML need a mark between them
+            found[-2] = f"{found[-2][:-1].rstrip(' ')}---\n"
+    return "".join([*found, _NO_BREAK.sub(" ", text[end:])])
+
+
+def _check_document(text: str, name: str) -> None:
+    """Raise `InputError` for what is no YAML or JSON of ours, where the reader would take long or not say why."""
+    definition = _KIND.search(text)
+    if _KEY.search(text) is None and definition is not None:
+        hint = "give the definition alone, or fenced by ``` in lines of their own"
+        raise InputError("there is other text before this definition", _locate(text, definition.start(), name), hint)
+    if len(text) > _SHORT and _KEY.search(text) is None:
+        hint = "PDDL begins with '(define', YAML with 'domain: NAME' or 'problem: NAME'"
+        raise InputError("the text is neither PDDL nor a document in YAML or JSON", Location(name, 1, 1), hint)
+
+
+def _locate(text: str, place: int, name: str) -> Location:
+    return Location(name, text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place))
 
 
 class TextDocuments:
@@ -123,11 +172,13 @@ class Definitions:
         return self._domain
 
     def problems(self) -> Mapping[str, AnyProblem]:
-        """Return the problem in the text, if it has one, under the name `problem`."""
-        has_problem = any(kind == "problem" for kind, _, _ in _find_definitions(self._text))
-        if not has_problem:
+        """Return the problem in the text, if it has one, under its name."""
+        starts = [start for kind, start, _ in _find_definitions(self._text) if kind == "problem"]
+        if not starts:
             return {}
-        return LazyProblems({"problem": lambda: _parse_problem(_cut(self._text, "problem"), self._domain)})
+        named = _PROBLEM_NAME.match(self._text, starts[0])
+        name = named[1] if named else "problem"
+        return LazyProblems({name: lambda: _parse_problem(_cut(self._text, "problem"), self._domain)})
 
 
 def _find_definitions(text: str) -> list[tuple[str, int, int]]:
@@ -137,6 +188,8 @@ def _find_definitions(text: str) -> list[tuple[str, int, int]]:
         if match[0] == "(":
             start = start if depth else match.start()
             depth += 1
+            if depth > _DEEPEST:
+                break
         elif match[0] == ")":
             depth -= 1
             kind = _KIND.match(text, start)

@@ -19,18 +19,21 @@ from planner.compilations.object_creation import refuse_creation
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import PlanError, UnsupportedError
 from planner.language.pddl.legal_names import Names, Renaming
-from planner.language.pddl.pddl_writer import refuse_unsayable, split_common, write_domain, write_problem
+from planner.language.pddl.number_bounds import require_bounds
+from planner.language.pddl.pddl_writer import counts_costs, refuse_unsayable, split_common, write_domain, write_problem
 from planner.language.pddl.plan_files import read_plan
 from planner.language.pddl.sections import choose_free_name
+from planner.language.pddl.timed_form import asks_for_time, compile_time
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.model import Literal as Literal_grounded
 from planner.model.actions import Action, Outcome, When
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Number, atoms_in, conjunction, walk
-from planner.model.problem import Goal, Metric, Problem
+from planner.model.problem import Goal, Metric, NumericMetric, Problem, is_numeric
 from planner.plan import Plan, Step
 from planner.task.ground_task import GroundAction
+from planner.validation.timed_replay import price_plan
 
 _HINT = "export it with level 'adl'"
 
@@ -71,8 +74,8 @@ def _format_fact(fact: Atom | Not) -> str:
     return " ".join([fact.predicate, *fact.args])
 
 
-def _make_action(name: str, action: GroundAction, facts: list[str], metric: Metric) -> Action:
-    cost = (action.step.cost,) if metric is Metric.COST else ()
+def _make_action(name: str, action: GroundAction, facts: list[str], metric: Metric | NumericMetric) -> Action:
+    cost = () if metric is Metric.LENGTH else (action.step.cost,)
     provides: list[Literal_grounded] = [Atom(facts[number]) for number in action.adds]
     provides += [Not(Atom(facts[number])) for number in action.deletes]
     requires = conjunction([Atom(facts[number]) for number in action.precondition])
@@ -102,6 +105,8 @@ class Export:
     _objects: Mapping[str, str] = field(repr=False)
     _ground: Mapping[str, Step] = field(repr=False)
     _costs: dict[str, Callable[[tuple[str, ...]], Number]] = field(default_factory=dict, repr=False)
+    added: frozenset[str] = frozenset()
+    """Actions whose steps plans of `source` lack: they look at deadlines of goals."""
 
     def map_back(self, step: Step) -> Step:
         """Map `step` of the files to the step of `source`, with its cost there.
@@ -122,8 +127,12 @@ class Export:
 
     def read_plan(self, text: str, source: str = "<string>") -> Plan:
         """Read a plan for the files, and map it to a plan for `source`; raises `PlanError`."""
-        steps = read_plan(text, self.written, source).steps
-        return Plan(tuple(map(self.map_back, steps)), self.source)
+        plan = read_plan(text, self.written, source)
+        kept = [number for number, step in enumerate(plan.steps) if step.action not in self.added]
+        steps = tuple([self.map_back(plan.steps[number]) for number in kept])
+        if not plan.times:
+            return Plan(steps, self.source)
+        return price_plan(Plan(steps, self.source, times=tuple([plan.times[number] for number in kept])))
 
     def _find_cost(self, name: str, arguments: tuple[str, ...]) -> Number:
         if name not in self._costs:
@@ -139,7 +148,9 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     Hard constraints become conditions and effects, as few planners read them. Risks and outcomes become `probabilistic`
     effects of PPDDL, which hardly any classical planner reads. Without a `level`, the lowest that says it with
     variables. With "strips", ground where nothing else will do. Without `costs` they are left out, for planners that do
-    not know them; they are also where every action costs 1.
+    not know them; they are also where every action costs 1. Numbers are written as they are, on the level "adl"; bounds
+    of functions become conditions of the actions that change them. Problems in time get durative actions, timed initial
+    literals and metrics of time (PDDL 2.1, level 3, and 2.2).
 
     Raises `UnsupportedError` for what the level, or PDDL, cannot say, and `LimitReached` where `limits` does not
     suffice for grounding.
@@ -148,26 +159,33 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     from planner.compilations.trajectory_constraints import compile_constraints
 
     refuse_creation(problem.domain, "in PDDL")
+    if asks_for_time(problem):
+        return _export_in_time(problem, level, costs=costs)
     hard = all(each.utility is None for each in problem.constraints)
     is_uncertain = any(action.is_uncertain for action in problem.domain.actions.values())
     if is_uncertain and level == "strips":
         raise UnsupportedError("uncertain outcomes in STRIPS", "leave out the level, or ask for 'adl'")
+    numbers = is_numeric(problem)
+    if numbers and level == "strips":
+        raise UnsupportedError("numbers in STRIPS", "leave out the level, or ask for 'adl'")
     whole = to_plain_outcomes(problem) if is_uncertain else problem
     kept = _add_constants(compile_constraints(whole).problem) if problem.constraints and hard else whole
     refuse_unsayable(kept)
     limits = limits or Limits()
     plain = kept if is_uncertain else compile_adl(kept).problem
     plain = with_tables(without_needless_costs(plain), limits) if costs else without_costs(plain)
-    has_costs = plain.metric is Metric.COST
-    strips = _compile_to_lifted_strips(plain, limits) if level != "adl" and not is_uncertain else None
+    has_costs = counts_costs(plain)
+    is_plain = level == "adl" or is_uncertain or numbers
+    strips = None if is_plain else _compile_to_lifted_strips(plain, limits)
     steps: Mapping[str, Step] = {}
     if strips is None and level == "strips":
         strips, steps = ground_to_strips(plain, limits)
-    chosen, factor = scale_to_integers(with_plain_types(strips or plain))
+    simple = with_plain_types(strips or plain)
+    chosen, factor = (require_bounds(simple), 1) if numbers else scale_to_integers(simple)
     names = Names.of(chosen)
     written = Renaming(names).problem(chosen)
     return Export(
-        write_domain(written.domain, costs=has_costs),
+        write_domain(written.domain, costs=has_costs, numbers=numbers),
         write_problem(written, costs=has_costs),
         "strips" if strips is not None else "adl",
         factor,
@@ -176,6 +194,30 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
         {word: name for name, word in names.actions.items()},
         {word: name for name, word in names.objects.items()},
         steps,
+    )
+
+
+def _export_in_time(problem: Problem, level: Level | None, *, costs: bool) -> Export:
+    if level == "strips":
+        raise UnsupportedError("time in STRIPS", "leave out the level, or ask for 'adl'")
+    form = compile_time(problem)
+    refuse_unsayable(form.problem)
+    whole = _add_constants(form.problem) if form.added else form.problem
+    names = Names.of(whole)
+    written = Renaming(names, in_time=True).problem(whole)
+    has_costs = costs and counts_costs(written)
+    numbers = is_numeric(written)
+    return Export(
+        write_domain(written.domain, costs=has_costs, numbers=numbers, timed=bool(written.timed)),
+        write_problem(written, costs=has_costs),
+        "adl",
+        1,
+        problem,
+        written,
+        {word: name for name, word in names.actions.items() if name not in form.added},
+        {word: name for name, word in names.objects.items()},
+        {},
+        added=frozenset([names.actions[name] for name in form.added]),
     )
 
 
@@ -254,7 +296,7 @@ def find_unlikely(domain: DomainModel) -> list[str]:
         others = [
             each.probability
             for each, rest in pairs
-            if not _is_intended(each, action) and (rest.provides or rest.modifies)
+            if not _is_intended(each, action) and (rest.provides or rest.modifies or rest.numbers)
         ]
         if intended and others and max(others) > intended[0]:
             found.append(action.name)
@@ -262,7 +304,8 @@ def find_unlikely(domain: DomainModel) -> list[str]:
 
 
 def _is_intended(outcome: Outcome, action: Action) -> bool:
-    return (outcome.provides, outcome.modifies) == (action.provides, action.modifies)
+    of_action = (action.provides, action.modifies, action.numbers)
+    return (outcome.provides, outcome.modifies, outcome.numbers) == of_action
 
 
 def _join_outcomes(action: Action, variants: Sequence[Action]) -> Action:
@@ -277,7 +320,8 @@ def _join_outcomes(action: Action, variants: Sequence[Action]) -> Action:
         construct = f"uncertain outcomes of '{action.name}' beside conditional effects that are not part of them all"
         raise UnsupportedError(f"{construct}, in PDDL", _DOCUMENTS)
     outcomes = _make_outcomes(action, ways)
-    return replace(variants[0], provides=outcomes[0].provides, when=always[0], risk=Decimal(0), outcomes=outcomes)
+    certain = replace(variants[0], provides=outcomes[0].provides, numbers=outcomes[0].numbers, when=always[0])
+    return replace(certain, risk=Decimal(0), outcomes=outcomes)
 
 
 def _make_outcomes(action: Action, ways: Sequence[Action]) -> tuple[Outcome, ...]:
@@ -288,7 +332,10 @@ def _make_outcomes(action: Action, ways: Sequence[Action]) -> tuple[Outcome, ...
         context.prec = _EXACT
         found = [
             Outcome(
-                share * (1 - action.risk), way.provides, tuple(map(_make_pattern, filter(_is_retraction, way.when)))
+                share * (1 - action.risk),
+                way.provides,
+                tuple(map(_make_pattern, filter(_is_retraction, way.when))),
+                numbers=way.numbers,
             )
             for share, way in zip(shares, ways, strict=True)
         ]

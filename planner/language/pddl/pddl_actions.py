@@ -1,9 +1,9 @@
 """Read actions, effects, outcomes and derived predicates of PDDL, and the names that a file declares before their use.
 
-Effects are flattened to literals, conditional and universal effects, and cost terms. Outcomes of the model have no
-conditions: an action with `(probabilistic 0.4 (when (armed ?x) (broken)))` becomes two versions of which one can be
-done, the first where `(armed ?x)` holds, with the outcome, and the other where it does not. Younes and Littman (2004,
-"PPDDL1.0") define such effects.
+Effects are flattened to literals, numeric effects, conditional and universal effects, and cost terms. Outcomes of the
+model have no conditions: an action with `(probabilistic 0.4 (when (armed ?x) (broken)))` becomes two versions of which
+one can be done, the first where `(armed ?x)` holds, with the outcome, and the other where it does not. Younes and
+Littman (2004, "PPDDL1.0") define such effects.
 """
 
 from __future__ import annotations
@@ -11,28 +11,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
+from planner.errors import PddlError
 from planner.language.pddl import syntax
 from planner.language.pddl.pddl_conditions import (
     check_length,
     has_preferences,
     is_flat,
-    is_number,
     read_condition,
     read_precondition,
     subtree,
 )
+from planner.language.pddl.pddl_numbers import OPERATORS, read_expression, read_numeric_effect
 from planner.language.pddl.pddl_vocabulary import Scope, Types, Vocabulary, extend_scope, read_typed_list
 from planner.language.pddl.sections import read_name, read_number, read_parts
-from planner.language.pddl.syntax import Source, Tree, pluralize, quote, refuse_construct, suggest_grouping, warn
+from planner.language.pddl.syntax import (
+    TOTAL_COST,
+    Source,
+    Tree,
+    is_number,
+    quote,
+    refuse_construct,
+    suggest_grouping,
+    suggest_nearest,
+    warn,
+)
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
-from planner.model.actions import Action, CostTerm, Literal, Outcome, Stated, When
+from planner.model.actions import Action, CostTerm, Literal, NumericEffect, Outcome, Stated, When
 from planner.model.domain import ROOT_TYPE, Axiom, Function, Predicate
-from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Object, Variable, conjunction
+from planner.model.formulas import OPEN, TRUE, Arithmetic, Atom, Equals, Formula, Not, Object, Variable, conjunction
 
 if TYPE_CHECKING:
     from planner.language.pddl.uncertain_effects import Choice, Option, Part
 
-TOTAL_COST: Final = "total-cost"
 _CHANCES: Final = frozenset({"oneof", "probabilistic"})
 """Effects with alternative outcomes."""
 
@@ -42,22 +52,26 @@ class Effects:
     """The effects of one action, in the order of the file."""
 
     provides: list[Literal] = field(default_factory=list)
+    numbers: list[NumericEffect] = field(default_factory=list)
     when: list[_Branch] = field(default_factory=list)
     cost: list[CostTerm] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     """The alternatives of each effect with several outcomes."""
 
     def conditional(self) -> tuple[When, ...]:
-        """Return the conditional and universal effects that have any literal."""
-        branches = [each for each in self.when if each.literals]
-        return tuple([When(conjunction(x.conditions), tuple(x.literals), (), x.variables) for x in branches])
+        """Return the conditional and universal effects that change anything."""
+        branches = [each for each in self.when if each.literals or each.numbers]
+        return tuple(
+            [When(conjunction(x.conditions), tuple(x.literals), (), x.variables, tuple(x.numbers)) for x in branches]
+        )
 
 
 @dataclass(slots=True)
 class _Branch:
-    """Literals under `conditions`, for all objects of `variables`; the outermost branch has neither."""
+    """Effects under `conditions`, for all objects of `variables`; the outermost branch has neither."""
 
     literals: list[Literal]
+    numbers: list[NumericEffect]
     conditions: tuple[Formula, ...] = ()
     variables: tuple[Variable, ...] = ()
 
@@ -87,6 +101,7 @@ class _Reader:
             raise refuse_construct(self.words.source, syntax.EFFECTS[head], tree)
         else:
             self._refuse_conditions(tree)
+            self._refuse_misspelt(tree)
             branch.literals.append(self._read_atom(tree, scope))
 
     def _read_chance(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
@@ -109,25 +124,28 @@ class _Reader:
     def _read_option(self, tree: Tree, index: int, scope: Scope, branch: _Branch) -> tuple[list[Part], list[Choice]]:
         """Read the effect at item `index` of `tree`, which stands in `branch`."""
         inner = Effects()
-        start = _Branch([], branch.conditions, branch.variables) if branch.conditions or branch.variables else None
+        start = _Branch([], [], branch.conditions, branch.variables) if branch.conditions or branch.variables else None
         inner.when += [start] if start else []
         reader = _Reader(self.words, self.derived, inner)
-        reader.read(self._effect_at(tree, index), scope, start or _Branch(inner.provides))
-        written = [_Branch(inner.provides), *inner.when]
-        if inner.cost:
+        reader.read(self._effect_at(tree, index), scope, start or _Branch(inner.provides, inner.numbers))
+        written = [_Branch(inner.provides, inner.numbers), *inner.when]
+        total = self.words.numbers.total
+        if inner.cost or any(effect.fluent.predicate == total for each in written for effect in each.numbers):
             raise refuse_construct(self.words.source, syntax.COST_OF_OUTCOME, tree)
         parts = [
             (
                 conjunction(each.conditions),
-                tuple(self._read_retractions(each, tree) if each.variables else each.literals),
+                (*(self._read_retractions(each, tree) if each.variables else each.literals), *each.numbers),
             )
             for each in written
-            if each.literals
+            if each.literals or each.numbers
         ]
         return parts, inner.choices
 
     def _read_retractions(self, branch: _Branch, tree: Tree) -> Iterator[Literal]:
         """Yield the universal deletes of `branch` with open arguments; raises for other universal effects."""
+        if branch.numbers:
+            raise refuse_construct(self.words.source, syntax.UNIVERSAL_CHANCE, tree)
         types = {variable.name: variable.types for variable in branch.variables}
         for literal in branch.literals:
             atom = literal.part if isinstance(literal, Not) else None
@@ -149,6 +167,12 @@ class _Reader:
             raise self.words.source.error(
                 message, tree, None, "say it in ':precondition' or before the effect of a 'when'"
             )
+
+    def _refuse_misspelt(self, tree: Tree) -> None:
+        """Raise an error where `tree` is no atom, but begins nearly like an effect."""
+        hint = None if is_flat(tree) else suggest_nearest(tree[0], _KEYWORDS)
+        if hint:
+            raise self.words.source.error(f"found {quote(tree[0])}, expected an effect", tree, 0, hint)
 
     def _read_atom(self, tree: Tree, scope: Scope) -> Atom:
         if tree[0] in self.derived:
@@ -189,46 +213,51 @@ class _Reader:
             self.read(effect, scope, self._branch((*branch.conditions, formula), branch.variables))
 
     def _branch(self, conditions: tuple[Formula, ...], variables: tuple[Variable, ...]) -> _Branch:
-        branch = _Branch([], conditions, variables)
+        branch = _Branch([], [], conditions, variables)
         self.found.when.append(branch)
         return branch
 
-    def increase(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
-        source = self.words.source
-        if len(tree) != 3:
-            message = f"'increase' has {pluralize(len(tree) - 1, 'argument')} here, expected 2"
-            raise source.error(message, tree, None, "write '(increase (total-cost) 1)'")
-        if tree[1] not in ([TOTAL_COST], TOTAL_COST):
-            raise refuse_construct(source, syntax.NUMERIC_EFFECT, tree)
-        if branch.literals is not self.found.provides:
-            raise refuse_construct(source, syntax.CONDITIONAL_COST, tree)
-        self.found.cost.extend(self._terms(tree, 2, scope))
+    def change(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        """Read a numeric effect: an unconditional increase of the total cost as terms of the cost."""
+        if len(tree) == 3 and tree[1] in ([TOTAL_COST], TOTAL_COST):
+            if tree[0] == "increase" and branch.literals is self.found.provides:
+                self.found.cost.extend(self._terms(tree, 2, scope))
+                return
+            self.words.numbers.is_total_odd = True
+        effect = read_numeric_effect(tree, self.words, scope)
+        for other in branch.numbers:
+            if other.fluent == effect.fluent and not _agree(other, effect):
+                message = f"the effects '{other}' and '{effect}' on one function exclude each other"
+                hint = "increases and decreases add up; any other effect stands alone"
+                raise self.words.source.error(message, tree, None, hint)
+        branch.numbers.append(effect)
 
     def _terms(self, tree: Tree, index: int, scope: Scope) -> list[CostTerm]:
         """Read the terms of the sum at item `index` of `tree`."""
         item = tree[index]
-        if isinstance(item, str):
-            if is_number(item):
-                return [read_number(self.words.source, tree, index)]
-            function = self.words.functions.get(item)
-            if function is None or function.parameters:
-                message = f"found {quote(item)}, expected a number or a function in parentheses"
-                raise self.words.source.error(message, tree, index)
-            return [Atom(item)]
-        if item[:1] == ["+"]:
+        if isinstance(item, list) and item[:1] == ["+"] and len(item) > 1:
             return [term for place in range(1, len(item)) for term in self._terms(item, place, scope)]
-        if item and item[0] in ("-", "*", "/"):
-            raise refuse_construct(self.words.source, syntax.COST_ARITHMETIC, item)
-        return [self.words.function_term(item, scope)]
+        if isinstance(item, str) and is_number(item):
+            try:
+                return [read_number(self.words.source, tree, index)]
+            except PddlError as error:
+                self.words.numbers.bad_costs.append(error)
+        term = read_expression(tree, index, self.words, scope)
+        return list(term.operands) if isinstance(term, Arithmetic) and term.operator == "+" else [term]
+
+
+def _agree(first: NumericEffect, second: NumericEffect) -> bool:
+    """Return whether two effects of one action may change the same function."""
+    return (first.is_additive and second.is_additive) or (first.operator == ":=" and first == second)
 
 
 def read_effects(tree: Tree, words: Vocabulary, scope: Scope, derived: frozenset[str]) -> Effects:
     """Read the effect `tree`, and join nested conditions and quantifiers.
 
-    Raises `PddlError` for what is no effect, `UnsupportedError` for effects beyond the ADL level and action costs.
+    Raises `PddlError` for what is no effect, `UnsupportedError` for effects beyond PDDL 2.1, level 2.
     """
     found = Effects()
-    _Reader(words, derived, found).read(tree, scope, _Branch(found.provides))
+    _Reader(words, derived, found).read(tree, scope, _Branch(found.provides, found.numbers))
     return found
 
 
@@ -237,7 +266,7 @@ _READERS: Final[dict[str, Callable[[_Reader, Tree, Scope, _Branch], None]]] = {
     "not": _Reader.not_,
     "forall": _Reader.forall,
     "when": _Reader.when,
-    "increase": _Reader.increase,
+    **dict.fromkeys(OPERATORS, _Reader.change),
 }
 _KEYWORDS: Final = frozenset(_READERS) | frozenset(syntax.EFFECTS) | _CHANCES
 
@@ -286,6 +315,8 @@ def _function_heads(source: Source, section: Tree) -> Iterator[int]:
     """Yield the indices of declarations of functions in `section`: all items except `- number`."""
     items = iter(range(1, len(section)))
     for index in items:
+        if section[index] == "-number":
+            continue
         if section[index] != "-":
             yield index
             continue
@@ -340,15 +371,15 @@ def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple
     precondition, effect = parts.get(":precondition"), parts.get(":effect")
     requires, preferences = _split_precondition(precondition or [], words, scope, name)
     effects = Effects() if effect is None else read_effects(effect, words, scope, derived)
-    when, cost = effects.conditional(), tuple(effects.cost)
-    action = Action(name, tuple(declared), requires, tuple(effects.provides), when=when, cost=cost)
+    when, cost, numbers = effects.conditional(), tuple(effects.cost), tuple(effects.numbers)
+    action = Action(name, tuple(declared), requires, tuple(effects.provides), when=when, cost=cost, numbers=numbers)
     if not effects.choices:
         return [action], preferences
     from planner.language.pddl import uncertain_effects
 
     if len(uncertain_effects.conditions_of(effects.choices)) > uncertain_effects.MOST_CONDITIONS:
         raise refuse_construct(source, syntax.MANY_CONDITIONS, tree)
-    versions = uncertain_effects.enumerate_versions(action.provides, effects.choices)
+    versions = uncertain_effects.enumerate_versions((*action.provides, *numbers), effects.choices)
     return [_make_version(action, *each) for each in versions], preferences
 
 
@@ -357,7 +388,8 @@ def _make_version(action: Action, demand: Formula, outcomes: tuple[Outcome, ...]
     requires = action.requires if demand == TRUE else conjunction([action.requires, demand])
     several = outcomes if len(outcomes) > 1 else ()
     intended = outcomes[0]
-    return replace(action, requires=requires, provides=intended.provides, modifies=intended.modifies, outcomes=several)
+    certain = replace(action, provides=intended.provides, modifies=intended.modifies, numbers=intended.numbers)
+    return replace(certain, requires=requires, outcomes=several)
 
 
 def _split_precondition(tree: Tree, words: Vocabulary, scope: Scope, name: str) -> tuple[Formula, tuple[Stated, ...]]:

@@ -10,13 +10,25 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from planner.language.pddl import syntax
+from planner.language.pddl.pddl_numbers import FOREIGN_RELATIONS, compares_numbers, is_relation, read_comparison
 from planner.language.pddl.pddl_vocabulary import Scope, Types, Vocabulary, extend_scope
 from planner.language.pddl.syntax import Source, Tree, pluralize, quote, refuse_construct, suggest_grouping
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Constraint, ConstraintKind, Stated
-from planner.model.formulas import TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or, Variable, substitute
-
-_NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+from planner.model.formulas import (
+    RELATIONS,
+    TRUE,
+    And,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Variable,
+    substitute,
+)
 
 
 def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
@@ -35,23 +47,16 @@ def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
     word = head if head in _WORDS else head.lower()
     if word in _WORDS:
         return _read_compound(word, tree, words, scope)
+    if is_relation(head):
+        return read_comparison(tree, words, scope)
     if head in syntax.CONDITIONS and not is_flat(tree):
         raise refuse_construct(words.source, syntax.CONDITIONS[head], tree)
     if head == "when" and not is_flat(tree):
         message = f"found {quote(tree)}, expected a condition: 'when' belongs to effects"
         raise words.source.error(message, tree, None, "use 'imply'")
+    if head in FOREIGN_RELATIONS and not words.unresolved:
+        raise words.source.error(f"found {quote(head)}, expected a condition", tree, 0, FOREIGN_RELATIONS[head])
     return words.atom(tree, scope)
-
-
-def is_number(word: str) -> bool:
-    """Return whether `word` is a number as PDDL writes them."""
-    if word[:1] not in "+-.0123456789":
-        return False
-    if word.isascii() and word.isdigit():
-        return True
-    import re
-
-    return re.fullmatch(_NUMBER, word, re.IGNORECASE | re.ASCII) is not None
 
 
 def is_flat(tree: Tree) -> bool:
@@ -95,8 +100,8 @@ def _read_compound(word: str, tree: Tree, words: Vocabulary, scope: Scope) -> Fo
             check_length(source, tree, 3, "'imply'")
             return Imply(read_condition(premise, words, scope), read_condition(conclusion, words, scope))
         case "=":
-            if any(isinstance(item, list) or (is_number(item) and not words.unresolved) for item in tree[1:]):
-                raise refuse_construct(source, syntax.NUMERIC_COMPARISON, tree)
+            if compares_numbers(tree, words, scope):
+                return read_comparison(tree, words, scope)
             if len(tree) != 3:
                 message = f"'=' has {pluralize(len(tree) - 1, 'argument')} here, expected 2"
                 raise source.error(message, tree, None, "write '(= a b)'")
@@ -110,7 +115,7 @@ def _read_compound(word: str, tree: Tree, words: Vocabulary, scope: Scope) -> Fo
 
 
 _WORDS: Final = frozenset({"and", "or", "not", "imply", "forall", "exists", "="})
-_KEYWORDS: Final = _WORDS | frozenset(syntax.CONDITIONS)
+_KEYWORDS: Final = _WORDS | frozenset(syntax.CONDITIONS) | frozenset(RELATIONS)
 
 
 def parse_condition(text: str, *, source: str = "<condition>") -> Formula:

@@ -16,7 +16,8 @@ from planner.language.pddl.pddl_actions import (
     read_predicates,
 )
 from planner.language.pddl.pddl_conditions import read_constraints
-from planner.language.pddl.pddl_vocabulary import Types, Vocabulary, read_types
+from planner.language.pddl.pddl_costs import TOTAL_AS_FUNCTION, settle_total_cost
+from planner.language.pddl.pddl_vocabulary import NumberUses, Types, Vocabulary, read_types
 from planner.language.pddl.sections import Definition, choose_free_name, read_definition
 from planner.language.pddl.syntax import Source, quote, read_text, refuse_construct, warn
 from planner.lightweight import Final, replace
@@ -26,7 +27,7 @@ from planner.model.domain import Unfinished
 from planner.model.spelling import Spelling
 
 _DECLARED: Final = (":requirements", ":types", ":constants", ":predicates", ":functions")
-SECTIONS: Final = (*_DECLARED, ":action", ":derived", ":constraints")
+SECTIONS: Final = (*_DECLARED, ":action", ":durative-action", ":derived", ":constraints")
 WITHOUT_MEANING: Final = frozenset({":invariant", ":irrelevant", ":replaceable", ":extends", ":domain-variables"})
 """Sections without influence on plans: they restate consequences of the actions (DKEL), or belong to languages before
 PDDL 2.1."""
@@ -41,10 +42,11 @@ def read_domain(path: str | os.PathLike[str]) -> DomainModel:
 def parse_domain(text: str, source: str = "<string>") -> DomainModel:
     """Parse the domain in `text`; `source` names it in messages. All names become lower-case.
 
-    An action costs the sum of its increases of `(total-cost)`; the problem's metric says whether costs count.
-    `:requirements` has no influence. Where the section of predicates or functions is missing, first uses declare them.
+    An action costs the sum of its increases of `(total-cost)`; the problem's metric says whether costs count. Where
+    conditions or effects read the total cost, it is also a function, with the name `total_cost`. `:requirements` has no
+    influence. Where the section of predicates or functions is missing, first uses declare them.
 
-    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
+    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond PDDL 2.1, level 3.
     """
     definition = read_definition(Source(text, source), "domain", SECTIONS, WITHOUT_MEANING)
     return build_domain(definition)[0]
@@ -69,7 +71,7 @@ def build_domain(definition: Definition, *, last_counts: bool = False) -> tuple[
     model = DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms)
     spelling = Spelling((definition.source.text,))
     model = replace(model, unfinished=unfinished, versions=versions, misplaced=words.misplaced, spelling=spelling)
-    return with_undeclared(model, words), words
+    return with_undeclared(settle_total_cost(model, words), words), words
 
 
 def with_undeclared(domain: DomainModel, words: Vocabulary) -> DomainModel:
@@ -97,6 +99,7 @@ def _make_vocabulary(definition: Definition, types: Types, constants: dict[str, 
         inferred=not predicates,
         functions_inferred=not functions,
         undeclared={},
+        numbers=NumberUses(TOTAL_AS_FUNCTION),
     )
 
 
@@ -110,6 +113,11 @@ def _read_actions(
     versions: dict[str, str] = {}
     trees = definition.all(":action")
     read = [read_action(tree, words, derived) for tree in trees]
+    if lasting := definition.all(":durative-action"):
+        from planner.language.pddl.pddl_durations import read_durative_action
+
+        trees = [*trees, *lasting]
+        read += [([read_durative_action(tree, words, derived)], ()) for tree in lasting]
     taken = {action.name for (action, *_), _ in read}
     for tree, ((first, *others), preferred) in zip(trees, read, strict=True):
         if others and last_counts:

@@ -1,4 +1,4 @@
-"""Read problem files: objects, initial states, goals and metrics, and complete the domain with them.
+"""Read problem files: objects, initial states and goals, and complete the domain with them.
 
 Initial states are by far the longest part of most files, so the reader checks facts by column.
 """
@@ -8,28 +8,32 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 
 from planner.errors import PddlError, UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.language.pddl import syntax
-from planner.language.pddl.pddl_actions import TOTAL_COST, read_objects
+from planner.language.pddl.pddl_actions import read_objects
 from planner.language.pddl.pddl_conditions import (
     check_length,
     has_preferences,
     instantiate,
-    is_number,
     read_condition,
     read_constraints,
     read_goal,
     subtree,
 )
+from planner.language.pddl.pddl_costs import TOTAL_AS_FUNCTION, Pricing, count_total
 from planner.language.pddl.pddl_domains import read_domain
-from planner.language.pddl.pddl_vocabulary import Types, Vocabulary, describe_wrong_type
+from planner.language.pddl.pddl_durations import is_timed, read_timed
+from planner.language.pddl.pddl_metrics import Weights, read_metric
+from planner.language.pddl.pddl_numbers import read_exact, read_expression
+from planner.language.pddl.pddl_vocabulary import NumberUses, Types, Vocabulary, describe_wrong_type
 from planner.language.pddl.sections import Definition, choose_free_name, read_definition, read_number
 from planner.language.pddl.syntax import (
+    TOTAL_COST,
     Source,
     Tree,
+    is_number,
     quote,
     read_text,
     refuse_construct,
@@ -37,11 +41,13 @@ from planner.language.pddl.syntax import (
     warn,
     warn_at,
 )
-from planner.lightweight import Final, dataclass, field, replace
+from planner.lightweight import Final, replace
 from planner.model.actions import Action, Constraint, Stated
-from planner.model.domain import DomainModel, Unfinished
-from planner.model.formulas import And, Atom, Formula, Not, Number, Object, conjunction, exact_number
-from planner.model.problem import Goal, Metric, Problem, SoftGoal, seal
+from planner.model.arithmetic import as_number, evaluate
+from planner.model.domain import DomainModel, Unfinished, has_numbers
+from planner.model.formulas import And, Arithmetic, Atom, Formula, Not, Number, Object, conjunction, functions_in
+from planner.model.problem import Goal, Problem, SoftGoal, seal
+from planner.model.timing import TimedEffect
 
 MOST_PREFERENCES: Final = 6
 """Most counted preferences of one action; each doubles the number of its versions."""
@@ -103,18 +109,21 @@ def _enumerate_versions(
         yield replace(action, name=name, requires=conjunction(requires), cost=cost)
 
 
-def read_initial(
-    sections: list[Tree], words: Vocabulary, derived: frozenset[str]
-) -> tuple[tuple[Atom, ...], dict[Atom, Number], tuple[Atom, ...]]:
+Initial = tuple[tuple[Atom, ...], dict[Atom, Number], tuple[Atom, ...], tuple[TimedEffect, ...]]
+"""The facts of an initial state, the values of functions, facts whose predicates the domain does not have, and changes
+at known times."""
+
+
+def read_initial(sections: list[Tree], words: Vocabulary, derived: frozenset[str]) -> Initial:
     """Read the `:init` sections: their facts, each once and in order, and the values of functions.
 
-    The third result are facts whose predicates the domain does not have, if it has no similar names. `(not …)` changes
-    nothing, but is an error where the fact is stated as well.
+    Facts are unmentioned only if the domain has no similar names. `(not …)` changes nothing, but is an error where the
+    fact is stated as well. Values that no cost may have add errors to the `bad_costs` of `words`.
     """
     reader = _Reader(words, derived)
     for section in sections:
         reader.read(section)
-    return reader.facts(sections), reader.values, tuple(reader.unmentioned)
+    return reader.facts(sections), reader.values, tuple(reader.unmentioned), tuple(reader.timed)
 
 
 class _Reader:
@@ -123,6 +132,7 @@ class _Reader:
     def __init__(self, words: Vocabulary, derived: frozenset[str]) -> None:
         self.values: dict[Atom, Number] = {}
         self.unmentioned: list[Atom] = []
+        self.timed: list[TimedEffect] = []
         self._words = words
         self._derived = derived
         self._by_predicate: dict[str, list[Tree]] = {name: [] for name in words.predicates if name != "not"}
@@ -145,6 +155,8 @@ class _Reader:
 
     def facts(self, sections: list[Tree]) -> tuple[Atom, ...]:
         """Check and return the facts."""
+        if "at" in self._by_predicate:
+            self._by_predicate["at"] = [row for row in self._by_predicate["at"] if not self._read_timed(row)]
         for name, rows in self._by_predicate.items():
             if rows:
                 self._check_columns(name, rows)
@@ -155,6 +167,14 @@ class _Reader:
                 message = f"{quote(list(row))} is stated, and its negation as well"
                 raise self._words.source.error(message, tree, None, "remove one")
         return tuple([Atom(row[0], row[1:]) for row in unique])
+
+    def _read_timed(self, entry: Tree) -> bool:
+        """Read `entry` if it is a timed initial literal; return whether it is one."""
+        if not is_timed(entry):
+            return False
+        self.timed.append(read_timed(entry, self._words, self._derived))
+        self._no_facts.add(id(entry))
+        return True
 
     def _check_columns(self, name: str, rows: list[Tree]) -> None:
         """Raise an error where one of `rows`, all of predicate `name`, has arguments of wrong number or type."""
@@ -183,6 +203,8 @@ class _Reader:
             case ["=", *_]:
                 self._read_value(entry)
                 self._no_facts.add(id(entry))
+            case ["at", *_] if self._read_timed(entry):
+                pass
             case ["not", [str(name), *args] as atom] if self._is_unmentioned(name, args):
                 self._take_unmentioned(atom)
                 self._no_facts.add(id(entry))
@@ -215,8 +237,6 @@ class _Reader:
     def _refuse(self, entry: Tree) -> None:
         """Raise an error where `entry` is a construct beyond the ADL level."""
         match entry:
-            case ["at", str(time), [*_]] if is_number(time):
-                raise refuse_construct(self._words.source, syntax.TIMED_FACT, entry)
             case [str(word), *_, [*_]] if word in syntax.INITIAL:
                 raise refuse_construct(self._words.source, syntax.INITIAL[word], entry)
 
@@ -231,119 +251,47 @@ class _Reader:
         if is_plain and self._is_unmentioned(term[0], term[1:]):
             self._take_unmentioned(term)
             return
-        value = read_number(source, entry, 2)
-        if entry[1] in ([TOTAL_COST], TOTAL_COST):
-            return
+        if isinstance(entry[1], str) and is_number(entry[1]):
+            message = f"found {quote(entry[1])}, expected a function with its arguments"
+            hint = f"write '(= (f) {entry[1]})'"
+            raise source.error(message, entry, 1, hint)
+        value = self._read_number(entry)
         atom = self._read_function_term(entry)
-        if self.values.setdefault(atom, value) != value:
-            message = f"{quote(entry[1])} has a second value; the first is {self.values[atom]}"
-            raise source.error(message, entry, None, "remove one")
+        if self.values.get(atom, value) != value:
+            message = (
+                f"{quote(entry[1])} has a second value; this one counts, and the first, {self.values[atom]}, does not"
+            )
+            warn(source, entry, None, message)
+        self.values[atom] = value
+
+    def _read_number(self, entry: Tree) -> Number:
+        """Read the value in `entry`: a number, or arithmetic on numbers such as `(- 5)`."""
+        words = self._words
+        if isinstance(entry[2], list):
+            expression = read_expression(entry, 2, words, {})
+            value = None if any(functions_in(expression)) else evaluate(expression, lambda _: None, {})
+            number = None if value is None else as_number(value)
+            if number is None:
+                raise words.source.error(f"found {quote(entry[2])}, expected a number", entry, 2)
+            return number
+        if not words.numbers.bad_costs:
+            try:
+                return read_number(words.source, entry, 2)
+            except PddlError as error:
+                words.numbers.bad_costs.append(error)
+        return read_exact(words.source, entry, 2)
 
     def _read_function_term(self, entry: Tree) -> Atom:
         """Read the term whose value `entry` states; a term without arguments may lack its parentheses."""
         if isinstance(entry[1], list):
             return self._words.function_term(entry[1], {})
+        if entry[1] == TOTAL_COST:
+            return Atom(self._words.numbers.total)
         function = self._words.functions.get(entry[1])
         if function is None or function.parameters:
             hint = suggest_nearest(entry[1], self._words.functions)
             raise self._words.source.error(f"found {quote(entry[1])}, expected a function", entry, 1, hint)
         return Atom(entry[1])
-
-
-_EXAMPLE = "'(:metric minimize (total-cost))'"
-CONSTANT = ""
-"""The key of the constant term of a sum."""
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """A metric: how the cost of a plan is counted, whether action costs count, and the worth of each preference."""
-
-    metric: Metric
-    costs: bool = True
-    worth: Mapping[str, Number] = field(default_factory=dict)
-
-
-def read_metric(definition: Definition) -> Weights:
-    """Read the metric of a problem; without one, the cost of a plan is its length.
-
-    Raises `PddlError` for what is no metric, `UnsupportedError` for other metrics than sums of the total cost and of
-    violated preferences.
-    """
-    section = definition.one(":metric")
-    match section:
-        case None:
-            return Weights(Metric.LENGTH)
-        case [_, "minimize", [str(name)] | str(name)] if name == TOTAL_COST:
-            return Weights(Metric.COST)
-        case [_, "maximize", ["reward"] | "reward"]:
-            warn(definition.source, section, None, "the reward is left out: what counts is that the goal is reached")
-            return Weights(Metric.LENGTH)
-        case [_, "minimize" | "maximize", list(tree)]:
-            return _read_weights(definition, section, tree)
-        case [_, "minimize" | "maximize", _]:
-            raise refuse_construct(definition.source, syntax.METRIC, section)
-        case [_, str(word), *_] if word not in ("minimize", "maximize"):
-            hint = suggest_nearest(word, ("minimize", "maximize"))
-            message = f"found {quote(word)}, expected 'minimize'"
-            raise definition.source.error(message, section, 1, hint)
-        case _:
-            raise definition.source.error(f"found {quote(section)}, expected {_EXAMPLE}", section)
-
-
-def _read_weights(definition: Definition, section: Tree, tree: Tree) -> Weights:
-    terms = _read_sum(tree)
-    if terms is None:
-        raise refuse_construct(definition.source, syntax.METRIC, section)
-    sign = 1 if section[1] == "minimize" else -1
-    found = {name: sign * weight for name, weight in terms.items() if name != CONSTANT and weight}
-    cost = found.pop(TOTAL_COST, Decimal(0))
-    worth = {name.removeprefix("!"): weight / (cost or 1) for name, weight in found.items()}
-    exact = all(value * (cost or 1) == found[f"!{name}"] for name, value in worth.items())
-    if cost < 0 or any(value < 0 for value in worth.values()) or not exact or not found:
-        raise refuse_construct(definition.source, syntax.METRIC, section)
-    return Weights(Metric.COST, bool(cost), {name: exact_number(value) for name, value in worth.items()})
-
-
-def _read_sum(tree: Tree | str) -> dict[str, Decimal] | None:
-    """Read the terms of a linear expression: the total cost, preferences (after `!`), and the constant."""
-    match tree:
-        case str(word) if is_number(word):
-            return {CONSTANT: Decimal(word)}
-        case str(name) | [str(name)] if name == TOTAL_COST:
-            return {TOTAL_COST: Decimal(1)}
-        case ["is-violated", str(name)]:
-            return {f"!{name}": Decimal(1)}
-        case ["+" | "-" as sign, *parts] if parts:
-            return _add([_read_sum(part) for part in parts], sign == "-")
-        case ["*", *parts] if parts:
-            return _multiply([_read_sum(part) for part in parts])
-    return None
-
-
-def _add(parts: list[dict[str, Decimal] | None], minus: bool) -> dict[str, Decimal] | None:
-    found: dict[str, Decimal] = {}
-    for number, part in enumerate(parts):
-        if part is None:
-            return None
-        sign = -1 if minus and (number or len(parts) == 1) else 1
-        for name, weight in part.items():
-            found[name] = found.get(name, Decimal(0)) + sign * weight
-    return found
-
-
-def _multiply(parts: list[dict[str, Decimal] | None]) -> dict[str, Decimal] | None:
-    found: dict[str, Decimal] = {CONSTANT: Decimal(1)}
-    for part in parts:
-        if part is None:
-            return None
-        if set(found) > {CONSTANT} and set(part) > {CONSTANT}:
-            return None
-        constant, other = (found, part) if set(found) == {CONSTANT} else (part, found)
-        if set(constant) != {CONSTANT}:
-            return None
-        found = {name: weight * constant[CONSTANT] for name, weight in other.items()}
-    return found
 
 
 SECTIONS: Final = (":domain", ":objects", ":init", ":goal", ":constraints", ":metric")
@@ -366,9 +314,10 @@ def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> P
     """Parse the problem for `domain` in `text`; `source` names it in messages. Names become lower-case.
 
     With `(:metric minimize (total-cost))`, a plan costs the sum of its actions, without a metric its length.
+    With another metric, it costs what its actions add to the metric; functions that nothing else reads become costs.
     Constraints and preferences are those of PDDL 3; the metric gives the worth of a preference, by default 0.
 
-    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
+    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond PDDL 2.1, level 3.
     """
     definition = read_definition(Source(text, source), "problem", SECTIONS, WITHOUT_MEANING)
     if not definition.all(":goal"):
@@ -391,25 +340,61 @@ def build_problem(definition: Definition, domain: DomainModel, *, same_name: boo
         domain = with_constants(domain, types, {**constants, **objects})
         constants = {constant.name: constant for constant in domain.constants}
         objects = {name: item for name, item in objects.items() if name not in constants}
-    words = Vocabulary(definition.source, types, dict(domain.predicates), constants | objects, dict(domain.functions))
-    initial, values, unmentioned = read_initial(definition.all(":init"), words, domain.derived)
-    weights = read_metric(definition)
-    goal, constraints = _read_demands(definition, words, weights, domain.unfinished)
-    domain = domain if weights.costs else drop_action_costs(domain)
+    words = Vocabulary(
+        definition.source,
+        types,
+        dict(domain.predicates),
+        constants | objects,
+        dict(domain.functions),
+        numbers=NumberUses(TOTAL_AS_FUNCTION),
+    )
+    initial, values, unmentioned, timed = read_initial(definition.all(":init"), words, domain.derived)
+    demands = _read_demands(definition, words, domain.unfinished)
+    domain = _settle_costs(domain, words, values)
+    weights = read_metric(definition, Pricing(domain, words, values, frozenset(words.numbers.reads)))
+    goal, constraints = _weigh_demands(definition, demands, weights, domain.unfinished)
+    domain = weights.domain
+    values = {term: value for term, value in values.items() if term not in weights.gone}
     if domain.unfinished.is_any:
         domain = replace(with_counted_preferences(domain, weights.worth, words), unfinished=Unfinished())
     if domain.spelling is not None and not definition.source.text.islower():
         domain = replace(domain, spelling=domain.spelling.extend(definition.source.text))
     stated = Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, weights.metric)
     stated = replace(stated, unmentioned=unmentioned) if unmentioned else stated
+    stated = replace(stated, timed=tuple(sorted(timed, key=lambda each: each.time))) if timed else stated
     return seal(replace(stated, constraints=constraints) if constraints else stated), words
+
+
+def _settle_costs(domain: DomainModel, words: Vocabulary, values: dict[Atom, Number]) -> DomainModel:
+    """Return `domain` with a function for `total-cost` where its increases are no costs, or the problem reads it.
+
+    Without such a function, `values` loses its value. Raises the `PddlError` of a value that no cost may have, if there
+    are no other numbers.
+    """
+    numbers = words.numbers
+    total = Atom(numbers.total)
+    is_sound = not numbers.bad_costs
+    if numbers.bad_costs and not (has_numbers(domain) or numbers.reads):
+        raise numbers.bad_costs[0]
+    if not is_sound or any(isinstance(term, Arithmetic) for each in domain.actions.values() for term in each.cost):
+        is_sound = Pricing(domain, words, values, frozenset()).has_sound_costs()
+    if total.predicate not in domain.functions and (total.predicate in numbers.reads or not is_sound):
+        domain = count_total(domain, keep=is_sound)
+        words.functions |= domain.functions
+    if total.predicate not in domain.functions:
+        values.pop(total, None)
+    return domain
 
 
 def _check_domain(definition: Definition, domain: DomainModel, *, same_name: bool) -> None:
     section = definition.one(":domain")
     match section:
         case [_, str(name)]:
-            if name == domain.name.lower() or not same_name:
+            known = domain.name.lower()
+            if name == known or not same_name:
+                return
+            if name.replace("_", "-") == known.replace("_", "-"):
+                warn(definition.source, section, 1, f"the domain {quote(name)} is taken to be {quote(domain.name)}")
                 return
             hint = "give the domain and the problem that belong together"
             message = f"this problem is for the domain {quote(name)}, not for {quote(domain.name)}"
@@ -435,16 +420,20 @@ def _read_objects(definition: Definition, types: Types, constants: dict[str, Obj
     return found
 
 
-def _read_demands(
-    definition: Definition, words: Vocabulary, weights: Weights, unfinished: Unfinished
-) -> tuple[Goal, tuple[Constraint, ...]]:
-    """Read the hard and soft goals and constraints; soft ones have the worth that the metric gives them."""
+def _read_demands(definition: Definition, words: Vocabulary, unfinished: Unfinished) -> list[Stated]:
+    """Read the hard and soft goals and constraints."""
     templates = [*_read_goal(definition, words), *unfinished.constraints]
     for section in definition.all(":constraints"):
         templates += read_constraints(section, words)
+    return list(instantiate(templates, words))
+
+
+def _weigh_demands(
+    definition: Definition, stated: list[Stated], weights: Weights, unfinished: Unfinished
+) -> tuple[Goal, tuple[Constraint, ...]]:
+    """Sort what is `stated` into goals and constraints; soft ones have the worth that the metric gives them."""
     in_preconditions = [each for found in unfinished.preferences.values() for each in found]
-    known = {each.preference for each in (*templates, *in_preconditions) if each.preference}
-    stated = list(instantiate(templates, words))
+    known = {each.preference for each in (*stated, *in_preconditions) if each.preference}
     for name in weights.worth:
         if name not in known:
             message = f"the metric speaks of the preference {quote(name)}, and there is none"
@@ -467,8 +456,3 @@ def _read_goal(definition: Definition, words: Vocabulary) -> Iterable[Stated]:
     if has_preferences(condition, words):
         return read_goal(condition, words)
     return (Stated(read_condition(condition, words, {})),)
-
-
-def drop_action_costs(domain: DomainModel) -> DomainModel:
-    """Make the actions of `domain` free, for a metric without the total cost."""
-    return replace(domain, actions={name: replace(each, cost=()) for name, each in domain.actions.items()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from planner.errors import Location, PddlError
-from planner.language.pddl.syntax import Source, Tree, pluralize, quote, suggest_nearest, warn_at
+from planner.language.pddl.syntax import TOTAL_COST, Source, Tree, pluralize, quote, suggest_nearest, warn_at
 from planner.lightweight import Final, dataclass, field
 from planner.model import ROOT_TYPE, Atom, Function, Object, Predicate, TypeHierarchy, Variable
 from planner.model.domain import Mention
@@ -187,6 +187,23 @@ def extend_scope(scope: Scope, variables: tuple[Variable, ...]) -> tuple[dict[st
 
 
 @dataclass(slots=True)
+class NumberUses:
+    """What a file does with functions: which ones its conditions and effects read, and which ones effects change.
+
+    `total` is the name of `total-cost` in the model where it is a function like others. It is one where `is_total_odd`:
+    some effect on it is no unconditional increase. `bad_costs` are the errors of numbers that no cost may be. Where it
+    `has_duration`, expressions may read `?duration`.
+    """
+
+    total: str = TOTAL_COST
+    reads: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    is_total_odd: bool = False
+    bad_costs: list[PddlError] = field(default_factory=list)
+    has_duration: bool = False
+
+
+@dataclass(slots=True)
 class Vocabulary:
     """The names that a file may use.
 
@@ -209,6 +226,7 @@ class Vocabulary:
     undeclared: dict[str, list[Mention]] | None = None
     owner: str = ""
     misplaced: dict[tuple[str, Atom], Location] = field(default_factory=dict)
+    numbers: NumberUses = field(default_factory=NumberUses)
     arities: dict[str, int] = field(init=False)
     _members: dict[str, list[str]] = field(init=False)
     _extents: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
@@ -255,6 +273,10 @@ class Vocabulary:
         name = tree[0] if tree else None
         if not isinstance(name, str):
             raise self.source.error(f"found {quote(tree)}, expected a function with its arguments", tree)
+        if name == TOTAL_COST and len(tree) == 1:
+            return Atom(self.numbers.total)
+        if self.unresolved:
+            return Atom(name, self.terms(tree, scope))
         function = self.functions.get(name)
         if function is None and not self.functions_inferred:
             hint = suggest_nearest(name, self.functions) or "declare it in the domain's (:functions …)"
@@ -270,6 +292,8 @@ class Vocabulary:
         for index, (term, parameter) in enumerate(zip(tree[1:], function.parameters, strict=True), start=1):
             if term in scope:
                 self._check_variable(tree, index, scope[term], parameter.types, atom)
+            elif term[0] != "?":
+                self.check_type(tree, index, term, parameter.types)
         return atom
 
     def _check_types(self, tree: Tree, parameters: tuple[Variable, ...], scope: Scope, atom: Atom) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, Location, PlanError
@@ -13,7 +14,9 @@ from planner.language.pddl.syntax import pluralize, quote, suggest_nearest
 from planner.lightweight import Final
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
-from planner.plan import Plan, Step, name_as_written
+from planner.model.problem import is_temporal
+from planner.plan import Plan, Step, StepTime, exact, name_as_written
+from planner.validation.timed_replay import make_timed_plan
 from planner.validation.validate import choose_versions
 
 
@@ -94,8 +97,8 @@ class StepReader:
 
 _COMMENT: Final = re.compile(r";.*")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_TIME: Final = re.compile(r"\s*(?:step\s+)?\d+(?:\.\d*)?\s*[:.)]", re.IGNORECASE)
-_STEP: Final = re.compile(r"\s*\(([^()]*)\)\s*(?:\[[^\]]*\]\s*)?")
+_TIME: Final = re.compile(r"\s*(?:step\s+)?(\d+(?:\.\d*)?)\s*[:.)]", re.IGNORECASE)
+_STEP: Final = re.compile(r"\s*\(([^()]*)\)\s*(?:\[([^\]]*)\]\s*)?")
 _DURATION: Final = re.compile(r"\[[^\]]*\]\s*$")
 _WORD: Final = re.compile(r"[^\s();]+")
 
@@ -111,16 +114,27 @@ def write_plan(plan: Plan) -> str:
         for name in step.arguments:
             yield name if names is None or _WORD.fullmatch(name) else names.objects[name]
 
-    lines = [f"({' '.join(write_words(step))})\n" for step in steps]
-    return "".join([*lines, f"; cost = {write_number(plan.cost)}\n"])
+    lines = [f"({' '.join(write_words(step))})" for step in steps]
+    if plan.times:
+        timed = zip(lines, plan.times, strict=True)
+        lines = [f"{write_time(time.start)}: {line} [{write_time(time.duration)}]" for line, time in timed]
+        lines.append(f"; makespan = {write_time(plan.makespan or 0)}")
+    return "\n".join([*lines, f"; cost = {write_number(plan.cost)}\n"])
+
+
+def write_time(seconds: Number) -> str:
+    """Return `seconds` as plans in time write them: with three decimals, or more where it has more."""
+    exponent = Decimal(seconds).normalize().as_tuple().exponent
+    return f"{Decimal(seconds):.{max(3, -exponent if isinstance(exponent, int) else 3)}f}"
 
 
 def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
     """Read the plan for `problem` in `text`, with the exact cost of each step; the plan need not be valid.
 
-    Case, comments, blank lines, and the times and durations that other planners print do not matter. Of several
-    versions of an action, a step takes the applicable one. Raises `PlanError` for lines that are no steps, for actions
-    and objects that the problem does not have, and for wrong numbers of arguments.
+    Case, comments and blank lines do not matter; nor do the times and durations that other planners print, unless the
+    problem asks for a plan in time. Of several versions of an action, a step takes the applicable one. Raises
+    `PlanError` for lines that are no steps, for actions and objects that the problem does not have, for wrong numbers
+    of arguments, and for a plan in time of which only some steps have times.
     """
     lines = _COMMENT.sub("", text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")).splitlines()
     names = Names.of(problem)
@@ -131,7 +145,10 @@ def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
         whole = for_steps(problem, read.all(lines))
         names = Names.of(whole)
     reader = _Reader(source, StepReader(whole, names.actions, names.objects).read)
-    return Plan(choose_versions(tuple(reader.all(lines)), whole), problem)
+    steps = tuple(reader.all(lines))
+    if is_temporal(problem):
+        return make_timed_plan(steps, reader.times, problem, Location(source))
+    return Plan(choose_versions(steps, whole), problem)
 
 
 class _Reader:
@@ -140,6 +157,8 @@ class _Reader:
     def __init__(self, source: str, read: Callable[[Sequence[Word]], Step]) -> None:
         self._source = source
         self._read = read
+        self.times: list[StepTime | None] = []
+        """The times of the steps so far; None where the text has none."""
 
     def all(self, lines: Iterable[str]) -> Iterator[Step]:
         """Yield the steps on `lines`."""
@@ -153,10 +172,12 @@ class _Reader:
         while line[position:].strip():
             match = _STEP.match(line, position)
             if match is not None:
+                self.times.append(_read_times(time, match[2]))
                 yield self._read_step(match[1], count, match.start(1) + 1)
                 position = match.end()
             elif time is not None and position == time.end() and "(" not in line:
                 words = _DURATION.sub("", line[position:])
+                self.times.append(None)
                 yield self._read_step(words, count, position + 1)
                 position = len(line)
             else:
@@ -176,3 +197,14 @@ class _Reader:
         if not words:
             raise PlanError("found an empty step, expected an action with its arguments", place, "name the action")
         return self._read(words)
+
+
+def _read_times(time: re.Match[str] | None, duration: str | None) -> StepTime | None:
+    """Return the time before a step and the duration after it; None where there is no time."""
+    if time is None:
+        return None
+    words = (duration or "0").replace("D:", " ").replace(";", " ").split()
+    try:
+        return StepTime(exact(Decimal(time[1])), exact(Decimal(words[0])))
+    except (ArithmeticError, IndexError):
+        return StepTime(exact(Decimal(time[1])))

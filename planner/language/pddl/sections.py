@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 from planner.errors import PddlError
 from planner.language.pddl import syntax
-from planner.language.pddl.pddl_conditions import is_number, subtree
-from planner.language.pddl.syntax import Source, Tree, quote, refuse_construct, suggest_nearest
+from planner.language.pddl.pddl_conditions import subtree
+from planner.language.pddl.syntax import Source, Tree, is_number, quote, refuse_construct, suggest_nearest
 from planner.lightweight import Final, dataclass
 from planner.model import Number
 from planner.model.formulas import exact_number

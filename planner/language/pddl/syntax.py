@@ -35,6 +35,9 @@ _KEYS: Final = frozenset(
 )
 """Words that stand at the third level, for the same purpose."""
 
+TOTAL_COST: Final = "total-cost"
+"""The function that sums the costs of actions."""
+_NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _WORD: Final = r"[()]|\?[^\s()?]*|[^\s()?]+"
 _COMMENT: Final = r";[^\n\r]*"
 _LINE_END: Final = r"\r\n|\r|\n"
@@ -170,6 +173,17 @@ def _nest(words: list[str], current: Tree) -> None:
         raise _NestingError
 
 
+def is_number(word: str) -> bool:
+    """Return whether `word` is a number as PDDL writes them."""
+    if word[:1] not in "+-.0123456789":
+        return False
+    if word.isascii() and word.isdigit():
+        return True
+    import re
+
+    return re.fullmatch(_NUMBER, word, re.IGNORECASE | re.ASCII) is not None
+
+
 def quote(item: Tree | str | None) -> str:
     """Quote `item` for messages, and cut it where it is long."""
     if item is None:
@@ -297,8 +311,7 @@ def _nearest_file(name: str | os.PathLike[str]) -> str | None:
         return None
 
 
-_TEMPORAL: Final = "unified-planning reads it itself, for engines such as 'tamer' or 'aries'"
-_NUMERIC: Final = "unified-planning reads it itself, for engines such as 'enhsp' or 'tamer'"
+_DURATIVE: Final = "declare it as '(:durative-action …)'"
 _HYBRID: Final = "engines for PDDL+ take it, such as 'enhsp'"
 _HIERARCHICAL: Final = "write it to an .hddl file"
 _TRAJECTORY: Final = "state it in the problem, in (:constraints …)"
@@ -309,7 +322,6 @@ Reason = tuple[str, str]
 """The name of a construct, and a hint."""
 
 REFUSED_SECTIONS: Final[dict[str, Reason]] = {
-    ":durative-action": ("durative action", _TEMPORAL),
     ":process": ("process", _HYBRID),
     ":event": ("event", _HYBRID),
     ":constraints": ("trajectory constraints", _TRAJECTORY),
@@ -328,16 +340,14 @@ _TRAJECTORY_WORDS: Final = frozenset(
 )
 
 CONDITIONS: Final[dict[str, Reason]] = {
-    **dict.fromkeys(("<", ">", "<=", ">="), ("numeric comparison", _NUMERIC)),
     **dict.fromkeys(_TRAJECTORY_WORDS, ("trajectory constraint", _TRAJECTORY)),
     "preference": ("preference", _PREFERENCE),
-    "at": ("timed condition", _TEMPORAL),
-    "over": ("timed condition", _TEMPORAL),
+    "at": ("timed condition in an action without a duration", _DURATIVE),
+    "over": ("timed condition in an action without a duration", _DURATIVE),
 }
 
 EFFECTS: Final[dict[str, Reason]] = {
-    **dict.fromkeys(("assign", "decrease", "scale-up", "scale-down"), ("numeric effect", _NUMERIC)),
-    "at": ("timed effect", _TEMPORAL),
+    "at": ("timed effect in an action without a duration", _DURATIVE),
 }
 
 INITIAL: Final[dict[str, Reason]] = {
@@ -348,8 +358,7 @@ INITIAL: Final[dict[str, Reason]] = {
     "probabilistic": ("unknown initial fact", _CONFORMANT),
 }
 
-NUMERIC_COMPARISON: Final[Reason] = ("numeric comparison", _NUMERIC)
-NUMERIC_EFFECT: Final[Reason] = ("numeric effect on what is not (total-cost)", _NUMERIC)
+REWARD: Final[Reason] = ("reward", "declare a function of another name, and let the metric count it")
 UNIVERSAL_CHANCE: Final[Reason] = (
     "outcome for all objects of a variable",
     "write its effects for each object; 'forall' may delete all facts of a pattern, whatever holds",
@@ -367,15 +376,24 @@ OUTCOMES_OF_TASKS: Final[Reason] = (
     "outcome under a condition, in hierarchical domains,",
     "write an action for each case, with the condition in its ':precondition'",
 )
-CONDITIONAL_COST: Final[Reason] = ("cost under a condition", _NUMERIC)
-COST_ARITHMETIC: Final[Reason] = ("cost by other arithmetic than '+'", _NUMERIC)
 OBJECT_FUNCTION: Final[Reason] = ("function whose values are objects", "use a predicate with one more argument")
-TIMED_FACT: Final[Reason] = ("timed initial fact", _TEMPORAL)
+CROSSED_MOMENTS: Final[Reason] = (
+    "effect at one moment under a condition of another",
+    "let the start write a fact, and read that at the end",
+)
+CONTINUOUS: Final[Reason] = ("continuous effect", "let the change come about at the start or at the end")
 CONSTRAINT: Final[Reason] = (
     "constraint",
     "'always', 'sometime', 'at-most-once' and 'sometime-before' are read, and more in Python or YAML",
 )
-METRIC: Final[Reason] = ("metric other than a sum of the total cost and of violated preferences", _NUMERIC)
+METRIC: Final[Reason] = (
+    "metric that counts violated preferences beside numbers which are no costs of actions",
+    "let it be a sum of costs and of violated preferences, none with a negative weight",
+)
+TIME_METRIC: Final[Reason] = (
+    "metric that counts the steps, as (total-time), beside the total cost and other numbers",
+    "leave out one of them",
+)
 
 
 def refuse_construct(

@@ -11,7 +11,7 @@ from math import prod
 from planner.language.pddl.sections import read_number
 from planner.language.pddl.syntax import Source, Tree
 from planner.lightweight import Final, dataclass
-from planner.model import OPEN, TRUE, Atom, Formula, Literal, Not, Outcome
+from planner.model import OPEN, TRUE, Atom, Formula, Literal, Not, NumericEffect, Outcome
 from planner.model.formulas import conjunction
 
 MOST_CONDITIONS: Final = 6
@@ -25,8 +25,11 @@ _WEIGHED: Final = "probabilistic"
 _LONGEST: Final = 100
 """Most characters of a fraction; Python reads numbers of some thousand digits at most."""
 
-Part = tuple[Formula, tuple[Literal, ...]]
-"""Literals with their condition; a literal with open arguments deletes all facts that match."""
+Change = Literal | NumericEffect
+"""One effect; a literal with open arguments deletes all facts that match."""
+
+Part = tuple[Formula, tuple[Change, ...]]
+"""Effects with their condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def conditions_of(choices: Sequence[Choice]) -> list[Formula]:
 
 
 def enumerate_versions(
-    always: Sequence[Literal], choices: Sequence[Choice]
+    always: Sequence[Change], choices: Sequence[Choice]
 ) -> Iterator[tuple[Formula, tuple[Outcome, ...]]]:
     """Yield each combination of truth values of the conditions of `choices`, as a formula, with its outcomes.
 
@@ -100,23 +103,27 @@ def enumerate_versions(
 
 
 def _make_outcomes(
-    always: Sequence[Literal], choices: Sequence[Choice], truth: dict[Formula, bool]
+    always: Sequence[Change], choices: Sequence[Choice], truth: dict[Formula, bool]
 ) -> tuple[Outcome, ...]:
-    shares: dict[tuple[Literal, ...], Fraction] = {}
+    shares: dict[tuple[Change, ...], Fraction] = {}
     for option in _combine(Fraction(1), (), choices):
-        some = [literal for condition, literals in option.parts if truth[condition] for literal in literals]
-        provides = tuple(dict.fromkeys([*always, *some]))
-        shares[provides] = shares.get(provides, Fraction(0)) + option.probability
+        some = [change for condition, changes in option.parts if truth[condition] for change in changes]
+        literals = dict.fromkeys([each for each in (*always, *some) if not isinstance(each, NumericEffect)])
+        made = (*literals, *[each for each in (*always, *some) if isinstance(each, NumericEffect)])
+        shares[made] = shares.get(made, Fraction(0)) + option.probability
     rounded = list(map(_round, shares.values()))
     rounded[-1] = 1 - sum(rounded[:-1], Decimal(0))
-    return tuple([_make_outcome(share, literals) for literals, share in zip(shares, rounded, strict=True)])
+    return tuple([_make_outcome(share, changes) for changes, share in zip(shares, rounded, strict=True)])
 
 
-def _make_outcome(share: Decimal, literals: Sequence[Literal]) -> Outcome:
-    """Make an outcome of `literals`; those with open arguments become `modifies`."""
+def _make_outcome(share: Decimal, changes: Sequence[Change]) -> Outcome:
+    """Make an outcome of `changes`; literals with open arguments become `modifies`."""
+    numbers = tuple([each for each in changes if isinstance(each, NumericEffect)])
+    literals = [each for each in changes if not isinstance(each, NumericEffect)]
     atoms = [(each, each.part if isinstance(each, Not) else each) for each in literals]
     modifies = [atom for _, atom in atoms if isinstance(atom, Atom) and OPEN in atom.args]
-    return Outcome(share, tuple([each for each, atom in atoms if atom not in modifies]), tuple(modifies))
+    provides = tuple([each for each, atom in atoms if atom not in modifies])
+    return Outcome(share, provides, tuple(modifies), numbers=numbers)
 
 
 def _round(share: Fraction) -> Decimal:
