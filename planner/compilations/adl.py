@@ -50,7 +50,8 @@ def keep_items_busy(plain: Problem, source: Problem) -> Problem:
 
 
 def _uses_declared_constructs(action: Action) -> bool:
-    return bool(action.modifies or action.after or any(when.modifies or not when.provides for when in action.when))
+    idle = [when for when in action.when if when.modifies or not (when.provides or when.numbers)]
+    return bool(action.modifies or action.after or idle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def _compile_action(action: Action, domain: DomainModel, rules: tuple[_StaleRule
     unconditional = [effect for effect in effects if effect.requires == TRUE and not effect.variables]
     provides = [literal for effect in unconditional for literal in effect.provides]
     provides += history.provided_by(action)
+    numbers = [number for effect in unconditional for number in effect.numbers]
     needs = history.required_by(action)
     return replace(
         action,
@@ -90,11 +92,12 @@ def _compile_action(action: Action, domain: DomainModel, rules: tuple[_StaleRule
         modifies=(),
         when=tuple([effect for effect in effects if effect not in unconditional]),
         after=(),
+        numbers=tuple(numbers),
     )
 
 
 def _compile_effect(effect: When, domain: DomainModel, rules: tuple[_StaleRule, ...], types: Types) -> Iterator[When]:
-    if effect.provides:
+    if effect.provides or effect.numbers:
         yield replace(effect, modifies=())
     retracted = [_Write(pattern) for pattern in effect.modifies if OPEN in pattern.args]
     written = [_Write(atom) for atom in _collect_written(effect)]

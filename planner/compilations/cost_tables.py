@@ -11,30 +11,47 @@ from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model.actions import Action, CostFunction, CostTerm
 from planner.model.domain import Function, Predicate
-from planner.model.formulas import Atom, Number, Term, conjunction, conjuncts, is_variable
-from planner.model.problem import Goal, Metric, Problem
+from planner.model.formulas import (
+    Arithmetic,
+    Atom,
+    Number,
+    Term,
+    conjunction,
+    conjuncts,
+    functions_in,
+    is_variable,
+)
+from planner.model.problem import TOTAL_COST, Goal, Metric, NumericMetric, Problem, is_numeric
 from planner.plan import exact_sum
 
 
 def without_needless_costs(problem: Problem) -> Problem:
-    """Remove the costs of `problem` if the cost of a plan is its length."""
+    """Remove the costs of `problem` if the cost of a plan is its length, or the metric does not count them."""
     actions = problem.domain.actions.values()
+    if isinstance(problem.metric, NumericMetric):
+        counted = TOTAL_COST in functions_in(problem.metric.expression)
+        return problem if counted else replace(without_costs(problem), metric=problem.metric)
     needless = problem.metric is Metric.LENGTH or all(action.cost == (1,) for action in actions)
     return without_costs(problem) if needless else problem
 
 
 def without_costs(problem: Problem) -> Problem:
-    """Remove all costs of `problem`."""
+    """Remove all costs of `problem`, and the functions that only costs can read."""
     actions = {name: replace(action, cost=()) for name, action in problem.domain.actions.items()}
+    if is_numeric(problem):
+        return replace(problem, domain=replace(problem.domain, actions=actions), metric=Metric.LENGTH)
     domain = replace(problem.domain, actions=actions, functions={})
     return replace(problem, domain=domain, values={}, metric=Metric.LENGTH)
 
 
 def with_tables(problem: Problem, limits: Limits) -> Problem:
-    """Give each cost of `problem` one term: static functions replace sums and costs that Python computes.
+    """Give each cost of `problem` one term: static functions replace arithmetic and costs that Python computes.
 
     The function of a computed cost has a value for each reachable instance, and a static condition excludes the others.
+    Beside numbers, they stay, and only sums are split.
     """
+    if is_numeric(problem):
+        return _with_flat_costs(problem)
     for action in problem.domain.actions.values():
         if len(action.cost) > 1 and not _is_computed(action):
             problem = _with_sum(problem, action)
@@ -50,6 +67,23 @@ def with_tables(problem: Problem, limits: Limits) -> Problem:
         rows = {each.arguments: each.cost for each in raw if each.action.name == action.name}
         problem = _with_table(problem, action, rows)
     return problem
+
+
+def _with_flat_costs(problem: Problem) -> Problem:
+    """Split sums in the costs of `problem` into their terms."""
+    actions = {
+        name: replace(action, cost=tuple([part for term in action.cost for part in _terms(term)]))
+        for name, action in problem.domain.actions.items()
+    }
+    return replace(problem, domain=replace(problem.domain, actions=actions))
+
+
+def _terms(term: CostTerm) -> Iterator[CostTerm]:
+    if isinstance(term, Arithmetic) and term.operator == "+":
+        for operand in term.operands:
+            yield from _terms(operand)
+    else:
+        yield term
 
 
 def _with_sum(problem: Problem, action: Action) -> Problem:
@@ -105,7 +139,7 @@ def _extend_binding(term: Atom, args: tuple[Term, ...], binding: dict[Term, Term
 
 
 def _is_computed(action: Action) -> bool:
-    return any(isinstance(term, CostFunction) for term in action.cost)
+    return any(isinstance(term, CostFunction | Arithmetic) for term in action.cost)
 
 
 def _with_table(problem: Problem, action: Action, rows: dict[tuple[str, ...], Number]) -> Problem:

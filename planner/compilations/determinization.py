@@ -15,10 +15,10 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from planner.compilations import reserve_name
 from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
-from planner.errors import PlanError
+from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
-from planner.model import TRUE, Action, Atom, CostFunction, CostTerm, Number, Problem, When
+from planner.model import TRUE, Action, Arithmetic, Atom, CostFunction, CostTerm, Number, Problem, When
 from planner.model.formulas import Term, exact_number
 from planner.model.problem import seal_like
 from planner.options import ANY_PLAN, Solve
@@ -95,7 +95,7 @@ def _merge_outcomes(action: Action) -> Action:
 def fix_outcome(problem: Problem, number: int) -> Problem:
     """Give each action of `problem` the outcome of this number as its only one; or its last outcome if it has fewer."""
     actions = {
-        name: replace(action, provides=chosen.provides, modifies=chosen.modifies)
+        name: replace(action, provides=chosen.provides, modifies=chosen.modifies, numbers=chosen.numbers)
         for name, action in problem.domain.actions.items()
         for chosen in [action.outcomes[min(number, len(action.outcomes) - 1)] if action.outcomes else action]
     }
@@ -123,13 +123,13 @@ def expected_costs(problem: Problem) -> Problem:
 def success_probability(action: Action, arguments: tuple[str, ...]) -> Decimal:
     """Return the probability of the intended outcome in one attempt at a step."""
     risk, odds = action.odds(arguments)
-    intended = action.provides, action.modifies
+    intended = action.provides, action.modifies, action.numbers
     shares = [share for each, share in zip(action.outcomes, odds, strict=True) if _effects(each) == intended]
     return (1 - risk) * (sum(shares, Decimal(0)) if shares else 1)
 
 
-def _effects(outcome: Any) -> tuple[Any, Any]:
-    return outcome.provides, outcome.modifies
+def _effects(outcome: Any) -> tuple[Any, Any, Any]:
+    return outcome.provides, outcome.modifies, outcome.numbers
 
 
 def _expect_attempts(action: Action, problem: Problem) -> Action:
@@ -138,10 +138,10 @@ def _expect_attempts(action: Action, problem: Problem) -> Action:
     if times == 1:
         return action
     uses = {name: _multiply(terms, times, action, problem) for name, terms in action.uses.items()}
-    duration = None if action.duration is None or times is None else (action.duration * times).quantize(ROUNDED)
-    return replace(
-        action, cost=_multiply(action.cost, times, action, problem), uses=uses, duration=duration or action.duration
-    )
+    duration = action.duration
+    if times is not None and isinstance(duration, int | Decimal):
+        duration = (duration * times).quantize(ROUNDED)
+    return replace(action, cost=_multiply(action.cost, times, action, problem), uses=uses, duration=duration)
 
 
 def _multiply(
@@ -181,6 +181,8 @@ class _ExpectedSum:
                 if key not in self.values:
                     raise PlanError(f"{key} has no value")
                 return self.values[key]
+            case Arithmetic():
+                raise UnsupportedError(f"the cost {term} of an uncertain action", "give it as one function")
             case _:
                 return term
 

@@ -21,6 +21,7 @@ from planner.model import OPEN, Action, Atom, Constraint, ConstraintKind, Domain
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.domain import cache_per_domain
 from planner.model.formulas import literals_in
+from planner.model.problem import is_numeric
 
 Shape = tuple[Term, ...]
 """The arguments of an atom, with `_` for open ones."""
@@ -141,8 +142,11 @@ def remove_irrelevant_actions(problem: Problem, used: Iterable[str] = ()) -> Pro
     """Remove the actions that no plan needs from `problem`; the actions `used` stay.
 
     Every plan of the result is a plan of `problem`, and the cost of a cheapest plan does not change. Mistakes that only
-    grounding finds, such as costs without a value, are found in the remaining actions only.
+    grounding finds, such as costs without a value, are found in the remaining actions only. A numeric problem keeps all
+    its actions.
     """
+    if is_numeric(problem):
+        return problem
     domain = problem.domain
     backward = _RelevanceAnalysis(domain)
     backward.want(problem.goal.hard)

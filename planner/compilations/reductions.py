@@ -11,7 +11,7 @@ from collections.abc import Callable
 from planner.lightweight import Final
 from planner.model import Problem
 from planner.model.domain import creates_objects
-from planner.model.problem import find_constraint_on_unknown
+from planner.model.problem import COST, NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, unsupported_result
 from planner.portfolio.incumbent import refuse_constructs, refuse_plain
@@ -29,22 +29,31 @@ def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Re
     """Plan with placeholders for the objects that actions create."""
     if not creates_objects(problem.domain):
         return None
+    if is_numeric(problem):
+        return unsupported_result("actions that create objects in a problem with numbers")
     from planner.compilations.creation_rounds import solve_with_creation
 
     return solve_with_creation(problem, options, answer)
 
 
 def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Plan sequentially, without the deadline, if there are a deadline, wishes and constraints."""
+    """Plan without the deadline, and then sequentially, beside numbers, and beside both wishes and constraints."""
     if problem.deadline is None:
         return None
     if problem.unknown:
         return unsupported_result("deadlines where facts are unknown")
-    if not (problem.constraints and problem.wishes):
+    if not is_numeric(problem) and not (problem.constraints and problem.wishes):
         return None
     from planner.scheduling.deadlines import solve_sequentially
 
     return solve_sequentially(problem, options, answer)
+
+
+def refuse_budget_on_metric(problem: Problem, *_: object) -> Result | None:
+    """Refuse a budget on the cost where the cost is the change of a metric of numbers."""
+    if COST not in problem.budgets or not isinstance(problem.metric, NumericMetric):
+        return None
+    return unsupported_result(f"a budget on the cost beside the metric '{problem.metric}'")
 
 
 def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
@@ -69,6 +78,8 @@ def suppose_unknown_facts(problem: Problem, options: SolveOptions, answer: Solve
     """Plan on suppositions about unknown facts."""
     if not problem.unknown:
         return None
+    if is_numeric(problem):
+        return unsupported_result("unknown facts in a problem with numbers")
     from planner.compilations.contingent.assumption_based_planning import solve_with_unknown
 
     check_names(options)
@@ -86,11 +97,22 @@ def refuse_unsupported(problem: Problem, options: SolveOptions, *_: object) -> R
     return refused
 
 
+def plan_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
+    """Plan in time where the problem asks for it."""
+    if not is_temporal(problem) or options.engine is not None:
+        return None
+    from planner.portfolio.temporal_portfolio import solve_in_time
+
+    return solve_in_time(problem, options, answer)
+
+
 REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None], ...]] = (
+    plan_in_time,
     refuse_constraints_on_unknown,
     refuse_plain,
     create_objects,
     separate_deadline,
+    refuse_budget_on_metric,
     grant_wishes,
     ask_engine,
     suppose_unknown_facts,

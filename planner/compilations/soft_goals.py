@@ -18,10 +18,10 @@ from planner.compilations.adl import compile_adl, keep_items_busy
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.trajectory_constraints import MARK, compile_constraints
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
-from planner.model.actions import Action, Literal, positive_atoms
-from planner.model.domain import Predicate
-from planner.model.formulas import TRUE, Atom, Formula, Not, Number, Variable, conjunction, conjuncts
-from planner.model.problem import COST, Goal, Metric, Problem
+from planner.model.actions import Action, Literal, NumericEffect, positive_atoms
+from planner.model.domain import Function, Predicate
+from planner.model.formulas import TRUE, Arithmetic, Atom, Formula, Not, Number, Variable, conjunction, conjuncts
+from planner.model.problem import COST, Goal, Metric, NumericMetric, Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
 from planner.problem_kinds import classical_of
@@ -134,8 +134,32 @@ def compile_wishes(problem: Problem, *, whole: bool = False) -> Compilation:
     end = as_pointer_move(Action(END, requires=hard), END, 0, 1, 0)
     special = [end, *make_wish_actions([wish.condition for wish in soft], [wish.utility for wish in soft], 1)]
     found = add_stages(plain, special, hard, 1 + len(soft), first_only=True)
+    found = _add_to_metric(found, special, plain.metric) if isinstance(plain.metric, NumericMetric) else found
     compiled = found if problem.deadline is None else keep_items_busy(found, problem)
     return Compilation(compiled, lambda plan: _remove_special_steps(plan, problem))
+
+
+FORGONE: Final = Atom("@forgone")
+"""The sum of the utilities of forgone wishes, which is added to a metric of numbers."""
+
+
+def _add_to_metric(problem: Problem, special: Iterable[Action], metric: NumericMetric) -> Problem:
+    """Return `problem` with `metric`, to which the costs of `special` actions are added."""
+    domain = problem.domain
+    charged = {
+        each.name: replace(each, cost=(), numbers=(NumericEffect(FORGONE, "+=", price),))
+        for each in special
+        for price in each.cost
+        if price and isinstance(price, Number)
+    }
+    functions = {**domain.functions, FORGONE.predicate: Function(FORGONE.predicate)}
+    value = Arithmetic("-", (metric.expression,)) if metric.maximize else metric.expression
+    return replace(
+        problem,
+        domain=replace(domain, actions={**domain.actions, **charged}, functions=functions),
+        values={**problem.values, FORGONE: 0},
+        metric=NumericMetric(Arithmetic("+", (value, FORGONE))),
+    )
 
 
 def _remove_special_steps(plan: Plan, problem: Problem) -> Plan:

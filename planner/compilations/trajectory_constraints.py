@@ -7,8 +7,8 @@ A monitor is a set of facts that record the progress of a constraint. Regression
 monitor in the state before the action (Bonassi, Gerevini, Percassi and Scala, 2021, for conditions; here for steps,
 too). A counting monitor has one fact for each number, or binary digits for large numbers.
 
-A condition on a derived predicate cannot be regressed. A late monitor evaluates the state before a step instead of the
-state after it, and the goal evaluates the last state. Actions keep their names and arguments.
+A condition on a derived predicate or on numbers is not regressed. A late monitor evaluates the state before a step
+instead of the state after it, and the goal evaluates the last state. Actions keep their names and arguments.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from planner.model.formulas import (
     TRUE,
     And,
     Atom,
+    Comparison,
     Equals,
     Exists,
     Forall,
@@ -126,14 +127,14 @@ class Preparation:
         self._fresh = itertools.count()
 
     def prepare(self, happening: Happening) -> Watched:
-        """Return `happening` in the form that monitors watch; a condition on derived predicates is not `at_start`."""
+        """Return `happening` in the form that monitors watch; a condition for late monitors is not `at_start`."""
         if isinstance(happening, Done):
             return Watched(happening.action, is_step=True)
         condition, negation = [
             to_negation_normal_form(happening, self._fresh, negate=negate) for negate in (False, True)
         ]
         self._bound |= bound_variables(condition) | bound_variables(negation)
-        at_start = not self.reads_derived(happening) and holds(condition, self._start, self.objects)
+        at_start = not self.is_late(happening) and holds(condition, self._start, self.objects)
         return Watched(condition, negation, at_start=at_start)
 
     def before(self, action: Action) -> Before:
@@ -141,11 +142,12 @@ class Preparation:
         name = self._names.get(action.name, action.name)
         return Before(name, action, Regression.through(action, self.objects, self._bound), self.objects)
 
-    def reads_derived(self, happening: Happening | None) -> bool:
-        """Return whether `happening` is a condition on a derived predicate."""
+    def is_late(self, happening: Happening | None) -> bool:
+        """Return whether `happening` is a condition on a derived predicate or on numbers."""
         if happening is None or isinstance(happening, Done):
             return False
-        return any(atom.predicate in self._derived for atom in formulas.atoms_in(happening))
+        compared = any(True for _ in formulas.comparisons_in(happening))
+        return compared or any(atom.predicate in self._derived for atom in formulas.atoms_in(happening))
 
 
 def holds(condition: Formula, facts: set[Atom], objects: Objects) -> bool:
@@ -155,6 +157,8 @@ def holds(condition: Formula, facts: set[Atom], objects: Objects) -> bool:
             return condition in facts
         case Equals(left, right):
             return left == right
+        case Comparison():
+            raise AssertionError("late monitors compare numbers")
         case Not(part):
             return not holds(part, facts, objects)
         case Imply(premise, conclusion):
@@ -505,9 +509,9 @@ class _NamedMonitor:
 
     @classmethod
     def of(cls, number: int, constraint: Constraint, watching: Preparation, plainly: bool) -> _NamedMonitor:
-        reads = any(map(watching.reads_derived, (constraint.what, constraint.other)))
+        late = plainly or any(map(watching.is_late, (constraint.what, constraint.other)))
         name = f"{MARK}{number}"
-        made = (build_late_monitor if plainly or reads else build_monitor)(constraint, name, watching)
+        made = (build_late_monitor if late else build_monitor)(constraint, name, watching)
         return cls(made, name, constraint.utility)
 
     @property

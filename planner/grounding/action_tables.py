@@ -13,10 +13,11 @@ from decimal import Decimal
 from itertools import compress, repeat
 from operator import eq, itemgetter, not_, or_
 
-from planner.errors import InputError
+from planner.errors import InputError, PlanError
 from planner.grounding.joins import Row, projector
 from planner.lightweight import Final, dataclass
-from planner.model import Action, Atom, CostFunction, CostTerm, Metric, Number, Problem
+from planner.model import Action, Arithmetic, Atom, CostFunction, CostTerm, Metric, Number, Problem
+from planner.model.arithmetic import evaluate_static
 
 Column = Sequence[int]
 """A literal of each row."""
@@ -148,10 +149,27 @@ def make_use_function(resource: str, action: Action, problem: Problem) -> Callab
     return _sum_picker(action.uses.get(resource, ()), action, problem, f"use of {resource}")
 
 
+def _expression_picker(term: Arithmetic, action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
+    names = [parameter.name for parameter in action.parameters]
+
+    def pick(row: Row) -> Number:
+        binding = dict(zip(names, row, strict=True))
+        number = evaluate_static(term, problem.values, binding, f"the {what}", problem.name)
+        if number < 0:
+            raise PlanError(f"the {what} of {action.name}({', '.join(row)}) is {number}, and that is never negative")
+        return number
+
+    return pick
+
+
 def _sum_picker(terms: tuple[CostTerm, ...], action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
     constant = sum(term for term in terms if isinstance(term, int | Decimal))
     parts = [
-        term.value if isinstance(term, CostFunction) else _table_picker(term, action, problem, what)
+        term.value
+        if isinstance(term, CostFunction)
+        else _expression_picker(term, action, problem, what)
+        if isinstance(term, Arithmetic)
+        else _table_picker(term, action, problem, what)
         for term in terms
         if not isinstance(term, int | Decimal)
     ]

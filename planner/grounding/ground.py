@@ -32,6 +32,9 @@ from planner.grounding.simplify import RawTask, find_needed_negations, simplify,
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import OPEN, Action, And, Atom, Formula, Goal, Metric, Not, Number, Problem
+from planner.model.domain import DomainModel, has_numbers
+from planner.model.formulas import comparisons_in
+from planner.model.problem import refuse_numbers, refuse_time
 from planner.plan import Step, exact
 from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, Task
 
@@ -280,8 +283,10 @@ def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     `unreachable_goal`. Raises `LimitReached` at a limit, and `InputError` for costs without a value and axioms that
     are not stratified.
     """
+    refuse_numbers(problem, "in this search")
+    refuse_time(problem, "in this search")
     with pause_collector():
-        return ground_adl(_compile_to_adl(problem, whole=whole), limits, {}, whole=whole)
+        return ground_adl(compile_to_adl(problem, whole=whole), limits, {}, whole=whole)
 
 
 def ground_adl(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool = False) -> Task:
@@ -293,7 +298,7 @@ def ground_adl(source: Problem, limits: Limits, together: Mapping[str, str], *, 
     found = _explore_relevant(source, limits, together, whole=whole)
     if found.unreachable_goal is not None:
         return _unreachable_task(found)
-    return _finish(found, find_mutex_groups(found.task, found.atoms, limits), limits, together)
+    return finish(found, find_mutex_groups(found.task, found.atoms, limits), limits, together)
 
 
 def ground_relaxation(problem: Problem, limits: Limits) -> tuple[Task, Callable[[Limits], Task]]:
@@ -302,24 +307,26 @@ def ground_relaxation(problem: Problem, limits: Limits) -> tuple[Task, Callable[
     Return that task, and a function that returns the task of `ground`; it can be called once.
     """
     with pause_collector():
-        found = _explore_relevant(_compile_to_adl(problem, whole=False), limits, {}, whole=False)
+        found = _explore_relevant(compile_to_adl(problem, whole=False), limits, {}, whole=False)
         if found.unreachable_goal is not None:
             task = _unreachable_task(found)
             return task, lambda _: task
         if find_needed_negations(found.task):  # to number the facts writes these into the actions
-            return _finish(found, _separate_facts(found.task), limits, {}), lambda more: ground(problem, more)
+            return finish(found, _separate_facts(found.task), limits, {}), lambda more: ground(problem, more)
         plain = replace(found, task=replace(found.task))
-        relaxed = _finish(plain, _separate_facts(plain.task), limits, {})
-    return relaxed, lambda more: _finish(found, find_mutex_groups(found.task, found.atoms, more), more, {})
+        relaxed = finish(plain, _separate_facts(plain.task), limits, {})
+    return relaxed, lambda more: finish(found, find_mutex_groups(found.task, found.atoms, more), more, {})
 
 
-def _compile_to_adl(problem: Problem, *, whole: bool) -> Problem:
+def compile_to_adl(problem: Problem, *, whole: bool) -> Problem:
+    """Compile `problem` to plain ADL, without constraints; unless `whole`, without irrelevant actions."""
     relevant = problem if whole else remove_irrelevant_actions(problem)
     compiled: Problem = compile_constraints(compile_adl(relevant).problem, soft=False).problem
     return compiled
 
 
 def _explore_relevant(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool) -> Explored:
+    refuse_numbers(source, "in this search")
     plain = ground_propositional(source)
     found = explore(source, limits) if plain is None else _simplify(*plain, limits)
     if found.unreachable_goal is None and together:
@@ -359,9 +366,13 @@ def explore(problem: Problem, limits: Limits) -> Explored:
     return instantiate_reached(reached, reached.database.growing, limits)
 
 
-def reach(problem: Problem, limits: Limits) -> Reached:
-    """Find the instances of actions, effects and axioms that the delete relaxation reaches."""
+def reach(problem: Problem, limits: Limits, changing: Iterable[str] = ()) -> Reached:
+    """Find the instances of actions, effects and axioms that the delete relaxation reaches.
+
+    Facts of the predicates `changing` may become true or false although no action writes them.
+    """
     normal = narrow_deletes(normalise(problem))
+    normal = replace(normal, fluent=normal.fluent.union(changing)) if changing else normal
     database = Database(normal.problem, normal.fluent | normal.derived)
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
     reachability = Reachability(database, limits)
@@ -406,7 +417,7 @@ def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:
     return atoms[literal] if literal >= 0 else Not(atoms[~literal])
 
 
-def _finish(found: Explored, groups: Groups, limits: Limits, together: Mapping[str, str]) -> Task:
+def finish(found: Explored, groups: Groups, limits: Limits, together: Mapping[str, str]) -> Task:
     """Make the task: compile negations away, and number the facts by `groups`."""
     task = found.task
     frame, numbers = build_frame(task, found.atoms, groups)
@@ -417,16 +428,16 @@ def _finish(found: Explored, groups: Groups, limits: Limits, together: Mapping[s
 
 def find_mutex_groups(task: RawTask, atoms: list[Atom], limits: Limits) -> Groups:
     """Find the mutex groups, and drop the actions that need two facts of one."""
-    basic = _basic_facts(task, {rule.head for rule in task.rules})
+    basic = find_basic_facts(task, {rule.head for rule in task.rules})
     finder = MutexFinder(atoms, task, basic)
     groups = finder.groups(limits)
-    _drop_impossible(task, groups, finder, limits)
+    drop_impossible(task, groups, finder, limits)
     return Groups(groups, [*partition_facts(groups, basic)])
 
 
 def _separate_facts(task: RawTask) -> Groups:
     """Return no mutex groups, and a variable for each fact."""
-    return Groups([], [(fact,) for fact in _basic_facts(task, {rule.head for rule in task.rules})])
+    return Groups([], [(fact,) for fact in find_basic_facts(task, {rule.head for rule in task.rules})])
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,7 +488,7 @@ def build_frame(task: RawTask, atoms: list[Atom], groups: Groups) -> tuple[Task,
     return frame, numbers
 
 
-def _basic_facts(task: RawTask, derived: set[int]) -> list[int]:
+def find_basic_facts(task: RawTask, derived: set[int]) -> list[int]:
     """Return the sorted facts in conditions, effects, rules and the goal that are not derived."""
     used: set[Literal] = set(task.goal)
     for part in parts_of(task.actions):
@@ -488,7 +499,7 @@ def _basic_facts(task: RawTask, derived: set[int]) -> list[int]:
     return sorted({literal if literal >= 0 else ~literal for literal in used} - derived)
 
 
-def _drop_impossible(task: RawTask, groups: list[Group], finder: MutexFinder, limits: Limits) -> None:
+def drop_impossible(task: RawTask, groups: list[Group], finder: MutexFinder, limits: Limits) -> None:
     """Drop the actions that need two facts of a mutex group."""
     groups_of: dict[int, list[int]] = {}
     for number, group in enumerate(groups):
@@ -511,12 +522,25 @@ def _is_impossible(action: RawAction, groups_of: dict[int, list[int]]) -> bool:
     return len(set(needed)) < len(needed)
 
 
+def _is_numeric_in_preconditions_only(domain: DomainModel) -> bool:
+    """Return whether comparisons occur in preconditions of actions only: without them, more is reachable."""
+    conditions = [when.requires for action in domain.actions.values() for when in action.when]
+    conditions += [axiom.condition for axiom in domain.axioms]
+    return not any(True for each in conditions for _ in comparisons_in(each))
+
+
 def find_single_valued(problem: Problem, patterns: Iterable[Atom], limits: Limits) -> dict[Atom, bool]:
     """Find the patterns of which at most one fact holds at a time for each choice of the arguments that are not open.
 
     An example is `at(?robot, _)`: each robot is at one place. This justifies `modifies` with open arguments. The proof
     uses mutex groups over all facts that are reachable, whatever the goal; False means that there is no proof.
     """
+    if has_numbers(problem.domain):
+        if not _is_numeric_in_preconditions_only(problem.domain):
+            return dict.fromkeys(patterns, False)
+        from planner.compilations.number_abstraction import abstract_numbers
+
+        problem = abstract_numbers(problem).problem
     found = explore(replace(problem, goal=Goal()), limits)
     derived = {rule.head for rule in found.task.rules}
     facts = [number for number, atom in enumerate(found.atoms) if number not in derived]

@@ -42,6 +42,8 @@ class FactTable:
     database: Database
     atoms: list[Atom] = field(default_factory=list)
     numbers: dict[str, dict[Row, int]] = field(default_factory=dict)
+    open: frozenset[str] = frozenset()
+    """Predicates all of whose facts may become true, although the database does not have them."""
 
     @classmethod
     def of(cls, database: Database, predicates: Iterable[str]) -> FactTable:
@@ -264,7 +266,10 @@ class Residuals:
     ) -> tuple[Join, list[Term]]:
         inner = {variable.name for variable in variables}
         usable = [
-            atom for atom in guards if all(arg in inner or arg in binding or not is_variable(arg) for arg in atom.args)
+            atom
+            for atom in guards
+            if atom.predicate not in self._table.open
+            and all(arg in inner or arg in binding or not is_variable(arg) for arg in atom.args)
         ]
         terms = [*binding, *[variable.name for variable in variables]]
         sources = self._database.sources(usable)

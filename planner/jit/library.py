@@ -32,7 +32,17 @@ from planner.jit.targets import find_targets
 from planner.jit.trusted_files import Untrusted, open_code, open_file, open_folder
 from planner.policies import policy_mcts_kernel, value_iteration_kernel
 from planner.pruning import disambiguation_kernel, h2_kernel, simplex_kernel
-from planner.search import astar_kernel, best_first_width_kernel, lazy_best_first_kernel, mcts_kernel
+from planner.search import (
+    astar_kernel,
+    best_first_width_kernel,
+    lazy_best_first_kernel,
+    mcts_kernel,
+    numeric_action_elimination_kernel,
+    numeric_astar_kernel,
+    numeric_best_first_kernel,
+    temporal_best_first_kernel,
+    timed_sequences_kernel,
+)
 from planner.task import packed_states_kernel, state_registry_kernel
 from planner.topk import exploration_kernel
 
@@ -66,6 +76,11 @@ KERNELS: Final = (
     value_iteration_kernel,
     policy_mcts_kernel,
     exploration_kernel,
+    numeric_best_first_kernel,
+    numeric_astar_kernel,
+    temporal_best_first_kernel,
+    timed_sequences_kernel,
+    numeric_action_elimination_kernel,
 )
 """The modules that declare the entries of `planner`, in the order in which their code is made."""
 

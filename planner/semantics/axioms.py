@@ -14,6 +14,7 @@ from planner.lightweight import dataclass, field
 from planner.model import Atom, Problem
 from planner.semantics.condition_solver import (
     All,
+    Compare,
     Compiler,
     Condition,
     Domains,
@@ -28,6 +29,7 @@ from planner.semantics.condition_solver import (
     Universe,
     unify,
 )
+from planner.semantics.numeric_state import NumberChange
 
 Uses = dict[str, bool]
 """The predicates that a condition reads; False where the absence of any fact of it counts."""
@@ -92,6 +94,7 @@ class Axioms:
             known = uses[axiom.predicate]
             for lookup, positive in lookups_in(rule.condition):
                 known[lookup.predicate] = known.get(lookup.predicate, True) and positive
+            known.update(dict.fromkeys(map(name_function, functions_read(rule.condition)), True))
         self._below = {predicate: collect_reachable(predicate, uses) for predicate in uses}
         self._strata: dict[str, Stratum] = {}
         for predicate in uses:
@@ -123,6 +126,29 @@ class Axioms:
                     raise InputError(f"the derived predicate '{member}' depends on its own negation through '{name}'")
         stratum = Stratum(members, frozenset(below - uses.keys()))
         self._strata.update(dict.fromkeys(members, stratum))
+
+
+def name_function(function: str) -> str:
+    """Return a name for `function` that no predicate has."""
+    return f"{function}()"
+
+
+def function_named(name: str) -> str:
+    """Return the function that `name_function` names so, or else the predicate of this name."""
+    return name.removesuffix("()")
+
+
+def functions_read(condition: Condition) -> Iterator[str]:
+    """Yield the function of each term in the comparisons of `condition`."""
+    stack: list[Condition] = [condition]
+    while stack:
+        match stack.pop():
+            case Compare(comparison):
+                yield from (term.predicate for term in comparison.functions)
+            case All(parts) | Either(parts):
+                stack.extend(parts)
+            case Some(_, part) | Never(_, part):
+                stack.append(part)
 
 
 def collect_reachable(predicate: str, uses: Mapping[str, Uses]) -> frozenset[str]:
@@ -177,7 +203,7 @@ class World:
     def __init__(self, state: State, axioms: Axioms) -> None:
         self.state = state
         self.axioms = axioms
-        self.solver = Solver(self.table)
+        self.solver = Solver(self.table, state.values)
         self._derived: dict[str, Table] = {}
 
     def table(self, predicate: str) -> Table:
@@ -190,12 +216,14 @@ class World:
                     self._derive(stratum)
         return self._derived[predicate]
 
-    def update(self, removed: Iterable[Atom], added: Iterable[Atom]) -> None:
-        """Change the state, and forget derived facts that depend on a changed predicate."""
-        removed, added = list(removed), list(added)
+    def update(self, removed: Iterable[Atom], added: Iterable[Atom], numbers: Iterable[NumberChange] = ()) -> None:
+        """Change the state, and forget derived facts that depend on a changed predicate or function."""
+        removed, added, numbers = list(removed), list(added), list(numbers)
         self.state.update(removed, added)
+        self.state.values.update(numbers)
         if self._derived:
             touched = {fact.predicate for fact in (*removed, *added)}
+            touched.update(name_function(each.fluent.predicate) for each in numbers)
             stale = [name for name in self._derived if not touched.isdisjoint(self.axioms.reads(name))]
             for name in stale:
                 del self._derived[name]

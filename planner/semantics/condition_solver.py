@@ -3,7 +3,7 @@
 A state has a table of argument tuples for each predicate. `Compiler` moves negations to the leaves of a formula and
 renames the variables of quantifiers apart:
 
-    Condition = Lookup | Same | All | Either | Some | Never
+    Condition = Lookup | Same | Compare | All | Either | Some | Never
 
 `Never(x, c)` says that no x satisfies c: it stands for `not exists` and, with c negated, for `forall`.
 
@@ -19,10 +19,11 @@ from itertools import count, product
 from math import inf
 
 from planner.lightweight import Final, dataclass
-from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
+from planner.model import And, Atom, Comparison, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.domain import TypeHierarchy
-from planner.model.formulas import OPEN, Variable, is_variable
+from planner.model.formulas import OPEN, Variable, free_variables, is_variable
 from planner.model.problem import Problem
+from planner.semantics.numeric_state import Values
 
 Row = tuple[str, ...]
 Positions = tuple[int, ...]
@@ -67,11 +68,12 @@ EMPTY: Final = Table()
 
 
 class State:
-    """The facts that hold, without derived ones."""
+    """The facts that hold, without derived ones, and the values of functions."""
 
-    __slots__ = ("tables",)
+    __slots__ = ("tables", "values")
 
-    def __init__(self, facts: Iterable[Atom] = ()) -> None:
+    def __init__(self, facts: Iterable[Atom] = (), values: Values | None = None) -> None:
+        self.values = Values({}, {}) if values is None else values
         rows: dict[str, list[Row]] = {}
         for fact in facts:
             rows.setdefault(fact.predicate, []).append(fact.args)
@@ -107,7 +109,7 @@ class State:
 
     def copy(self) -> State:
         """Return an independent state with the same facts."""
-        twin = State()
+        twin = State(values=self.values.copy())
         twin.tables = {predicate: Table(table.rows) for predicate, table in self.tables.items()}
         return twin
 
@@ -138,6 +140,15 @@ class Same:
 
     left: str
     right: str
+    positive: bool
+    free: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compare:
+    """Whether the comparison of numbers holds is as `positive` says."""
+
+    comparison: Comparison
     positive: bool
     free: frozenset[str]
 
@@ -176,7 +187,7 @@ class Never:
     free: frozenset[str]
 
 
-Condition = Lookup | Same | All | Either | Some | Never
+Condition = Lookup | Same | Compare | All | Either | Some | Never
 
 
 class Universe:
@@ -226,6 +237,9 @@ class Compiler:
             case Equals(left, right):
                 left, right = names.get(left, left), names.get(right, right)
                 return Same(left, right, positive, frozenset(filter(is_variable, (left, right))))
+            case Comparison():
+                renamed = formula.substitute(names)
+                return Compare(renamed, positive, frozenset(free_variables(renamed)))
             case Not(part):
                 return self.compile(part, names, positive=not positive)
             case Forall(variables, part):
@@ -261,10 +275,11 @@ class Compiler:
 
 
 class Solver:
-    """Evaluates conditions in one state, whose tables the function `table` gives by predicate."""
+    """Evaluates conditions in one state: the function `table` gives its tables by predicate, `values` its numbers."""
 
-    def __init__(self, table: Callable[[str], Table]) -> None:
+    def __init__(self, table: Callable[[str], Table], values: Values) -> None:
         self._table = table
+        self._values = values
         self._known: dict[tuple[Condition, Row], bool] = {}
         """Truth of quantified conditions by the values of their free variables, kept for one evaluation."""
 
@@ -281,6 +296,8 @@ class Solver:
                 return (row in self._table(predicate).rows) is positive
             case Same(left, right, positive):
                 return (binding.get(left, left) == binding.get(right, right)) is positive
+            case Compare(comparison, positive):
+                return self._values.compare(comparison, binding) is positive
             case All(parts):
                 return all(self.decide(part, binding) for part in parts)
             case Either(parts):
@@ -354,7 +371,7 @@ class Solver:
     def _count_proposals(self, goal: Condition, binding: Binding) -> float:
         """Return the number of bindings that `goal` would propose; infinity where it can only test."""
         match goal:
-            case Lookup() | Same() if goal.free <= binding.keys():
+            case Lookup() | Same() | Compare() if goal.free <= binding.keys():
                 return inf if self.decide(goal, binding) else 0
             case Lookup(_, _, True):
                 return len(self._table(goal.predicate).matching(*bound_positions(goal.args, binding)))

@@ -5,18 +5,27 @@ An explanation names the smallest failing part of the condition, and the step th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from planner.errors import InputError, PlanError, UnsupportedError, did_you_mean
-from planner.lightweight import dataclass, field
-from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
-from planner.model.actions import Action
+from planner.lightweight import Any, dataclass, field, replace
+from planner.model import And, Atom, Comparison, Equals, Exists, Forall, Formula, Imply, Not, Or
+from planner.model.actions import Action, NumericEffect
+from planner.model.arithmetic import Exact, as_number
 from planner.model.domain import DomainModel, cache_per_domain
-from planner.model.formulas import TRUE, Number, Variable, substitute
-from planner.model.problem import Problem
+from planner.model.formulas import TRUE, Number, Variable, comparisons_in, free_variables, substitute
+from planner.model.problem import NumericMetric, Problem, refuse_time
 from planner.plan import Step
 from planner.semantics.axioms import Axioms, World
 from planner.semantics.condition_solver import Binding, Compiler, Condition, Domains, Row, State, Universe
+from planner.semantics.numeric_state import (
+    NumberChange,
+    NumericObjection,
+    Values,
+    change_of_metric,
+    compute_numbers,
+    describe_values,
+)
 from planner.semantics.step_effects import (
     MOST_KEPT,
     Changes,
@@ -24,6 +33,7 @@ from planner.semantics.step_effects import (
     Effect,
     StepCompiler,
     compute_changes,
+    find_numeric_effects,
     staleness_of,
     tests_pass,
     uses_of,
@@ -74,17 +84,19 @@ class FailureInspector:
 
 @dataclass(frozen=True, slots=True)
 class ChangeHistory:
-    """Which step changed each fact last."""
+    """Which step changed each fact, and each numeric fluent, last; `values` are those of the present state."""
 
     derived: frozenset[str]
+    values: Values
     _last_change: dict[Atom, tuple[int | str, Step]] = field(default_factory=dict)
     _recorded: list[tuple[int | str, Step, Changes]] = field(default_factory=list)
 
     @property
     def last_change(self) -> dict[Atom, tuple[int | str, Step]]:
-        """The number (or name) of the step that changed each fact last, and the step."""
+        """The number (or name) of the step that changed each fact or numeric fluent last, and the step."""
         for number, step, made in self._recorded:
-            self._last_change.update(dict.fromkeys((*made.added, *made.removed), (number, step)))
+            changed = (*made.added, *made.removed, *[each.fluent for each in made.numbers])
+            self._last_change.update(dict.fromkeys(changed, (number, step)))
         self._recorded.clear()
         return self._last_change
 
@@ -107,8 +119,22 @@ class ChangeHistory:
                 return f"but {fact} is true in the initial state and never retracted before"
             case Equals() | Not(Equals()):
                 return "which is false"
+            case Comparison() | Not(Comparison()):
+                known = self._describe_values(condition)
+                return f"but {known}" if known else "which is false"
             case _:
-                return "which does not hold in this state"
+                known = self._describe_values(condition)
+                return f"which does not hold where {known}" if known else "which does not hold in this state"
+
+    def _describe_values(self, condition: Formula) -> str:
+        """Return the values that the ground comparisons in `condition` read, and the steps that changed them last."""
+        known: dict[Atom, str] = {}
+        for comparison in comparisons_in(condition):
+            if not free_variables(comparison):
+                for term, value in describe_values(comparison, self.values):
+                    since = f" since {self._describe_culprit(term)}" if term in self.last_change else ""
+                    known[term] = value + since
+        return " and ".join(known.values())
 
     def _describe_culprit(self, fact: Atom) -> str:
         number, step = self.last_change[fact]
@@ -131,6 +157,7 @@ class Schema:
     domains: Domains
     requires: Condition
     effects: tuple[Effect, ...]
+    has_numbers: bool
 
 
 @cache_per_domain
@@ -142,10 +169,11 @@ class Rules:
     """The parts of a problem that are the same in all states: objects, actions and axioms, compiled once.
 
     Raises `InputError` where a derived predicate depends on its own negation, and `UnsupportedError` where facts are
-    declared unknown.
+    declared unknown, and for problems in time.
     """
 
     def __init__(self, problem: Problem) -> None:
+        refuse_time(problem, "simulated step by step")
         if problem.unknown:
             raise UnsupportedError("facts declared unknown", "state in `initial` which of them hold")
         self.problem = problem
@@ -168,6 +196,7 @@ class Rules:
                 self.universe.domains(action.parameters),
                 self.compiler.compile(action.requires),
                 tuple([Effect.of(when, self.universe, self.compiler) for when in action.effects]),
+                any(when.numbers for when in action.effects),
             )
         return self._schemas[name]
 
@@ -218,7 +247,7 @@ class Simulation:
 
     def __init__(self, problem: Problem) -> None:
         self.rules = Rules(problem)
-        self.world = World(State(problem.initial), self.rules.axioms)
+        self.world = World(State(problem.initial, Values.of(problem)), self.rules.axioms)
         self.history = State(action for action in problem.ran if action.predicate in self.rules.remembered)
 
     def copy(self) -> Simulation:
@@ -236,6 +265,23 @@ class Simulation:
     def facts(self) -> frozenset[Atom]:
         """The facts that hold now, derived ones left out; takes time in proportion to their number."""
         return frozenset(self.world.state)
+
+    @property
+    def values(self) -> dict[Atom, Exact]:
+        """The values of the numeric fluents that are defined now; a new mapping."""
+        return {Atom(*key): value for key, value in self.world.state.values.fluents.items()}
+
+    @property
+    def problem_now(self) -> Problem:
+        """The problem with the present state as its initial state, and with the actions that ran.
+
+        A value that is no finite decimal stays a fraction.
+        """
+        values = self.world.state.values
+        numbers: dict[Atom, Any] = {
+            Atom(*key): as_number(value) or value for key, value in (*values.statics.items(), *values.fluents.items())
+        }
+        return replace(self.problem, initial=tuple(self.world.state), values=numbers, ran=tuple(self.history))
 
     @property
     def inspector(self) -> FailureInspector:
@@ -259,30 +305,65 @@ class Simulation:
         if tests_pass(compiled.tests, self.world.state):
             holds = self.world.solver.holds
             if not compiled.rest or all(holds(part, compiled.binding) for part in compiled.rest):
-                return None
+                return self._find_numeric_objection(step)
         return Objection(condition=self.inspector.smallest_failure(action.requires, compiled.binding))
 
-    def changes(self, step: Step) -> Changes:
-        """Return the changes that the applicable `step` would make now."""
-        compiled = self.rules.compile_step(step)
-        if isinstance(compiled, CompiledStep) and compiled.fixed is not None:
-            return compiled.fixed.changes(self.world.state)
+    def _find_numeric_objection(self, step: Step) -> Objection | None:
+        try:
+            self.numbers(step)
+        except NumericObjection as objection:
+            if objection.condition is None:
+                return Objection(str(objection))
+            return Objection(condition=objection.condition)
+        return None
+
+    def numbers(self, step: Step) -> tuple[NumberChange, ...]:
+        """Return the changes of numeric fluents by `step` now. Raises `NumericObjection` where it cannot be applied."""
+        effects = self.numeric_effects(step)
+        return compute_numbers(self.world.state.values, effects, self.problem.domain) if effects else ()
+
+    def numeric_effects(self, step: Step) -> list[NumericEffect]:
+        """Return the ground effects on numeric fluents that `step` has now."""
         schema = self.rules.schema(step.action)
-        return compute_changes(self.world, schema.effects, self.rules.staleness, bind_parameters(schema.action, step))
+        if not schema.has_numbers:
+            return []
+        return find_numeric_effects(self.world, schema.effects, bind_parameters(schema.action, step))
+
+    def changes(self, step: Step) -> Changes:
+        """Return the changes that the applicable `step` would make now; none of numbers where these forbid it."""
+        compiled = self.rules.compile_step(step)
+        schema = self.rules.schema(step.action)
+        if isinstance(compiled, CompiledStep) and compiled.fixed is not None:
+            made = compiled.fixed.changes(self.world.state)
+        else:
+            binding = bind_parameters(schema.action, step)
+            made = compute_changes(self.world, schema.effects, self.rules.staleness, binding)
+        if not schema.has_numbers:
+            return made
+        try:
+            return replace(made, numbers=self.numbers(step))
+        except NumericObjection:
+            return made
 
     def apply(self, step: Step) -> Changes:
         """Apply the applicable `step` and return its changes."""
         result = self.changes(step)
-        self.world.update(result.removed, result.added)
+        self.world.update(result.removed, result.added, result.numbers)
         if step.action in self.rules.remembered:
             self.history.update((), [Atom(step.action, step.arguments)])
         return result
 
     def cost(self, step: Step) -> Number:
-        """Return the exact cost of `step`, an instance of an action. Raises `InputError` where it has none."""
+        """Return the exact cost of `step`, an instance of an action. Raises `InputError` where it has none.
+
+        Where the metric is numeric, this is the change that the applicable `step` makes to it now.
+        """
         compiled = self._compile(step)
         if isinstance(compiled.cost, InputError):
             raise compiled.cost
+        metric = self.problem.metric
+        if isinstance(metric, NumericMetric):
+            return change_of_metric(metric, self.world.state.values, self.numbers(step), compiled.cost)
         return compiled.cost
 
     def uses(self, step: Step) -> dict[str, Number]:
@@ -303,7 +384,8 @@ class Simulation:
             found = self.world.solver.solutions([schema.requires], schema.domains, {})
             for arguments in sorted({tuple([solution[each] for each in schema.domains]) for solution in found}):
                 step = Step(name, arguments)
-                if self._find_missing(schema.action, bind_parameters(schema.action, step)) is None:
+                missing = self._find_missing(schema.action, bind_parameters(schema.action, step))
+                if missing is None and self._find_numeric_objection(step) is None:
                     yield Step(name, arguments, self.cost(step))
 
     def _find_missing(self, action: Action, binding: Binding) -> Atom | None:
@@ -315,3 +397,12 @@ class Simulation:
 def bind_parameters(action: Action, step: Step) -> Binding:
     """Bind the parameters of `action` to the arguments of `step`."""
     return {parameter.name: value for parameter, value in zip(action.parameters, step.arguments, strict=True)}
+
+
+def price_steps(problem: Problem, steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps of a valid plan with the costs that they have in the states in which they are applied."""
+    simulation, priced = Simulation(problem), []
+    for step in steps:
+        priced.append(replace(step, cost=simulation.cost(step)))
+        simulation.apply(step)
+    return tuple(priced)

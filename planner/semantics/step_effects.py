@@ -12,13 +12,15 @@ from operator import itemgetter
 
 from planner.errors import InputError, PlanError
 from planner.lightweight import Final, dataclass
-from planner.model.actions import Action, CostFunction, CostTerm, When, negated_atoms, positive_atoms
+from planner.model.actions import Action, CostFunction, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
+from planner.model.arithmetic import evaluate_static
 from planner.model.domain import DomainModel, Predicate, cache_per_domain
-from planner.model.formulas import OPEN, Atom, Number, is_variable
+from planner.model.formulas import OPEN, Arithmetic, Atom, Number, is_variable
 from planner.model.problem import Metric, Problem
 from planner.plan import exact_sum
 from planner.semantics.axioms import World
 from planner.semantics.condition_solver import All, Binding, Compiler, Condition, Domains, Lookup, Row, State, Universe
+from planner.semantics.numeric_state import NumberChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Changes:
 
     The step makes the facts `provided` true, whether they held before or not. Facts that a pattern in `retracted`
     covers become false unless they are provided. `modified` are the items that `modifies` writes. The truth of the
-    facts in `added` and `removed` changes.
+    facts in `added` and `removed` changes, and the values of the fluents in `numbers`.
     """
 
     provided: tuple[Atom, ...]
@@ -35,6 +37,7 @@ class Changes:
     modified: tuple[Atom, ...]
     added: tuple[Atom, ...]
     removed: tuple[Atom, ...]
+    numbers: tuple[NumberChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +126,18 @@ def compute_changes(world: World, effects: Iterable[Effect], staleness: Stalenes
     )
 
 
+def find_numeric_effects(world: World, effects: Iterable[Effect], binding: Binding) -> list[NumericEffect]:
+    """Return the ground numeric effects of `effects` in `world`: one for each binding of their variables."""
+    found: list[NumericEffect] = []
+    for effect in effects:
+        if effect.source.numbers:
+            solutions = world.solver.solutions([effect.condition], effect.domains, binding)
+            names = list(effect.domains)
+            once = {tuple([solution[name] for name in names]): solution for solution in solutions}
+            found += [each.substitute(solution) for solution in once.values() for each in effect.source.numbers]
+    return found
+
+
 def cost_of(problem: Problem, action: Action, binding: Binding) -> Number:
     """Return the exact cost of a step; `binding` has the action's parameters in their order.
 
@@ -155,6 +170,8 @@ def _evaluate_term(problem: Problem, term: CostTerm, binding: Binding, what: str
             if key not in problem.values:
                 raise PlanError(f"{name} has no value in problem '{problem.name}'")
             number = problem.values[key]
+        case Arithmetic():
+            number = evaluate_static(term, problem.values, binding, name, problem.name)
         case _:
             number = term
     if number < 0:

@@ -50,6 +50,11 @@ class GroundAction:
     cost: int
 
 
+def effects_of(action: GroundAction) -> tuple[GroundAction | ConditionalEffect, ...]:
+    """Return the unconditional effect of `action`, which is the action itself, and then the conditional ones."""
+    return (action, *action.conditional)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A ground axiom: `head` holds when all facts of `body` do."""

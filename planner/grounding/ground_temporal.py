@@ -1,0 +1,294 @@
+"""Ground a problem in time: its snap actions, with facts that say which steps run and which changes are still to come.
+
+The end of a step needs that the step runs and that what must hold throughout holds; so relaxed plans see both. A
+deadline of a goal becomes an action that can happen while the goal holds and the deadline is open, and a change at the
+known time that closes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import lcm
+
+from planner.compilations.sequential_steps import Regression
+from planner.errors import PlanError, UnsupportedError
+from planner.grounding.ground import ground
+from planner.grounding.ground_numeric import ground_numeric
+from planner.grounding.temporal_relevance import keep_relevant_steps
+from planner.lightweight import dataclass, replace
+from planner.limits import Limits
+from planner.model.actions import Action, Moment
+from planner.model.domain import DomainModel, Predicate, numeric_fluents, written_predicates
+from planner.model.formulas import (
+    And,
+    Atom,
+    Comparison,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Number,
+    Or,
+    atoms_in,
+    comparisons_in,
+    conjunction,
+    conjuncts,
+)
+from planner.model.problem import Goal, Metric, Problem, is_numeric
+from planner.model.timing import GoalDeadline
+from planner.plan import Step
+from planner.semantics.durations import SEPARATION, duration_of
+from planner.semantics.numeric_state import Values
+from planner.semantics.snap_actions import SnapProblem, duration_fluent
+from planner.task.numeric_task import NumericTask
+from planner.task.temporal_task import ENDING, INSTANT, Lapse, TemporalTask
+
+
+def ground_temporal(problem: Problem, snap: SnapProblem, limits: Limits) -> TemporalTask:
+    """Ground `problem`, whose snap actions are `snap`, to what its relaxation reaches and its goal needs.
+
+    If no relaxed plan reaches the goal, the task has only `unreachable_goal`. A step whose duration is a range lasts as
+    little as it may. Raises what `ground_numeric` raises.
+    """
+    deadlines = hard_deadlines(problem)
+    search = _add_running(snap, deadlines)
+    source = _ground(search, limits)
+    if source.task.unreachable_goal is not None:
+        return TemporalTask(source, (), (), 0, 1)
+    return keep_relevant_steps(_Pairing(problem, snap, source, Values.of(problem)).task())
+
+
+def hard_deadlines(problem: Problem) -> list[GoalDeadline]:
+    """Return the deadlines of goals that a plan of `problem` must meet."""
+    return [each for each in problem.due if each.weight is None]
+
+
+def _ground(problem: Problem, limits: Limits) -> NumericTask:
+    if is_numeric(problem):
+        return ground_numeric(problem, limits, whole=True)
+    task = ground(problem, limits, whole=True)
+    return NumericTask(task, (), (), [()] * len(task.actions))
+
+
+def running(name: str) -> str:
+    """Return the predicate that says that a step of the action `name` runs."""
+    return f"{name} is running"
+
+
+def _pending(event: str) -> Atom:
+    return Atom(f"{event} is to come")
+
+
+def _add_running(snap: SnapProblem, deadlines: Sequence[GoalDeadline]) -> Problem:
+    """Return the problem of snap actions in which facts say which steps run, and which `deadlines` are met."""
+    domain = snap.problem.domain
+    actions, predicates = dict(domain.actions), dict(domain.predicates)
+    early = _find_early(snap)
+    for name, moments in snap.actions.items():
+        if not moments.end:
+            continue
+        start, end = actions[moments.start], actions[moments.end]
+        fact = Atom(running(name), tuple([parameter.name for parameter in start.parameters]))
+        predicates[fact.predicate] = Predicate(fact.predicate, start.parameters)
+        through = actions[moments.lasting].requires if moments.lasting else conjunction([])
+        actions[moments.start] = replace(
+            start, requires=_require_early(start, end, early.get(name, ()), domain), provides=(*start.provides, fact)
+        )
+        needs = [fact, *conjuncts(end.requires), *conjuncts(through)]
+        actions[moments.end] = replace(
+            end, requires=conjunction(list(dict.fromkeys(needs))), provides=(*end.provides, Not(fact))
+        )
+        if moments.lasting:
+            lasted = Atom(f"{name} has lasted", fact.args)
+            predicates[lasted.predicate] = Predicate(lasted.predicate, start.parameters)
+            lasting = actions[moments.lasting]
+            needs = [fact, *conjuncts(lasting.requires)]
+            actions[moments.lasting] = replace(lasting, requires=conjunction(needs), provides=(lasted,))
+    initial = list(snap.problem.initial)
+    for event in snap.events:
+        action, fact = actions[event], _pending(event)
+        predicates[fact.predicate] = Predicate(fact.predicate)
+        initial.append(fact)
+        actions[event] = replace(action, requires=fact, provides=(*action.provides, Not(fact)))
+    goal = [*conjuncts(snap.problem.goal.hard)]
+    for place, due in enumerate(deadlines):
+        is_open, met = Atom(f"deadline {place} is open"), Atom(f"deadline {place} is met")
+        predicates |= {each.predicate: Predicate(each.predicate) for each in (is_open, met)}
+        name = meeting(place)
+        reached = conjunction([*conjuncts(due.condition), is_open, Not(met)])
+        actions[name] = Action(name, requires=reached, provides=(met,), cost=())
+        actions[closing(place)] = Action(closing(place), requires=is_open, provides=(Not(is_open),), cost=())
+        initial.append(is_open)
+        goal.append(met)
+    return replace(
+        snap.problem,
+        domain=replace(domain, actions=actions, predicates=predicates),
+        initial=tuple(initial),
+        goal=Goal(conjunction(goal)),
+        metric=Metric.LENGTH,
+    )
+
+
+def meeting(place: int) -> str:
+    """Return the name of the action by which deadline `place` is met."""
+    return f"meet deadline {place}"
+
+
+def closing(place: int) -> str:
+    """Return the name of the change that closes deadline `place`."""
+    return f"close deadline {place}"
+
+
+def _require_early(start: Action, end: Action, early: Iterable[Formula], domain: DomainModel) -> Formula:
+    """Return what `start` requires, with what must hold `early`, and what no action changes until the end."""
+    written = written_predicates(domain)
+    rigid = [part for part in conjuncts(end.requires) if all(each.predicate not in written for each in atoms_in(part))]
+    rigid = [part for part in rigid if not any(True for _ in comparisons_in(part))]
+    return conjunction(list(dict.fromkeys([*conjuncts(start.requires), *rigid, *early])))
+
+
+def _find_early(snap: SnapProblem) -> dict[str, list[Formula]]:
+    """Return for each action what must hold before its start so that what it needs throughout holds after it.
+
+    Steps that start at one moment may give each other what they need throughout: nothing is said of such actions.
+    """
+    actions = snap.problem.domain.actions
+    early: dict[str, list[Formula]] = {}
+    gives: dict[str, set[tuple[str, bool]]] = {}
+    for name, moments in snap.actions.items():
+        if not moments.lasting:
+            continue
+        start, through = actions[moments.start], actions[moments.lasting].requires
+        moment = Moment(start.requires, start.provides, start.modifies, start.when, start.numbers)
+        given = [literal for effect in start.effects for literal in effect.provides]
+        given += [Not(item) for effect in start.effects for item in effect.modifies]
+        gives[name] = {pair for literal in given for pair in _mention(literal)}
+        fluents = {each.fluent.predicate for effect in start.effects for each in effect.numbers}
+        gives[name] |= {(fluent, holds) for fluent in fluents for holds in (True, False)}
+        with contextlib.suppress(UnsupportedError):
+            early[name] = list(conjuncts(Regression.through(moment, through).regress(through)))
+    feeds: dict[str, set[str]] = {}
+    for name, parts in early.items():
+        needs = {pair for part in parts for pair in _mention(part)}
+        feeds[name] = {other for other, given in gives.items() if given & needs}
+    return {name: parts for name, parts in early.items() if not _leads_to(name, name, feeds)}
+
+
+def _mention(condition: Formula, *, holds: bool = True) -> Iterator[tuple[str, bool]]:
+    """Yield the predicates of `condition`, and whether their facts help it when true; numbers help both ways."""
+    match condition:
+        case Atom():
+            yield condition.predicate, holds
+        case Not(part):
+            yield from _mention(part, holds=not holds)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _mention(part, holds=holds)
+        case Imply(premise, conclusion):
+            yield from _mention(premise, holds=not holds)
+            yield from _mention(conclusion, holds=holds)
+        case Forall(_, part) | Exists(_, part):
+            yield from _mention(part, holds=holds)
+        case Comparison():
+            yield from ((term.predicate, each) for term in condition.functions for each in (True, False))
+
+
+def _leads_to(one: str, other: str, edges: Mapping[str, set[str]]) -> bool:
+    """Return whether a way of at least one edge leads from `one` to `other`."""
+    seen: set[str] = set()
+    waiting = [one]
+    while waiting:
+        for each in edges.get(waiting.pop(), ()):
+            if each == other:
+                return True
+            if each not in seen:
+                seen.add(each)
+                waiting.append(each)
+    return False
+
+
+@dataclass(slots=True)
+class _Pairing:
+    """Finds the ends that belong to each start."""
+
+    problem: Problem
+    snap: SnapProblem
+    source: NumericTask
+    values: Values
+
+    def task(self) -> TemporalTask:
+        task = self.source.task
+        roles = {moments.start: name for name, moments in self.snap.actions.items()}
+        numbers: dict[Step, list[int]] = {}
+        for number, action in enumerate(task.actions):
+            numbers.setdefault(replace(action.step, cost=0), []).append(number)
+        facts = {fact: number for number, fact in enumerate(task.facts)}
+        lapses: list[Lapse] = []
+        begins: list[int] = []
+        known: dict[Step, int] = {}
+        deadlines = hard_deadlines(self.problem)
+        seconds: list[Number] = [SEPARATION, *[each.time for each in self.problem.timed], *[x.by for x in deadlines]]
+        met = {meeting(place) for place in range(len(deadlines))}
+        fixed: dict[int, Number] = {}
+        for action in task.actions:
+            name = roles.get(action.step.action)
+            if name is None:
+                begins.append(INSTANT if action.step.action in met else ENDING)
+                continue
+            if not self.snap.actions[name].end:
+                begins.append(INSTANT)
+                continue
+            step = Step(name, action.step.arguments)
+            if step not in known:
+                lapse = self._find_lapse(step, numbers, facts)
+                known[step] = len(lapses)
+                if lapse.variable is None and lapse.ends:
+                    try:
+                        fixed[len(lapses)] = self._least_duration(step)
+                        seconds.append(fixed[len(lapses)])
+                    except PlanError:  # without a duration, it never starts
+                        lapse = replace(lapse, ends=())
+                lapses.append(lapse)
+            begins.append(known[step] if lapses[known[step]].ends else ENDING)
+        resolution = lcm(*[Fraction(number).denominator for number in set(seconds)])
+        lapses = [
+            replace(lapse, ticks=int(fixed[place] * resolution))
+            if place in fixed
+            else replace(lapse, factor=lapse.factor * resolution)
+            for place, lapse in enumerate(lapses)
+        ]
+        events = [
+            Lapse(tuple(numbers.get(Step(name), ())), ticks=int(effect.time * resolution))
+            for name, effect in zip(self.snap.events, self.problem.timed, strict=True)
+        ]
+        events += [
+            Lapse(tuple(numbers.get(Step(closing(place)), ())), ticks=int(due.by * resolution))
+            for place, due in enumerate(deadlines)
+        ]
+        return TemporalTask(self.source, (*lapses, *events), tuple(begins), len(lapses), resolution)
+
+    def _find_lapse(self, step: Step, numbers: dict[Step, list[int]], facts: Mapping[Atom | Not, int]) -> Lapse:
+        """Return the lapse of `step`, still without ticks."""
+        moments = self.snap.actions[step.action]
+        ends = tuple(numbers.get(Step(moments.end, step.arguments), ()))
+        runs = facts.get(Atom(running(step.action), step.arguments), -1)
+        lasting = numbers.get(Step(moments.lasting, step.arguments), []) if moments.lasting else []
+        if moments.lasting and not lasting:
+            ends = ()
+        conditions = [self.source.task.actions[number].precondition for number in lasting]
+        invariants = tuple([tuple([fact for fact in each if fact != runs]) for each in conditions])
+        invariants = () if () in invariants else invariants
+        action = self.problem.domain.actions[step.action]
+        fluent = duration_fluent(action, step.arguments, numeric_fluents(self.problem.domain))
+        if fluent is None:
+            return Lapse(ends, invariants, running=runs)
+        place = [each.fluent for each in self.source.variables].index(fluent)
+        return Lapse(ends, invariants, variable=place, divisor=self.source.variables[place].scale, running=runs)
+
+    def _least_duration(self, step: Step) -> Number:
+        action = self.problem.domain.actions[step.action]
+        names = [parameter.name for parameter in action.parameters]
+        return duration_of(action, self.values, dict(zip(names, step.arguments, strict=True))).low

@@ -1,0 +1,341 @@
+"""Snap actions: the start and the end of each action as actions without a duration (Fox and Long, 2003).
+
+A step that lasts is a start, an end, and a condition between them. Changes at known times become actions without
+parameters, which happen when their time comes. Capacities become numeric fluents that steps draw on from start to end.
+An item that a step modifies is in use from its start to its end: a fact says so, and all other steps that read or write
+the item need that it is not in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from planner.errors import UnsupportedError
+from planner.lightweight import Final, dataclass, replace
+from planner.model.actions import Action, CostFunction, CostTerm, DurationRange, Moment, NumericEffect, When
+from planner.model.domain import DomainModel, Function, Predicate, numeric_fluents
+from planner.model.formulas import (
+    OPEN,
+    TRUE,
+    And,
+    Arithmetic,
+    Atom,
+    Exists,
+    Expression,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Variable,
+    conjunction,
+    conjuncts,
+    functions_in,
+)
+from planner.model.problem import Problem
+from planner.model.timing import TOTAL_TIME
+
+_EARLY: Final = frozenset({"-=", "/="})
+"""Changes of numbers that come at the start of a declared action."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapAction:
+    """The moments of one action, as names of actions of the snap problem; `end` is "" without a duration.
+
+    `lasting` requires what must hold between start and end, and changes nothing; "" where nothing must.
+    """
+
+    start: str
+    end: str = ""
+    lasting: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapProblem:
+    """A `problem` of snap actions.
+
+    `actions` has the moments of each declared action, and `events` the names of the actions for the changes at known
+    times, in their order.
+    """
+
+    problem: Problem
+    actions: Mapping[str, SnapAction]
+    events: tuple[str, ...]
+
+
+def make_snap_problem(problem: Problem) -> SnapProblem:
+    """Return the problem of snap actions for `problem`, whose plans are sequences of happenings.
+
+    The metric, budgets, deadlines and constraints of `problem` are left out: they are not about single happenings.
+    Raises `UnsupportedError` for actions with outcomes or risks, and for those that create objects.
+    """
+    domain, uses = problem.domain, _ItemsInUse.of(problem.domain)
+    taken = set(domain.actions)
+    actions: dict[str, Action] = {}
+    snaps: dict[str, SnapAction] = {}
+    for name, action in domain.actions.items():
+        _refuse(action)
+        start, throughout, end = split_moments(action)
+        start, end = _hold_capacities(action, start, end)
+        if action.duration is None:
+            snaps[name] = SnapAction(name)
+            actions[name] = uses.guard(_snap(action, name, _join(start, throughout, end)), action)
+            continue
+        start = _record_duration(action, start, numeric_fluents(domain))
+        names = [_choose_name(f"{name} {word}", taken) for word in ("starts", "ends", "lasts")]
+        actions[names[0]] = uses.guard(_snap(action, names[0], start), action, begins=True)
+        actions[names[1]] = uses.guard(_snap(action, names[1], end), action, ends=True)
+        if throughout != TRUE:
+            lasting = uses.guard_formula(throughout, action)
+            actions[names[2]] = Action(names[2], action.parameters, lasting, cost=())
+        snaps[name] = SnapAction(*names) if throughout != TRUE else SnapAction(*names[:2])
+    events = []
+    for number, effect in enumerate(problem.timed, start=1):
+        events.append(_choose_name(f"event {number}", taken))
+        actions[events[-1]] = Action(events[-1], provides=effect.provides, numbers=effect.numbers, cost=())
+    values, functions = {**problem.values, TOTAL_TIME: 0}, dict(domain.functions)
+    for resource, amount in problem.capacity.items():
+        functions[free_name(resource)] = Function(free_name(resource), low=0)
+        values[Atom(free_name(resource))] = amount
+    predicates = {**domain.predicates, **uses.predicates}
+    snapped = replace(domain, actions=actions, functions=functions, predicates=predicates)
+    plain = Problem(
+        problem.name, snapped, problem.objects, problem.initial, problem.goal, values, unknown=problem.unknown
+    )
+    return SnapProblem(replace(plain, ran=problem.ran), snaps, tuple(events))
+
+
+def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
+    """Return what `action` requires and changes at its start, its condition between, and the same for its end."""
+    retracting = tuple([item for item in action.modifies if OPEN in item.args])
+    early = tuple([each for each in action.numbers if each.operator in _EARLY])
+    late = tuple([each for each in action.numbers if each.operator not in _EARLY])
+    first, last = action.at_start, action.at_end
+    start = Moment(
+        conjunction([*conjuncts(action.requires), *conjuncts(first.requires)]),
+        first.provides,
+        (*retracting, *first.modifies),
+        first.when,
+        (*early, *first.numbers),
+    )
+    written = tuple([item for item in action.modifies if OPEN not in item.args])
+    end = Moment(
+        last.requires,
+        (*action.provides, *last.provides),
+        (*written, *last.modifies),
+        (*action.when, *last.when),
+        (*late, *last.numbers),
+    )
+    return start, action.throughout, end
+
+
+def _refuse(action: Action) -> None:
+    if action.is_uncertain:
+        raise UnsupportedError(f"the outcomes or the risk of '{action.name}' in time", "leave them out")
+    if action.creates:
+        raise UnsupportedError(f"objects that '{action.name}' creates, in time", "declare them in the problem")
+
+
+def _snap(action: Action, name: str, moment: Moment) -> Action:
+    """Return the action `name` for one `moment` of `action`; the cost is that of the whole step, and left out."""
+    return Action(
+        name,
+        action.parameters,
+        moment.requires,
+        moment.provides,
+        moment.modifies,
+        moment.when,
+        cost=(),
+        numbers=moment.numbers,
+        tags=action.tags,
+    )
+
+
+def _join(start: Moment, throughout: Formula, end: Moment) -> Moment:
+    """Return all that happens in a step without a duration."""
+    if start.is_empty and throughout == TRUE:
+        return end
+    requires = [*conjuncts(start.requires), *conjuncts(throughout), *conjuncts(end.requires)]
+    return Moment(
+        conjunction(requires),
+        (*start.provides, *end.provides),
+        (*start.modifies, *end.modifies),
+        (*start.when, *end.when),
+        (*start.numbers, *end.numbers),
+    )
+
+
+def _record_duration(action: Action, start: Moment, fluents: frozenset[str]) -> Moment:
+    """Let the start of a step read the fluents that its duration depends on: it writes the duration to a fluent."""
+    arguments = tuple([parameter.name for parameter in action.parameters])
+    target = duration_fluent(action, arguments, fluents)
+    if target is None:
+        return start
+    bounds = (
+        (action.duration.low, action.duration.high)
+        if isinstance(action.duration, DurationRange)
+        else (action.duration,)
+    )
+    numbers = [NumericEffect(target, ":=", bounds[0] or 0)]
+    if len(bounds) > 1 and bounds[1] is not None:
+        numbers.append(NumericEffect(Atom(f"greatest {target.predicate}", arguments), ":=", bounds[1]))
+    return replace(start, numbers=(*start.numbers, *numbers))
+
+
+def duration_fluent(action: Action, arguments: tuple[str, ...], fluents: frozenset[str]) -> Atom | None:
+    """Return the numeric fluent that has the least duration of a step of `action` from its start on.
+
+    Return None where the duration depends on none of the `fluents`.
+    """
+    duration = action.duration
+    bounds = (duration.low, duration.high or 0) if isinstance(duration, DurationRange) else (duration or 0,)
+    depends = any(term.predicate in fluents for each in bounds for term in functions_in(each))
+    return Atom(f"duration of {action.name}", arguments) if depends else None
+
+
+def _choose_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
+
+
+def free_name(resource: str) -> str:
+    """Return the name of the fluent that says how much of a capacity no step holds."""
+    return f"{resource} left"
+
+
+def _hold_capacities(action: Action, start: Moment, end: Moment) -> tuple[Moment, Moment]:
+    """Let a step take what it holds at its start, and give it back at its end."""
+    if not action.holds:
+        return start, end
+    amounts = {name: sum_of(terms) for name, terms in action.holds.items()}
+    taken = [NumericEffect(Atom(free_name(name)), "-=", amount) for name, amount in amounts.items()]
+    given = [NumericEffect(Atom(free_name(name)), "+=", amount) for name, amount in amounts.items()]
+    return replace(start, numbers=(*start.numbers, *taken)), replace(end, numbers=(*end.numbers, *given))
+
+
+def sum_of(terms: Iterable[CostTerm]) -> Expression:
+    """Return the sum of `terms`, none of which is a Python function."""
+    parts = [term for term in terms if not isinstance(term, CostFunction)]
+    return parts[0] if len(parts) == 1 else Arithmetic("+", tuple(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _ItemsInUse:
+    """The facts that say which items are in use: for each predicate, the places that a pattern binds."""
+
+    places: Mapping[str, tuple[tuple[int, ...], ...]]
+    predicates: Mapping[str, Predicate]
+
+    @classmethod
+    def of(cls, domain: DomainModel) -> _ItemsInUse:
+        places: dict[str, dict[tuple[int, ...], None]] = {}
+        predicates: dict[str, Predicate] = {}
+        for action in domain.actions.values():
+            if action.duration is None:
+                continue
+            for item in action.modifies:
+                bound = _bound_places(item)
+                places.setdefault(item.predicate, {})[bound] = None
+                name = _in_use(item.predicate, bound)
+                declared = domain.predicates.get(item.predicate)
+                variables = tuple([declared.parameters[place] for place in bound]) if declared is not None else ()
+                predicates[name] = Predicate(name, variables)
+        return cls({name: tuple(found) for name, found in places.items()}, predicates)
+
+    def guard(self, snap: Action, action: Action, *, begins: bool = False, ends: bool = False) -> Action:
+        """Let the `snap` action of `action` need that what it reads and writes is not in use by others."""
+        if not self.places:
+            return snap
+        none = frozenset[Formula]()
+        own = frozenset(self._facts_of(action)) if action.duration is not None else none
+        needs = list(conjuncts(self._guard(snap.requires, own if ends else none)))
+        for when in snap.effects:
+            written = [literal.part if isinstance(literal, Not) else literal for literal in when.provides]
+            items = [each for each in (*written, *when.modifies) if isinstance(each, Atom)]
+            needs += self._guard_writes(when, items, none if begins else own)
+        branches = tuple(
+            [replace(each, requires=self._guard(each.requires, own if ends else none)) for each in snap.when]
+        )
+        provides = snap.provides
+        if begins:
+            needs += [Not(fact) for fact in own]
+            provides = (*provides, *self._facts_of(action))
+        if ends:
+            provides = (*provides, *[Not(fact) for fact in self._facts_of(action)])
+        return replace(snap, requires=conjunction(list(dict.fromkeys(needs))), provides=provides, when=branches)
+
+    def guard_formula(self, formula: Formula, action: Action) -> Formula:
+        """Return `formula` with the condition that the items in it are not in use by steps other than `action`."""
+        return self._guard(formula, frozenset(self._facts_of(action))) if self.places else formula
+
+    def _guard_writes(self, when: When, items: Iterable[Atom], own: frozenset[Formula]) -> Iterator[Formula]:
+        free = [Not(fact) for item in items for fact in self._facts_about(item) if fact not in own]
+        for need in free:
+            guarded: Formula = need if when.requires == TRUE else Imply(when.requires, need)
+            yield Forall(when.variables, guarded) if when.variables else guarded
+
+    def _guard(self, formula: Formula, own: frozenset[Formula]) -> Formula:
+        match formula:
+            case Atom():
+                needs = [Not(fact) for fact in self._facts_about(formula) if fact not in own]
+                return And((formula, *needs)) if needs else formula
+            case Not(Atom() as atom):
+                needs = [Not(fact) for fact in self._facts_about(atom) if fact not in own]
+                return And((formula, *needs)) if needs else formula
+            case And(parts):
+                return And(tuple([self._guard(part, own) for part in parts]))
+            case Or(parts):
+                return Or(tuple([self._guard(part, own) for part in parts]))
+            case Forall(variables, part):
+                return Forall(variables, self._guard(part, own))
+            case Exists(variables, part):
+                return Exists(variables, self._guard(part, own))
+            case Imply(premise, conclusion):
+                return self._guard(Or((Not(premise), conclusion)), own)
+            case Not(And(parts)):
+                return self._guard(Or(tuple([Not(part) for part in parts])), own)
+            case Not(Or(parts)):
+                return self._guard(And(tuple([Not(part) for part in parts])), own)
+            case Not(Not(part)):
+                return self._guard(part, own)
+            case Not(Forall(variables, part)):
+                return self._guard(Exists(variables, Not(part)), own)
+            case Not(Exists(variables, part)):
+                return self._guard(Forall(variables, Not(part)), own)
+            case Not(Imply(premise, conclusion)):
+                return self._guard(And((premise, Not(conclusion))), own)
+            case _:
+                return formula
+
+    def _facts_about(self, item: Atom) -> Iterator[Formula]:
+        """Yield what holds if `item` is in use; an open argument of `item` stands for any object."""
+        for bound in self.places.get(item.predicate, ()):
+            name = _in_use(item.predicate, bound)
+            fact = Atom(name, tuple([item.args[place] for place in bound]))
+            if OPEN not in fact.args:
+                yield fact
+                continue
+            types = [each.types for each in self.predicates[name].parameters]
+            pairs = zip(fact.args, types, strict=True)
+            variables = [Variable(f"?any{place}", kind) for place, (arg, kind) in enumerate(pairs) if arg == OPEN]
+            args = tuple([f"?any{place}" if arg == OPEN else arg for place, arg in enumerate(fact.args)])
+            yield Exists(tuple(variables), Atom(name, args))
+
+    def _facts_of(self, action: Action) -> Iterator[Atom]:
+        """Yield the facts that say that the items which `action` modifies are in use."""
+        for item in action.modifies:
+            bound = _bound_places(item)
+            yield Atom(_in_use(item.predicate, bound), tuple([item.args[place] for place in bound]))
+
+
+def _bound_places(item: Atom) -> tuple[int, ...]:
+    return tuple([place for place, arg in enumerate(item.args) if arg != OPEN])
+
+
+def _in_use(predicate: str, bound: tuple[int, ...]) -> str:
+    """Return the predicate that says that an item is in use whose pattern binds these places."""
+    places = "".join([f" {place}" for place in bound])
+    return f"busy {predicate}" if bound == tuple(range(len(bound))) else f"busy {predicate}{places}"
