@@ -11,6 +11,7 @@ from planner.errors import InputError, kind_of
 from planner.lightweight import TYPE_CHECKING, Any
 from planner.model import Problem
 from planner.model.domain import lists_patterns
+from planner.model.problem import is_numeric
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.portfolio.incumbent import Incumbent, qualify_intended, weaken_to_intended
@@ -116,6 +117,10 @@ def _ground_and_search(incumbent: Incumbent, options: SolveOptions) -> Result:
     from planner.grounding.ground import ground
 
     problem, limits = incumbent.problem, incumbent.limits
+    if is_numeric(problem):
+        from planner.portfolio.numeric_portfolio import search_numeric
+
+        return search_numeric(incumbent, options)
     if options.prepared is not None and options.prepared[0] is problem:
         task = options.prepared[1](limits)
     else:

@@ -10,16 +10,23 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from planner.compilations.object_creation import for_steps
 from planner.lightweight import dataclass
 from planner.model import Atom, Literal, Not, Problem
+from planner.partial_order.number_order import Condition, NumberOrder
 from planner.partial_order.read_write_sets import Access, Patterns, find_accesses
 from planner.plan import Plan
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+def is_literal(condition: Condition) -> TypeGuard[Literal]:
+    """Return whether `condition` is about a fact, not about numbers."""
+    return isinstance(condition.part if isinstance(condition, Not) else condition, Atom)
+
 
 INITIAL = 0
 """The number of the initial state as a provider; steps count from 1."""
@@ -30,12 +37,13 @@ class CausalLink:
     """Step `provider` makes `condition` hold for step `consumer`, or observes that it holds.
 
     Provider 0 is the initial state, or what ran before it; the consumer after the last step is the goal. A fact
-    `ran-<action>(…)` says that an action has run.
+    `ran-<action>(…)` says that an action has run. A comparison has a provider for each change that it needs; the
+    comparison `fluent == value` stands for a fluent whose very value the consumer reads.
     """
 
     provider: int
     consumer: int
-    condition: Literal
+    condition: Condition
 
 
 def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
@@ -58,6 +66,7 @@ def find_links(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalLink
             links[_link_to_ran(pattern, ran, found, number)] = None
         changes = access.changes
         writers.update(dict.fromkeys((*access.looks, *changes.added, *changes.removed), number))
+    links.update((CausalLink(*link), None) for link in NumberOrder([access.numbers for access in found]).links)
     return tuple(links)
 
 
@@ -99,14 +108,14 @@ class Ordering:
     """Step `earlier` must come before step `later`.
 
     The reason is "link" (the first provides what the second needs), "threat" (the second undoes what the first needs,
-    or what the first would undo), or "item" (one writes an item of `modifies` that the other reads or writes). `about`
-    is the condition, or the item.
+    or what the first would undo), or "item" (one writes an item of `modifies`, or a numeric fluent, that the other
+    reads or writes). `about` is the condition, or the item.
     """
 
     earlier: int
     later: int
     reason: str
-    about: Literal
+    about: Condition
 
 
 def find_orderings(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
@@ -116,13 +125,17 @@ def find_orderings(found: Sequence[Access], links: Sequence[CausalLink]) -> Iter
             yield Ordering(link.provider, link.consumer, LINK, link.condition)
     yield from _order_threats(found, links)
     yield from find_item_orderings(found[:-1])
+    numbers = NumberOrder([access.numbers for access in found])
+    yield from (Ordering(earlier, later, THREAT, about) for earlier, later, about in numbers.threats)
+    yield from (Ordering(earlier, later, ITEM, fluent) for earlier, later, fluent in numbers.items())
 
 
 def _order_threats(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
     """Order each step that threatens a link before its provider or after its consumer."""
     served: dict[Literal, dict[int, list[int]]] = {}
     for link in links:
-        served.setdefault(link.condition, {INITIAL: []}).setdefault(link.provider, []).append(link.consumer)
+        if is_literal(link.condition):
+            served.setdefault(link.condition, {INITIAL: []}).setdefault(link.provider, []).append(link.consumer)
     undoers, end = _Undoers(found), len(found) + 1
     for condition, consumers in served.items():
         for group in undoers.of(condition):
@@ -216,7 +229,8 @@ def partial_order(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
 
     Nodes are step numbers from 1, with the attribute `step`. Edges have the attribute `reason`: "link" (the first step
     provides what the second needs), "threat" (the second undoes what the first needs, or what the first would undo), or
-    "item" (one writes an item of `modifies` that the other reads or writes), and `links`, a tuple of causal links.
+    "item" (one writes an item of `modifies`, or a numeric fluent, that the other reads or writes), and `links`, a tuple
+    of causal links.
     Every linearisation is a valid plan that ends in the same cost. Raises `PlanError` for an invalid plan.
     """
     import networkx as nx

@@ -16,14 +16,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Constraint, ConstraintKind, Done
-from planner.model.domain import DomainModel
-from planner.model.formulas import OPEN, Atom, Formula, atoms_in, conjunction, conjuncts, is_variable
-from planner.model.problem import Goal, Problem, SoftGoal
+from planner.model.domain import DomainModel, numeric_fluents
+from planner.model.formulas import (
+    OPEN,
+    Atom,
+    Comparison,
+    Formula,
+    atoms_in,
+    comparisons_in,
+    conjunction,
+    conjuncts,
+    is_variable,
+)
+from planner.model.problem import Goal, Problem, SoftGoal, is_numeric
+from planner.partial_order.number_order import NO_NUMBERS, NumberAccess
 from planner.plan import Plan, Step
 from planner.semantics import condition_solver
-from planner.semantics.axioms import Axioms, Rule, World
+from planner.semantics.axioms import Axioms, Rule, World, function_named, name_function
 from planner.semantics.condition_solver import Binding, Condition, Domains, Row, State
 from planner.semantics.constraint_monitors import covers
+from planner.semantics.numeric_state import Values
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import Changes, CompiledStep, Test, split_condition
 from planner.validation.validate import Replay, apply_suppositions, check_steps
@@ -31,13 +43,24 @@ from planner.validation.verdict import Verdict
 
 
 class PossibleSolver(condition_solver.Solver):
-    """Decides whether a condition may hold in some state: `table` has the facts of any, `certain` those of all."""
+    """Decides whether a condition may hold in some state: `table` has the facts of any, `certain` those of all.
+
+    `statics` are the values of static functions. Comparisons that read `fluents` hold if `hopeful`, and fail otherwise.
+    """
 
     def __init__(
-        self, table: Callable[[str], condition_solver.Table], certain: Callable[[str], condition_solver.Table]
+        self,
+        table: Callable[[str], condition_solver.Table],
+        certain: Callable[[str], condition_solver.Table],
+        statics: Values,
+        fluents: frozenset[str],
+        *,
+        hopeful: bool,
     ) -> None:
-        super().__init__(table)
+        super().__init__(table, statics)
         self._certain = certain
+        self._fluents = fluents
+        self._hopeful = hopeful
         self.opposite = self
 
     def decide(self, condition: Condition, binding: Binding) -> bool:
@@ -47,21 +70,28 @@ class PossibleSolver(condition_solver.Solver):
                 return tuple([binding.get(arg, arg) for arg in args]) not in self._certain(predicate).rows
             case condition_solver.Never(domains, part, free):
                 return not self.opposite.holds(condition_solver.Some(domains, part, free), binding)
+            case condition_solver.Compare(comparison) if any(
+                each.predicate in self._fluents for each in comparison.functions
+            ):
+                return self._hopeful
             case _:
                 return super().decide(condition, binding)
 
 
-def make_possible_world(possible: Iterable[Atom], certain: Iterable[Atom], axioms: Axioms) -> World:
-    """Return the world of all states between the facts `certain` and the facts `possible`."""
+def make_possible_world(possible: Iterable[Atom], certain: Iterable[Atom], axioms: Axioms, problem: Problem) -> World:
+    """Return the world of all states of `problem` between the facts `certain` and the facts `possible`."""
     upper, lower = World(State(possible), axioms), World(State(certain), axioms)
-    upper.solver = may = PossibleSolver(upper.table, lower.table)
-    lower.solver = must = PossibleSolver(lower.table, upper.table)
+    statics, fluents = Values(Values.of(problem).statics, {}), numeric_fluents(problem.domain)
+    upper.solver = may = PossibleSolver(upper.table, lower.table, statics, fluents, hopeful=True)
+    lower.solver = must = PossibleSolver(lower.table, upper.table, statics, fluents, hopeful=False)
     may.opposite, must.opposite = must, may
     return upper
 
 
 Literals = dict[tuple[Atom, bool], None]
 """Atoms and whether they hold, as an ordered set."""
+Reads = dict[tuple[Atom | Comparison, bool], None]
+"""Atoms and ground comparisons, and whether they hold, as an ordered set."""
 
 
 class RankedWorld(World):
@@ -89,15 +119,15 @@ class ReadTracer:
         self._world = world
         self._possible = possible
 
-    def trace(self, condition: Condition, binding: Binding, *, holds: bool) -> Literals:
-        """Return base literals that hold now and suffice for `condition` to hold, or not to hold, as it does now."""
+    def trace(self, condition: Condition, binding: Binding, *, holds: bool) -> Reads:
+        """Return base literals and comparisons that suffice for `condition` to hold, or not, as it does now."""
         found = self._literals(condition, binding, holds=holds)
         assert found is not None, "asked why something holds that does not"
-        queue, base = list(found), Literals()
+        queue, base = list(found), Reads()
         seen = set(queue)
         while queue:
             fact, wanted = queue.pop()
-            if fact.predicate not in self._world.axioms:
+            if isinstance(fact, Comparison) or fact.predicate not in self._world.axioms:
                 base[fact, wanted] = None
                 continue
             more = self._proof(fact) if wanted else self._refutation(fact)
@@ -112,14 +142,18 @@ class ReadTracer:
 
     def _literals(
         self, condition: Condition, binding: Binding, *, holds: bool, before: int | None = None
-    ) -> Literals | None:
+    ) -> Reads | None:
         """Return sufficient literals; None if there are none, or only ones derived later than `before`."""
         match condition:
             case condition_solver.Lookup(predicate, args, positive):
                 fact = Atom(predicate, tuple([binding.get(arg, arg) for arg in args]))
                 return self._literal(fact, positive is holds, before)
             case condition_solver.Same():
-                return Literals() if self._world.solver.holds(condition, binding) is holds else None
+                return Reads() if self._world.solver.holds(condition, binding) is holds else None
+            case condition_solver.Compare(comparison, positive):
+                if self._world.solver.holds(condition, binding) is not holds:
+                    return None
+                return {(comparison.substitute(binding), positive is holds): None}
             case condition_solver.All(parts) | condition_solver.Either(parts):
                 found = (self._literals(part, binding, holds=holds, before=before) for part in parts)
                 return _union(found) if isinstance(condition, condition_solver.All) is holds else _smallest(found)
@@ -131,14 +165,14 @@ class ReadTracer:
                 candidates = self.instances(part, domains, binding)
                 return _union(self._literals(part, each, holds=False, before=before) for each in candidates)
 
-    def _literal(self, fact: Atom, wanted: bool, before: int | None) -> Literals | None:
+    def _literal(self, fact: Atom, wanted: bool, before: int | None) -> Reads | None:
         if (fact.args in self._world.table(fact.predicate).rows) is not wanted:
             return None
         if wanted and before is not None and self._world.rank(fact) >= before:
             return None
         return {(fact, wanted): None}
 
-    def _proof(self, fact: Atom) -> Literals:
+    def _proof(self, fact: Atom) -> Reads:
         """Return literals that derive `fact` by one axiom; derived ones among them were derived earlier."""
         before = self._world.rank(fact)
         proofs = (
@@ -146,7 +180,7 @@ class ReadTracer:
         )
         return next(proof for proof in proofs if proof is not None)
 
-    def _refutation(self, fact: Atom) -> Literals:
+    def _refutation(self, fact: Atom) -> Reads:
         """Return literals by which no axiom derives `fact`, given that the negated ones among them hold."""
         reasons = _union(self._literals(rule.condition, binding, holds=False) for rule, binding in self._rules(fact))
         assert reasons is not None, "asked why a fact is not derived that is"
@@ -160,8 +194,8 @@ class ReadTracer:
                 yield rule, dict(zip(rule.domains, fact.args, strict=True))
 
 
-def _union(parts: Iterable[Literals | None]) -> Literals | None:
-    found = Literals()
+def _union(parts: Iterable[Reads | None]) -> Reads | None:
+    found = Reads()
     for part in parts:
         if part is None:
             return None
@@ -169,7 +203,7 @@ def _union(parts: Iterable[Literals | None]) -> Literals | None:
     return found
 
 
-def _smallest(parts: Iterable[Literals | None]) -> Literals | None:
+def _smallest(parts: Iterable[Reads | None]) -> Reads | None:
     return min((part for part in parts if part is not None), key=len, default=None)
 
 
@@ -215,6 +249,11 @@ def overlap(one: Atom, other: Atom) -> bool:
     )
 
 
+def functions_compared(condition: Formula) -> Iterator[Atom]:
+    """Yield the function terms in the comparisons of `condition`."""
+    return (term for comparison in comparisons_in(condition) for term in comparison.functions)
+
+
 _COUNTING: Final = frozenset({ConstraintKind.ALWAYS, ConstraintKind.SOMETIME, ConstraintKind.AT_MOST})
 
 
@@ -246,10 +285,11 @@ def _affecting_steps(
     """Yield the places of the steps that must stay in order for `constraint`; a count of steps needs no order."""
     if constraint.kind in _COUNTING and isinstance(constraint.what, Done):
         return
-    patterns = [pattern for each in constraint.conditions for pattern in _read_patterns(each, simulation)]
+    patterns = [pattern for each in constraint.conditions for pattern in read_patterns(each, simulation)]
     everything = _conditions_meet(constraint, simulation, steps)
     for place, (step, change) in enumerate(zip(steps, changes, strict=True)):
-        written = (*change.provided, *change.retracted, *change.modified)
+        numbers = [each.fluent for each in change.numbers]
+        written = (*change.provided, *change.retracted, *change.modified, *numbers)
         touches = any(overlap(pattern, item) for pattern in patterns for item in written)
         if (
             everything
@@ -259,15 +299,18 @@ def _affecting_steps(
             yield place
 
 
-def _read_patterns(condition: Formula, simulation: Simulation) -> Iterator[Atom]:
-    """Yield the patterns of base facts that `condition` reads."""
-    axioms, predicates = simulation.rules.axioms, simulation.problem.domain.predicates
+def read_patterns(condition: Formula, simulation: Simulation) -> Iterator[Atom]:
+    """Yield the patterns of base facts and of functions that `condition` reads."""
+    axioms, domain = simulation.rules.axioms, simulation.problem.domain
     for atom in atoms_in(condition):
         if atom.predicate not in axioms:
             yield Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
             continue
         for name in axioms.reads(atom.predicate):
-            yield Atom(name, (OPEN,) * len(predicates[name].parameters))
+            declared = domain.predicates.get(name) or domain.functions[function_named(name)]
+            yield Atom(function_named(name), (OPEN,) * len(declared.parameters))
+    for term in functions_compared(condition):
+        yield Atom(term.predicate, tuple([OPEN if is_variable(arg) else arg for arg in term.args]))
 
 
 def _conditions_meet(constraint: Constraint, simulation: Simulation, steps: Sequence[Step]) -> bool:
@@ -294,6 +337,7 @@ class Access:
 
     `reads` are literals that suffice for the step to be applicable and to have its effects; `ran` are patterns of
     actions that must have run before it. `looks` are unknown facts that it observes and that later steps rest on.
+    `numbers` is what it reads and writes of numeric fluents.
     """
 
     step: Step
@@ -301,6 +345,7 @@ class Access:
     changes: Changes
     ran: tuple[Atom, ...]
     looks: tuple[Atom, ...] = ()
+    numbers: NumberAccess = NO_NUMBERS
 
 
 def find_accesses(problem: Problem, plan: Plan) -> list[Access]:
@@ -312,8 +357,12 @@ def find_accesses(problem: Problem, plan: Plan) -> list[Access]:
     if problem.goal.soft or problem.constraints:
         problem = harden_wishes(problem, _find_forgone(problem, plan))
     reads, changes = _replay(problem, plan.steps)
-    if None in reads:
-        reads = list(_trace_reads(problem, plan.steps, reads, changes))
+    numbers = [NO_NUMBERS] * len(reads)
+    if is_numeric(problem):
+        traced, numbers = _trace_numbers(problem, plan.steps, reads, changes)
+        reads = list(traced)
+    elif None in reads:
+        reads = list(map(_only_literals, _trace_reads(Simulation(problem), plan.steps, reads, changes)))
     if problem.constraints:
         changes = add_constraint_items(problem, plan.steps, changes)
     actions = problem.domain.actions
@@ -322,8 +371,8 @@ def find_accesses(problem: Problem, plan: Plan) -> list[Access]:
     for each in suppositions:
         if each.seen is not None:
             looks[each.seen - 1] += (each.fact,)
-    every = zip((*plan.steps, GOAL), reads, (*changes, NO_CHANGES), (*histories, ()), looks, strict=True)
-    return [Access(step, known or Literals(), change, history, seen) for step, known, change, history, seen in every]
+    every = zip((*plan.steps, GOAL), reads, (*changes, NO_CHANGES), (*histories, ()), looks, numbers, strict=True)
+    return [Access(step, known or Literals(), *others) for step, known, *others in every]
 
 
 def _find_forgone(problem: Problem, plan: Plan) -> tuple[SoftGoal | Constraint, ...]:
@@ -361,26 +410,50 @@ def _check_valid(verdict: Verdict | None) -> None:
         raise PlanError(f"only a valid plan has an order: {verdict.reason}")
 
 
+def _trace_numbers(
+    problem: Problem, steps: Sequence[Step], known: Sequence[Literals | None], changes: Sequence[Changes]
+) -> tuple[list[Literals], list[NumberAccess]]:
+    """Return the reads of facts by the steps and by the goal, and their accesses to numbers."""
+    from planner.partial_order.number_reads import NumberReader
+
+    simulation, reader = Simulation(problem), NumberReader(problem)
+    facts, numbers = [], []
+    reads_of = _trace_reads(simulation, steps, known, changes)
+    for step, reads in zip((*steps, None), reads_of, strict=True):
+        compared = [(each, holds) for each, holds in reads if isinstance(each, Comparison)]
+        effects = [] if step is None else simulation.numeric_effects(step)
+        numbers.append(reader.read(simulation.world.state.values, compared, effects))
+        facts.append(_only_literals(reads))
+    return facts, numbers
+
+
+def _only_literals(reads: Reads) -> Literals:
+    return {(each, holds): None for each, holds in reads if isinstance(each, Atom)}
+
+
 def _trace_reads(
-    problem: Problem, steps: Sequence[Step], known: Sequence[Literals | None], all_changes: Sequence[Changes]
-) -> Iterator[Literals]:
-    """Yield the reads of the steps and of the goal: those `known`, else literals traced in the states of the plan."""
-    simulation = Simulation(problem)
-    simulation.world = world = RankedWorld(State(problem.initial), simulation.rules.axioms)
+    simulation: Simulation, steps: Sequence[Step], known: Sequence[Literals | None], all_changes: Sequence[Changes]
+) -> Iterator[Reads]:
+    """Yield the reads of the steps and of the goal: those `known`, else those traced in the states of the plan.
+
+    `simulation` is in the state before the step whose reads come next.
+    """
+    problem, axioms = simulation.problem, simulation.rules.axioms
+    simulation.world = world = RankedWorld(State(problem.initial, Values.of(problem)), axioms)
     provided = {fact for changes in all_changes for fact in changes.provided}
     removed = {fact for changes in all_changes for fact in changes.removed}
     initial = dict.fromkeys(problem.initial)
-    possible = make_possible_world(initial | dict.fromkeys(provided), initial.keys() - removed, simulation.rules.axioms)
-    tracer = ReadTracer(world, possible)
+    certain = initial.keys() - removed
+    tracer = ReadTracer(world, make_possible_world(initial | dict.fromkeys(provided), certain, axioms, problem))
     for step, reads in zip(steps, known, strict=False):
-        yield _trace_step(simulation, tracer, step) if reads is None else reads
+        yield _trace_step(simulation, tracer, step) if reads is None else Reads(reads.items())
         simulation.apply(step)
-    goal = known[-1]
-    yield tracer.trace(simulation.rules.compiler.compile(problem.goal.hard), {}, holds=True) if goal is None else goal
+    goal, hard = known[-1], simulation.rules.compiler.compile(problem.goal.hard)
+    yield tracer.trace(hard, {}, holds=True) if goal is None else Reads(goal.items())
 
 
-def _trace_step(simulation: Simulation, tracer: ReadTracer, step: Step) -> Literals:
-    """Return literals that suffice for `step` to be applicable, and for each conditional effect to occur or not."""
+def _trace_step(simulation: Simulation, tracer: ReadTracer, step: Step) -> Reads:
+    """Return reads that suffice for `step` to be applicable, and for each conditional effect to occur or not."""
     schema = simulation.rules.schema(step.action)
     binding = bind_parameters(schema.action, step)
     reads = tracer.trace(schema.requires, binding, holds=True)
@@ -397,10 +470,11 @@ def _required_history(action: Action, step: Step) -> tuple[Atom, ...]:
 
 
 def find_base_patterns(domain: DomainModel) -> dict[str, tuple[Atom, ...]]:
-    """Find, for each derived predicate, open patterns of the base predicates that it may depend on."""
+    """Find, for each derived predicate, open patterns of the base predicates and functions that it may depend on."""
     reads: dict[str, set[tuple[str, int]]] = {}
     for axiom in domain.axioms:
         found = {(atom.predicate, len(atom.args)) for atom in atoms_in(axiom.condition)}
+        found |= {(name_function(term.predicate), len(term.args)) for term in functions_compared(axiom.condition)}
         reads.setdefault(axiom.predicate, set()).update(found)
     for below in reads.values():
         waiting = [name for name, _ in below]
@@ -409,6 +483,6 @@ def find_base_patterns(domain: DomainModel) -> dict[str, tuple[Atom, ...]]:
             below.update(more)
             waiting += [name for name, _ in more]
     return {
-        name: tuple([Atom(base, (OPEN,) * size) for base, size in sorted(below) if base not in reads])
+        name: tuple([Atom(function_named(base), (OPEN,) * size) for base, size in sorted(below) if base not in reads])
         for name, below in reads.items()
     }

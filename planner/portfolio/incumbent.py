@@ -10,7 +10,9 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Final, replace
 from planner.limits import CallbackError, Finishing, LimitReached, Limits
 from planner.model import DomainModel, Number, Problem
+from planner.model.arithmetic import exact_value
 from planner.model.domain import creates_objects, uncertain_actions
+from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, divide_exactly, unsupported_result
 from planner.portfolio.tiers import describe_machine_code
@@ -40,6 +42,10 @@ class Incumbent:
             from planner.search.expansion import ExpansionWatch
 
             self.run.watch = ExpansionWatch(options.expansion_limit, options.on_expansion)
+        self.has_bounds = True
+        """Whether the costs of steps in the ground task are those of the problem, so that bounds hold."""
+        self.offset = 0
+        """What the costs of plans in the ground task are greater by, in units of its resolution."""
         self.caveat = ""
         """A sentence about what the search cannot prove."""
         self._on_progress = options.on_progress
@@ -76,7 +82,7 @@ class Incumbent:
                 next(steps)
             except StopIteration as stop:
                 return self.result_of(stop.value)
-            if mode == "first" and self.run.plan is not None:
+            if mode == "first" and self.run.plan is not None and not self.run.refining:
                 return self.result_of(Ending.FIRST_PLAN)
 
     def take_task(self, task: Task) -> None:
@@ -117,7 +123,7 @@ class Incumbent:
         run = self.run
         if run.plan is None:
             return Status.UNKNOWN
-        return Status.OPTIMAL if run.lower_bound >= run.limit else Status.SOLVED
+        return Status.OPTIMAL if self.has_bounds and run.lower_bound >= run.limit else Status.SOLVED
 
     def _result(self, status: Status, stopped_by: StoppedBy, reason: str = "") -> Result:
         bound = None if status is Status.UNSOLVABLE or self._task is None else self._bound()
@@ -126,7 +132,7 @@ class Incumbent:
     def _bound(self) -> Number | None:
         bound = self.run.lower_bound
         resolution = self._task.resolution if self._task else 1
-        return None if bound >= INFINITY else divide_exactly(bound, resolution)
+        return None if bound >= INFINITY or not self.has_bounds else divide_exactly(bound - self.offset, resolution)
 
     def _validated_plan(self) -> Plan | None:
         """Return the best plan; when it is new, check it by the independent validator."""
@@ -144,7 +150,18 @@ class Incumbent:
     def plan_of(self, actions: list[int]) -> Plan:
         """Convert action numbers to a plan."""
         assert self._task is not None
-        return Plan(tuple([self._task.actions[action].step for action in actions]), self.problem)
+        steps = tuple([self._task.actions[action].step for action in actions])
+        if isinstance(self.problem.metric, NumericMetric):
+            from planner.semantics.simulation import price_steps
+
+            steps = price_steps(self.problem, steps)
+        return Plan(steps, self.problem)
+
+    def price_plan(self, actions: list[int]) -> int:
+        """Return the cost of action numbers in units of the ground task; `offset` is in it."""
+        assert self._task is not None
+        cost = sum([exact_value(step.cost) for step in self.plan_of(actions).steps])
+        return int(cost * self._task.resolution) + self.offset
 
     def check(self, plan: Plan) -> Verdict:
         """Validate `plan` with code that shares nothing with the search."""

@@ -147,13 +147,17 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
 
 
 def run_while(steps: Steps, condition: Callable[[], bool]) -> Generator[None, None, Ending | None]:
-    """Run `steps` while `condition` holds; return how they ended, or None where the condition ended them."""
+    """Run `steps` while `condition` holds; return how they ended, or None where the condition ended them.
+
+    There is no pause after the condition has ended to hold.
+    """
     while condition():
         try:
             next(steps)
         except StopIteration as stop:
             return _ending(stop)
-        yield
+        if condition():
+            yield
     return None
 
 

@@ -38,6 +38,7 @@ from planner.resources.resource_portfolio import search_with_budgets, select_lab
 from planner.scheduling.schedule import makespan
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import Ending, Run, Steps
+from planner.semantics.durations import least_duration, least_term
 from planner.task.ground_task import INFINITY, State, Task, bits, facts_of
 from planner.task.successor_generator import Space
 from planner.validation.validate import check_steps
@@ -47,17 +48,21 @@ SECONDS: Final = "seconds"
 
 
 def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Solve `problem`, which has a deadline, constraints and wishes, without timed search, which does not support it.
+    """Solve `problem`, which has a deadline that timed search does not support, without timed search.
 
-    Compiling wishes together with constraints loses what these say about the order of a plan. First solve the problem
-    without its deadline: that gives a bound, and the answer if the plan is in time. Then solve it for sequences of
-    steps: their duration is a resource, and the deadline a budget. Such a plan is proved optimal if it meets the bound.
+    Timed search reads facts only, not numbers; compiling wishes together with constraints loses what these say about
+    the order of a plan. First solve the problem without its deadline: that gives a bound, and the answer if the plan
+    is in time. Then solve it for sequences of steps: their duration is a resource, and the deadline a budget. Such a
+    plan is proved optimal if it meets the bound.
     """
     limits, report = options.limits(), options.on_progress
     free = solve(replace(problem, deadline=None), options.within(limits, 1 / 2, on_progress=None))
-    early = _use_if_in_time(free, problem)
-    if early is not None:
-        return early
+    if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
+        return free
+    early = _for_problem(free.plan, problem)
+    early = None if early is None or not check_steps(problem, early).valid else early
+    if early is not None and free.status is Status.OPTIMAL:
+        return replace(free, plan=early)
 
     def report_sequence(progress: Progress) -> None:
         assert report is not None
@@ -66,17 +71,9 @@ def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) ->
     found = solve(
         make_sequential(problem), options.within(limits, on_progress=None if report is None else report_sequence)
     )
+    if early is not None and (found.plan is None or early.charge < found.plan.charge):
+        found = replace(found, status=Status.SOLVED, plan=early, stopped_by=free.stopped_by, reason=free.reason)
     return _apply_bound(replace(found, plan=_for_problem(found.plan, problem), lower_bound=free.lower_bound))
-
-
-def _use_if_in_time(free: Result, problem: Problem) -> Result | None:
-    """Return the answer without the deadline if it is one with it, too."""
-    if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
-        return free
-    plan = _for_problem(free.plan, problem)
-    if free.status is Status.OPTIMAL and plan is not None and check_steps(problem, plan).valid:
-        return replace(free, plan=plan)
-    return None
 
 
 def _apply_bound(found: Result) -> Result:
@@ -96,7 +93,7 @@ def make_sequential(problem: Problem) -> Problem:
     while any(name in action.uses for action in domain.actions.values()):
         name = f"{name} at work"
     actions = {
-        each.name: replace(each, uses={**each.uses, name: (each.duration or 0,)}) for each in domain.actions.values()
+        each.name: replace(each, uses={**each.uses, name: (least_term(each),)}) for each in domain.actions.values()
     }
     assert problem.deadline is not None
     budgets = {**problem.budgets, name: problem.deadline}
@@ -133,9 +130,9 @@ class Clock:
 
 def clock_of(problem: Problem, task: Task, deadline: Number) -> Clock:
     """Return the clock for `task`, which was ground from `problem`."""
-    declared = {name: action.duration or 0 for name, action in problem.domain.actions.items()}
-    resolution = common_resolution({declared[action.step.action] for action in task.actions})
-    durations = [int(declared[action.step.action] * resolution) for action in task.actions]
+    seconds = [least_duration(problem, action.step) for action in task.actions]
+    resolution = common_resolution(set(seconds))
+    durations = [int(each * resolution) for each in seconds]
     watched = bits([number for number, fact in enumerate(task.facts) if is_monitor(fact)])
     reads = [tuple([fact for fact in action.precondition if not watched >> fact & 1]) for action in task.actions]
     return Clock(durations, reads, _find_writes(problem, task), watched, int(deadline * resolution), resolution)

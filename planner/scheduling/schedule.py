@@ -9,6 +9,7 @@ from planner.model import Number, Problem
 from planner.partial_order.causal_links import find_links, find_orderings
 from planner.partial_order.read_write_sets import find_accesses
 from planner.plan import Plan, exact_sum
+from planner.semantics.durations import SEPARATION, least_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,11 @@ class Schedule:
 def schedule(plan: Plan) -> Schedule:
     """Return the earliest starts and ends of the steps of `plan` in the order that `partial_order` gives.
 
-    A step without a duration takes no time. Raises `PlanError` for an invalid plan, and `UnsupportedError` for a
-    hierarchical plan, whose order is not in its steps alone.
+    A step without a duration takes no time. A plan in time has the starts and ends that it states. Raises `PlanError`
+    for an invalid plan, and `UnsupportedError` for a hierarchical plan, whose order is not in its steps alone.
     """
+    if plan.times:
+        return _of_times(plan)
     if not isinstance(plan.problem, Problem):
         raise UnsupportedError("the makespan of a plan that came of tasks", "its order is not in its steps alone")
     problem = for_steps(plan.problem, plan.steps)
@@ -56,9 +59,18 @@ def schedule(plan: Plan) -> Schedule:
         last = max(before[number], key=lambda earlier: ends[earlier - 1], default=0)
         starts.append(ends[last - 1] if last else 0)
         waits_for.append(last)
-        duration = problem.domain.actions[step.action].duration
-        ends.append(exact_sum([starts[-1], duration or 0]))
+        ends.append(exact_sum([starts[-1], least_duration(problem, step)]))
     return Schedule(tuple(starts), tuple(ends), tuple(waits_for))
+
+
+def _of_times(plan: Plan) -> Schedule:
+    """Return the schedule that a plan in time states."""
+    ends = tuple([each.end for each in plan.times])
+    waits_for = []
+    for each in plan.times:
+        earlier = [place for place, end in enumerate(ends) if each.start - 2 * SEPARATION <= end <= each.start]
+        waits_for.append(1 + max(earlier, key=lambda place: ends[place]) if earlier else 0)
+    return Schedule(tuple([each.start for each in plan.times]), ends, tuple(waits_for))
 
 
 def starts(plan: Plan) -> tuple[Number, ...]:

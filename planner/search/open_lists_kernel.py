@@ -33,6 +33,13 @@ class Open(NamedTuple):
     next: Index
 
 
+class Queue(NamedTuple):
+    """A binary heap of states by key."""
+
+    key: Words
+    heap: Index
+
+
 @kernel
 def put(waiting: Open, number: Words, f: int, h: int, state: int) -> None:
     """Insert `state`; there must be a bucket for f and one for h, and room for an entry."""

@@ -90,6 +90,8 @@ class Run:
     by: tuple[str, str] = ("", "")
     """The names of the search and the heuristic at work."""
     seed: int = 0
+    refining: bool = False
+    """Whether the search is shortening the first plan: mode "first" waits for that."""
     simulations: int = 0
     most_simulations: int | None = None
     excluded: str = ""
@@ -170,6 +172,8 @@ def last_action(parents: dict[State, tuple[State, int] | None], state: State) ->
 def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequence[int]) -> Steps:
     """Run `search` on a reduced task, and report its plans and bounds to `run`; its action a is `number[a]` here.
 
+    Actions with a negative number are left out.
+
     Every plan of the reduced task must be a plan here of the same cost, and some cheapest plan must remain.
     """
     own, before = run.begin_part(), Run()
@@ -185,7 +189,7 @@ def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequen
             run.add(own, before)
         if own.plan is not None and own.plan is not plan:
             plan = own.plan
-            run.report_plan([number[action] for action in plan], own.limit)
+            run.report_plan([number[action] for action in plan if number[action] >= 0], own.limit)
         run.raise_bound(own.lower_bound)
         if ending is not None:
             return ending  # type: ignore[no-any-return]

@@ -1,0 +1,106 @@
+"""A lower bound on the makespan: the critical path of the delete relaxation (Haslum and Geffner, 2001: h_max by time).
+
+A fact that a happening makes true can be read by another one `separation` ticks later. What must hold throughout a step
+may be made true at the moment of its start. A step that has started must end as well, so the plan ends no sooner than
+the steps that the goal needs, even where it needs their starts alone. Numbers are left out: every linear condition
+counts as true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from heapq import heapify, heappop, heappush
+
+from planner.heuristics.relaxation import AXIOM, RelaxedTask, relax
+from planner.task.ground_task import INFINITY
+from planner.task.temporal_task import TemporalTask
+
+
+def bound_makespan(task: TemporalTask, separation: int) -> int:
+    """Return the least tick at which the last step of any plan may end; `INFINITY` where no relaxed plan exists."""
+    plain = task.source.task
+    lapse_of = {action: place for place, lapse in enumerate(task.lapses) for action in lapse.ends}
+    costs = [0] * len(plain.actions)
+    for action, place in lapse_of.items():
+        lapse = task.lapses[place]
+        costs[action] = lapse.ticks if lapse.variable is None else 0
+    relaxed = relax(plain, costs)
+    value = [INFINITY] * relaxed.size
+    free = {relaxed.start, *plain.initial, *[each.fact for each in task.source.conditions]}
+    for fact in free:
+        value[fact] = 0
+    lenient = _lenient_facts(task)
+    missing = [len(facts) for facts in relaxed.preconditions]
+    begun = [0] * len(relaxed.preconditions)
+    waiting = [(0, fact) for fact in free]
+    heapify(waiting)
+    while waiting:
+        now, fact = heappop(waiting)
+        if value[fact] < now:
+            continue
+        for operator in relaxed.needed_by[fact]:
+            action = relaxed.actions[operator]
+            apart = 0 if now == 0 or action == AXIOM or fact in lenient.get(action, ()) else separation
+            begun[operator] = max(begun[operator], now + apart)
+            missing[operator] -= 1
+            if missing[operator] == 0:
+                then = begun[operator] + relaxed.costs[operator]
+                for effect in relaxed.effects[operator]:
+                    if then < value[effect]:
+                        value[effect] = then
+                        heappush(waiting, (then, effect))
+    return value[relaxed.goal] if value[relaxed.goal] == INFINITY else _last_end(task, relaxed, free, begun)
+
+
+def _last_end(task: TemporalTask, relaxed: RelaxedTask, free: Collection[int], begun: Sequence[int]) -> int:
+    """Return the least tick by which all steps of some relaxed plan have ended, where operators come at `begun`.
+
+    The value of a fact is the end of the last step of those that its best achiever and the facts before it need. A
+    change at a known time is no step: a plan may end before it.
+    """
+    events = {action for lapse in task.lapses[task.events :] for action in lapse.ends}
+    value = [INFINITY] * relaxed.size
+    for fact in free:
+        value[fact] = 0
+    missing = [len(facts) for facts in relaxed.preconditions]
+    waiting = [(0, fact) for fact in free]
+    heapify(waiting)
+    while waiting:
+        now, fact = heappop(waiting)
+        if value[fact] < now:
+            continue
+        for operator in relaxed.needed_by[fact]:
+            missing[operator] -= 1
+            if missing[operator] == 0:
+                action = relaxed.actions[operator]
+                lasts = relaxed.costs[operator]
+                if action != AXIOM and task.begins[action] >= 0:
+                    lapse = task.lapses[task.begins[action]]
+                    lasts = lapse.ticks if lapse.variable is None else 0
+                then = now if action == AXIOM or action in events else max(now, begun[operator] + lasts)
+                for effect in relaxed.effects[operator]:
+                    if then < value[effect]:
+                        value[effect] = then
+                        heappush(waiting, (then, effect))
+    return value[relaxed.goal]
+
+
+def _lenient_facts(task: TemporalTask) -> dict[int, frozenset[int]]:
+    """Return for each action the facts that it may read at the moment when they become true.
+
+    The end of a step reads that the step runs, and what it needed throughout; its start what it needs throughout.
+    """
+    found: dict[int, frozenset[int]] = {}
+    running: dict[int, frozenset[int]] = {}
+    for place, lapse in enumerate(task.lapses):
+        through = frozenset([fact for facts in lapse.invariants for fact in facts])
+        for action in lapse.ends:
+            found[action] = through
+        running[place] = through
+    for action, place in enumerate(task.begins):
+        if place >= 0:
+            found[action] = running[place]
+            own = frozenset(task.source.task.actions[action].adds)
+            for end in task.lapses[place].ends:
+                found[end] |= own
+    return found

@@ -1,0 +1,507 @@
+"""Planning in time: the searches that run, and the best plan in time so far.
+
+Search over decision epochs finds plans whose steps must overlap, and plans around changes at known times. Search for
+sequences of steps uses all that classical and numeric search have; the schedule of a sequence lets its steps overlap
+where they can. Each plan is validated by a replay in time. A* over the happenings raises the lower bound until it meets
+the best plan, and proves that there is none where it ends without one; it takes turns with the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+from random import Random
+
+from planner.errors import PlanError, UnsupportedError
+from planner.grounding.clocks import separate_clocks
+from planner.grounding.ground_temporal import ground_temporal
+from planner.grounding.lasting_facts import add_lasting_facts
+from planner.heuristics.critical_path_in_time import bound_makespan
+from planner.jit.common_kernel import INFINITE
+from planner.jit.library import Call
+from planner.lightweight import Final, dataclass, field, replace
+from planner.limits import STOPS, Limits, stop_reason
+from planner.model.arithmetic import as_number, exact_value
+from planner.model.domain import creates_objects
+from planner.model.formulas import Number
+from planner.model.problem import NumericMetric, Problem
+from planner.model.timing import TOTAL_TIME
+from planner.options import Solve, SolveOptions
+from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StepTime, StoppedBy, unsupported_result
+from planner.portfolio.timed_sequence_searches import TimedSequenceSearches
+from planner.scheduling.happening_schedule import END, EVENT, START, Moment, in_sequence, schedule_happenings
+from planner.scheduling.rescheduling import reschedule
+from planner.search.search_run import Run
+from planner.search.temporal_astar import TemporalAstar, schedule_trace
+from planner.search.temporal_happenings import Happening, HappeningRules, find_rules
+from planner.search.temporal_search_compiled import TemporalBestFirst
+from planner.search.timed_sequences_compiled import SequenceSpace
+from planner.semantics.durations import SEPARATION
+from planner.semantics.snap_actions import SnapProblem, make_snap_problem
+from planner.task.ground_task import INFINITY
+from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
+from planner.task.temporal_task import TemporalTask
+from planner.validation.timed_replay import TimedReplay, price_plan
+from planner.validation.validate import check_steps
+
+FIRST_TURN: Final = 2_000
+"""Evaluations of the first search over decision epochs before others begin; each one after it gets twice as many."""
+EPOCH_SEARCHES: Final[tuple[dict[str, bool], ...]] = ({"novel": True}, {"youngest": True}, {})
+"""The options of the searches over decision epochs, in the order in which they begin."""
+EPOCH_SHARE: Final = 0.15
+"""The part of the time in which the first search over decision epochs is alone at most."""
+SEQUENCE_SHARE: Final = 0.3
+"""The part of the time in which the search for scheduled sequences is alone, unless it finds a plan."""
+SEQUENCE_TURNS: Final = 5
+"""Turns of the searches for scheduled sequences for each turn of those over decision epochs."""
+PROOF_TURN: Final = 400
+"""Expansions of the search for a proof before searches for sequences of steps begin."""
+PROOF_ACTIONS: Final = 1_500
+"""Ground happenings of the largest task for which a proof is searched for."""
+PROOF_SHARE: Final = 0.3
+"""The part of the time that the search for a proof may take while others go on, but for mode "optimal"."""
+SCHEDULE_SECONDS: Final = 0.1
+SCHEDULE_SHARE: Final = 0.05
+"""Seconds for scheduling a plan's steps anew, and the part of the time so far that is added to them."""
+CP_SAT_AFTER: Final = 5.0
+"""Seconds before CP-SAT, whose package takes a second to load, schedules what branch and bound gives up."""
+MOST_FAILURES: Final = 10
+"""Sequences of happenings without a schedule after which a search is given up."""
+
+
+def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Result:
+    """Solve `problem`, which asks for a plan in time; `answer` solves problems without time."""
+    refused = _refuse(problem, options)
+    if refused is not None:
+        return refused
+    try:
+        snap = make_snap_problem(problem)
+        return _Best(problem, snap, options, answer).run()
+    except UnsupportedError as error:
+        return unsupported_result(error.construct)
+
+
+def _refuse(problem: Problem, options: SolveOptions) -> Result | None:
+    """Return a refusal of what search in time does not take."""
+    has = {
+        f"the search {options.search!r}": options.search is not None,
+        f"the heuristic {options.heuristic!r}": options.heuristic is not None,
+        "plain search": options.plain,
+        "facts declared unknown": bool(problem.unknown),
+        "soft goals and constraints": bool(problem.wishes or problem.constraints),
+        "budgets": bool(problem.budgets),
+        "actions that create objects": creates_objects(problem.domain),
+        "a metric that is maximised": isinstance(problem.metric, NumericMetric) and problem.metric.maximize,
+    }
+    found = next((what for what, there in has.items() if there), None)
+    return None if found is None else unsupported_result(f"{found} in a problem in time")
+
+
+@dataclass(slots=True)
+class _Best:
+    """The best plan in time of `problem` so far, and the searches for better ones."""
+
+    problem: Problem
+    snap: SnapProblem
+    options: SolveOptions
+    answer: Solve
+    limits: Limits = field(init=False)
+    plan: Plan | None = None
+    bound: Number | None = None
+    tasks: int = 0
+    search_run: Run = field(default_factory=Run)
+    by: str = ""
+    no_plan: bool = False
+    scheduled: Plan | None = None
+    """The plan that was scheduled anew."""
+
+    def __post_init__(self) -> None:
+        self.limits = self.options.limits()
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the makespan is all that plans are compared by."""
+        metric = self.problem.metric
+        return isinstance(metric, NumericMetric) and metric.expression == TOTAL_TIME and not self.problem.due
+
+    def run(self) -> Result:
+        """Search until a proof, a first plan where no more is asked for, or a limit."""
+        try:
+            return self._search()
+        except STOPS as stop:
+            return self._result(stop_reason(stop))
+
+    def _search(self) -> Result:
+        at_once = TimedReplay(self.problem, (), ())
+        if at_once.judge(None).valid:
+            self.take(at_once.price(), "no search")
+        task = ground_temporal(self.problem, self.snap, self.limits)
+        if task.source.task.unreachable_goal is not None:
+            part = task.source.task.unreachable_goal
+            reason = f"nothing makes this part of the goal true: {part}"
+            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason, statistics=self._statistics())
+        self.tasks = len(task.source.task.actions)
+        ticks = bound_makespan(task, int(SEPARATION * task.resolution))
+        late = self._describe_lateness(task, ticks)
+        if late:
+            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=late, statistics=self._statistics())
+        self.bound = self._find_bound(task, ticks)
+        for _ in self._take_turns(task, ticks):
+            self.limits.check()
+            self._reschedule()
+            if self._is_done() or self.no_plan:
+                break
+        if self.no_plan and self.plan is None:
+            reason = "no sequence of happenings leads to the goal"
+            if self.problem.deadline is not None:
+                reason += f" by {self.problem.deadline} s"
+            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason, statistics=self._statistics())
+        return self._result(StoppedBy.FIRST_PLAN if self.options.mode == "first" else StoppedBy.INCOMPLETE)
+
+    def _reschedule(self) -> None:
+        """Choose anew the orders of the best plan's steps that share a machine or a capacity, for a short while."""
+        plan = self.plan
+        if plan is None or plan is self.scheduled or self.options.mode == "first" or not self.is_timed:
+            return
+        begin, seconds = self.limits.elapsed, SCHEDULE_SECONDS + SCHEDULE_SHARE * self.limits.elapsed
+        more = seconds if begin > CP_SAT_AFTER else 0.0
+        found = reschedule(self.problem, self.snap, plan, lambda: self.limits.elapsed < begin + seconds, more)
+        if found is not None:
+            self.take(found, f"{self.by}, rescheduled")
+        self.scheduled = self.plan
+
+    def _is_done(self) -> bool:
+        return self.plan is not None and (self.options.mode == "first" or self._is_proved())
+
+    def _is_proved(self) -> bool:
+        return self.plan is not None and self.bound is not None and self.plan.cost <= self.bound
+
+    def _describe_lateness(self, task: TemporalTask, ticks: int) -> str:
+        """Say that every plan misses the deadline of the problem, where the critical path of `ticks` proves it."""
+        deadline = self.problem.deadline
+        if deadline is None or ticks >= INFINITY or Fraction(ticks, task.resolution) <= deadline:
+            return ""
+        least = float(Fraction(ticks, task.resolution))
+        return f"every plan takes at least {least:g} s, and the deadline is {deadline} s"
+
+    def _find_bound(self, task: TemporalTask, ticks: int) -> Number | None:
+        """Return a lower bound on the cost of plans; None where the metric has none that we know of."""
+        metric = self.problem.metric
+        if not isinstance(metric, NumericMetric) or metric.expression != TOTAL_TIME:
+            return None
+        number = None if ticks >= INFINITY else as_number(exact_value(Fraction(ticks, task.resolution)))
+        return 0 if number is None else number
+
+    def _take_turns(self, plain: TemporalTask, ticks: int) -> Iterator[None]:
+        """Let the searches take turns: in time, for sequences, and in time again in other orders of states.
+
+        No plan ends before tick `ticks`.
+        """
+        task = add_lasting_facts(plain)
+        space = pack_numeric_task(task.source, self.limits.check)
+        searches: list[Iterator[None]] = []
+        if space is not None:
+            from planner.jit import library
+
+            entries = library.load_or_plain()
+            epochs = self._search_epochs(task, space, entries)
+            yield from self._take_first_turns(epochs, EPOCH_SHARE, FIRST_TURN)
+        proof = _Proof.of(self, plain)
+        is_first = self.options.mode == "first"
+        while proof is not None and not is_first and proof.is_open and proof.run.expanded < PROOF_TURN:
+            proof.advance()
+            yield
+        if space is not None:
+            sequences = self._schedule_sequences(plain, task, space, entries, ticks)
+            if sequences is not None:
+                if self.plan is None:
+                    yield from self._take_first_turns(sequences, SEQUENCE_SHARE)
+                searches += [sequences] * SEQUENCE_TURNS
+            searches.append(epochs)
+        if not self.problem.timed:
+            mode = "first" if is_first or self.plan is None else "anytime"
+            self._search_sequences(mode, 0.5 if self.plan is None else 0.15)
+            yield
+        ended: list[Iterator[None]] = []
+        while len(ended) < len(searches):
+            for each in searches:
+                if each not in ended:
+                    if next(each, self) is self:
+                        ended += [each] * searches.count(each)
+                    yield
+            if proof is not None and proof.is_open and not is_first and proof.may_go_on():
+                proof.advance()
+                yield
+        if not self.problem.timed:
+            self._search_sequences(
+                "anytime" if self.options.mode != "first" else "first", 1.0 if proof is None else 0.5
+            )
+            yield
+        while proof is not None and proof.is_open:
+            proof.advance()
+            yield
+
+    def _take_first_turns(self, turns: Iterator[None], share: float, evaluations: int = INFINITE) -> Iterator[None]:
+        """Let one search alone take turns, up to this share of the time and so many evaluations."""
+        part, until = self.limits.share(share), self.search_run.evaluated + evaluations
+        while part.remaining != 0 and self.search_run.evaluated < until and next(turns, self) is not self:
+            yield
+            if self.plan is not None:
+                break
+
+    def _search_epochs(self, task: TemporalTask, space: NumericSpace, entries: Mapping[str, Call]) -> Iterator[None]:
+        """Let the searches over decision epochs take turns; the first one is alone for some evaluations."""
+        searches: list[_EpochSearch] = []
+        for options in EPOCH_SEARCHES:
+            each = _EpochSearch(self, task, TemporalBestFirst(task, space, entries, _ignore, **options))
+            searches.append(each)
+            while each.is_open and each.search.has_evaluated_fewer(FIRST_TURN << len(searches)):
+                each.advance()
+                yield
+        while any(each.is_open for each in searches):
+            for each in searches:
+                if each.is_open:
+                    each.advance()
+                    yield
+
+    def _schedule_sequences(
+        self, plain: TemporalTask, task: TemporalTask, space: NumericSpace, entries: Mapping[str, Call], ticks: int
+    ) -> Iterator[None] | None:
+        """Return the turns of searches for scheduled sequences; None where steps change what events change."""
+        separated = separate_clocks(plain if plain.events < len(plain.lapses) else task)
+        if separated is None:
+            return None
+        without, clocks = separated
+        if without is not task:
+            packed = pack_numeric_task(without.source, self.limits.check)
+            if packed is None:
+                return None
+            space = packed
+        shared = SequenceSpace.of(without, space, clocks, int(SEPARATION * task.resolution))
+
+        def take(actions: list[int]) -> int:
+            plan = self.take_happenings(*read_happenings(without, self.snap, actions), "scheduled sequences")
+            return self.limit_of(task, plan)
+
+        searches = TimedSequenceSearches(
+            shared,
+            self.snap,
+            entries,
+            take,
+            lambda: self.plan,
+            lambda: self.limit_of(task, self.plan),
+            self.search_run,
+            ticks,
+            Random(self.options.seed),
+        )
+        return searches.turns()
+
+    def limit_of(self, task: TemporalTask, plan: Plan | None) -> int:
+        """Return the tick before which plans are to end that are better than `plan`, and in time."""
+        deadline, metric = self.problem.deadline, self.problem.metric
+        limit = INFINITE if deadline is None else int(deadline * task.resolution) + 1
+        is_timed = isinstance(metric, NumericMetric) and metric.expression == TOTAL_TIME
+        if is_timed and plan is not None and plan.makespan is not None:
+            limit = min(limit, int(plan.makespan * task.resolution))
+        return limit
+
+    def _search_sequences(self, mode: str, share: float) -> None:
+        """Search for sequences of steps, and schedule those that are found."""
+        from planner.compilations.sequential_steps import compile_sequential
+
+        def report(progress: Progress) -> None:
+            if progress.plan is not None:
+                self.take_sequence(progress.plan.steps)
+
+        try:
+            sequential = compile_sequential(self.problem)
+        except UnsupportedError:
+            return
+        options = self.options.within(self.limits, share, mode=mode, on_progress=report)
+        found = self.answer(sequential, options)
+        if found.plan is not None:
+            self.take_sequence(found.plan.steps)
+        self.search_run.expanded += found.statistics.expanded
+        self.search_run.evaluated += found.statistics.evaluated
+
+    def take_sequence(self, steps: Sequence[Step]) -> None:
+        """Schedule `steps`, which can be taken one after another, and take the plan."""
+        plain = [replace(step, cost=0) for step in steps]
+        self.take_happenings(plain, in_sequence(len(plain)), "sequence")
+
+    def take_happenings(self, steps: Sequence[Step], sequence: Sequence[Moment], by: str) -> Plan | None:
+        """Schedule the happenings of `steps` in the order of `sequence`; return the plan if it is valid."""
+        try:
+            plan = schedule_happenings(self.problem, self.snap, steps, sequence)
+        except PlanError:
+            return None
+        if plan is None or not check_steps(self.problem, plan).valid:
+            return None
+        self.take(plan, by)
+        return plan
+
+    def take(self, plan: Plan, by: str) -> None:
+        """Take the valid `plan` if it is better than the best one so far."""
+        if self.plan is not None and self.plan.cost <= plan.cost:
+            return
+        self.plan, self.by = plan, by
+        if self.options.on_progress is not None:
+            self.options.on_progress(Progress(plan, self.bound, self.limits.elapsed, self._statistics()))
+
+    def _statistics(self) -> Statistics:
+        run = self.search_run
+        return Statistics(
+            search="in time",
+            heuristic=self.by,
+            actions=self.tasks,
+            expanded=run.expanded,
+            evaluated=run.evaluated,
+            generated=run.generated,
+            search_seconds=self.limits.elapsed,
+        )
+
+    def _result(self, stopped_by: StoppedBy) -> Result:
+        if self._is_proved():
+            return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, self.plan, self.bound, self._statistics())
+        status = Status.UNKNOWN if self.plan is None else Status.SOLVED
+        reason = "the searches gave up parts without proof" if self.plan is None else ""
+        if stopped_by is StoppedBy.FIRST_PLAN and self.plan is None:
+            stopped_by = StoppedBy.INCOMPLETE
+        reason = reason if stopped_by is StoppedBy.INCOMPLETE else ""
+        return Result(status, stopped_by, self.plan, self.bound, self._statistics(), reason)
+
+
+def _ignore(_: list[int]) -> int:
+    return 0
+
+
+@dataclass(slots=True)
+class _EpochSearch:
+    """A search over decision epochs whose plans go to `best`; it `is_open` until it has ended."""
+
+    best: _Best
+    task: TemporalTask
+    search: TemporalBestFirst
+    is_open: bool = True
+    failures: int = 0
+    steps: Iterator[None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.search.take = self._take
+        self.steps = self.search.steps(self.best.search_run)
+        deadline = self.best.problem.deadline
+        if deadline is not None:
+            self.search.limit = int(deadline * self.task.resolution) + 1
+
+    def advance(self) -> None:
+        """Search for a moment."""
+        plan, metric = self.best.plan, self.best.problem.metric
+        is_timed = isinstance(metric, NumericMetric) and metric.expression == TOTAL_TIME
+        if is_timed and plan is not None and plan.makespan is not None:
+            self.search.limit = min(self.search.limit, int(plan.makespan * self.task.resolution))
+        if next(self.steps, self) is self or self.failures > MOST_FAILURES:
+            self.is_open = False
+
+    def _take(self, actions: list[int]) -> int:
+        """Take the plan of happenings `actions`; return the tick before which better plans end."""
+        steps, sequence = read_happenings(self.task, self.best.snap, actions)
+        plan = self.best.take_happenings(steps, sequence, "decision epochs")
+        if plan is None or plan.makespan is None:
+            self.failures += 1
+            return self.search.limit
+        return min(self.search.limit, int(plan.makespan * self.task.resolution))
+
+
+@dataclass(slots=True)
+class _Proof:
+    """A* for the least makespan of `best`, which takes its plan, its bound, and that there is no plan."""
+
+    best: _Best
+    task: TemporalTask
+    rules: HappeningRules
+    search: TemporalAstar = field(init=False)
+    is_open: bool = True
+    run: Run = field(default_factory=Run)
+    seconds: float = 0.0
+    steps: Iterator[None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.search = TemporalAstar(self.rules, int(SEPARATION * self.task.resolution), self._take)
+        self.steps = self.search.steps(self.run)
+        deadline = self.best.problem.deadline
+        if deadline is not None:
+            self.search.limit = int(deadline * self.task.resolution) + 1
+
+    @classmethod
+    def of(cls, best: _Best, task: TemporalTask) -> _Proof | None:
+        """Return the search for `task`; None where it is large, or it is not told exactly what waits for what."""
+        if len(task.source.task.actions) > PROOF_ACTIONS:
+            return None
+        rules = find_rules(best.problem, best.snap, task)
+        return None if rules is None else cls(best, task, rules)
+
+    def may_go_on(self) -> bool:
+        """Return whether the search has had less than its share of the time."""
+        share = 0.6 if self.best.options.mode == "optimal" else PROOF_SHARE
+        return self.seconds < share * self.best.limits.elapsed
+
+    def advance(self) -> None:
+        """Search for a moment."""
+        before, best, search = self.best.limits.elapsed, self.best, self.search
+        if best.is_timed and best.plan is not None and best.plan.makespan is not None:
+            search.limit = min(search.limit, ceil(Fraction(best.plan.makespan) * self.task.resolution))
+        expanded = self.run.expanded
+        if next(self.steps, self) is self:
+            self.is_open = False
+        best.search_run.expanded += self.run.expanded - expanded
+        self.seconds += best.limits.elapsed - before
+        if best.is_timed and best.bound is not None and search.bound < INFINITY:
+            bound = as_number(exact_value(Fraction(search.bound, self.task.resolution)))
+            if bound is not None and self.is_open | search.is_complete:
+                best.bound = max(best.bound, bound)
+        if search.is_complete and search.found is None:
+            best.no_plan = best.plan is None
+
+    def _take(self, trace: list[tuple[Happening, int]], ticks: int) -> None:
+        """Take the plan of `trace`, which ends at tick `ticks`; give up where it does not replay."""
+        best, resolution = self.best, self.task.resolution
+        starts = {moments.start: name for name, moments in best.snap.actions.items()}
+        steps: list[Step] = []
+        times: list[StepTime] = []
+        for each in sorted(schedule_trace(self.rules, trace), key=lambda each: each.start):
+            step = self.task.source.task.actions[each.action].step
+            steps.append(Step(starts[step.action], step.arguments))
+            times.append(StepTime(_seconds(each.start, resolution), _seconds(each.end - each.start, resolution)))
+        plan = price_plan(Plan(tuple(steps), best.problem, times=tuple(times)))
+        if not check_steps(best.problem, plan).valid or Fraction(plan.makespan or 0) * resolution != ticks:
+            self.is_open = self.search.is_complete = False
+            return
+        best.take(plan, "happenings")
+
+
+def _seconds(ticks: int, resolution: int) -> Number:
+    number = as_number(exact_value(Fraction(ticks, resolution)))
+    assert number is not None
+    return number
+
+
+def read_happenings(task: TemporalTask, snap: SnapProblem, actions: Sequence[int]) -> tuple[list[Step], list[Moment]]:
+    """Return the steps whose happenings are `actions` of the ground task, and the happenings in their order."""
+    starts = {moments.start: name for name, moments in snap.actions.items()}
+    ends = {moments.end: name for name, moments in snap.actions.items() if moments.end}
+    steps: list[Step] = []
+    sequence: list[Moment] = []
+    running: dict[Step, int] = {}
+    for number in actions:
+        step = replace(task.source.task.actions[number].step, cost=0)
+        if step.action in starts:
+            declared = replace(step, action=starts[step.action])
+            running[declared] = len(steps)
+            sequence.append(Moment(START, len(steps)))
+            steps.append(declared)
+        elif step.action in ends:
+            sequence.append(Moment(END, running.pop(replace(step, action=ends[step.action]))))
+        elif step.action in snap.events:
+            sequence.append(Moment(EVENT, snap.events.index(step.action)))
+    return steps, sequence

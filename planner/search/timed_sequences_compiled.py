@@ -1,0 +1,243 @@
+"""Search for scheduled sequences of steps by kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from planner.grounding.clocks import Clocks
+from planner.heuristics.numeric_relaxation_compiled import NumericRelaxation, relax_numeric
+from planner.heuristics.timed_relaxation_kernel import TimedRelaxed, TimedRoom, Windows
+from planner.jit import slots_kernel as slot
+from planner.jit.arrays import empty_index, flatten, index, words, zeros
+from planner.jit.common_kernel import FOUND, FULL, INFINITE, NOTHING
+from planner.jit.library import Call
+from planner.lightweight import Final, dataclass
+from planner.search import task_compiled
+from planner.search.search_run import Ending, Run, Steps
+from planner.search.task_compiled import ensure_length
+from planner.search.temporal_best_first_kernel import Lapses, TemporalQueues
+from planner.search.temporal_search_compiled import pack_lapses
+from planner.search.timed_sequences_kernel import SequencePaths, Times, Touched
+from planner.task.ground_task import effects_of
+from planner.task.numeric_task_compiled import NumericSpace
+from planner.task.temporal_task import ENDING, TemporalTask
+
+WORK: Final = 2_000_000
+"""Steps of inner loops between two pauses: some milliseconds."""
+SPARE: Final = 4
+"""Rows of the registry, behind its states, that a search writes to."""
+COST: Final = 4
+"""Cost of a step in the relaxation, where it is not disturbed."""
+
+
+@dataclass(slots=True)
+class SequenceSpace:
+    """What all searches for sequences of one task share: the task as arrays, and its relaxation.
+
+    So far, `estimated` relaxed plans were made.
+    """
+
+    task: TemporalTask
+    space: NumericSpace
+    clocks: Clocks
+    separation: int
+    relaxation: NumericRelaxation
+    timed: TimedRelaxed
+    touched: Touched
+    windows: Windows
+    lapses: Lapses
+    estimated: int = 0
+
+    @classmethod
+    def of(cls, task: TemporalTask, space: NumericSpace, clocks: Clocks, separation: int) -> SequenceSpace:
+        """Prepare the searches for sequences of `task`, whose happenings are `separation` ticks apart."""
+        costs = [0 if begun == ENDING else COST for begun in task.begins]
+        relaxation = relax_numeric(space, costs)
+        return cls(
+            task,
+            space,
+            clocks,
+            separation,
+            relaxation,
+            _pack_running(task, relaxation),
+            _pack_touched(task, space),
+            _pack_windows(clocks),
+            pack_lapses(task, space),
+        )
+
+
+def _pack_running(task: TemporalTask, relaxation: NumericRelaxation) -> TimedRelaxed:
+    begun = [task.begins[action] if action != NOTHING else ENDING for action in relaxation.relaxed.action]
+    running = [task.lapses[lapse].running if lapse >= 0 else -1 for lapse in begun]
+    return TimedRelaxed(
+        index(lapse if lapse >= 0 else NOTHING for lapse in begun),
+        index(fact if fact >= 0 else NOTHING for fact in running),
+    )
+
+
+def _pack_touched(task: TemporalTask, space: NumericSpace) -> Touched:
+    """Return the variables that actions and steps read and write."""
+    variable_of, facts = space.packing.variable_of, len(space.packing.coding.word)
+    terms = {each.fact: [facts + variable for variable, _ in each.terms] for each in task.source.conditions}
+
+    def variables(literals: Iterable[int]) -> set[int]:
+        return {variable for fact in literals for variable in terms.get(fact, [variable_of[fact]])}
+
+    read, written, added = [], [], []
+    for action, changes in zip(task.source.task.actions, task.source.changes, strict=True):
+        conditions = [each.condition for each in action.conditional]
+        guards = [condition for each in changes for condition in each.conditions]
+        effects = [each for group in changes for each in group.effects]
+        depends = {facts + variable for each in effects for variable, _ in each.terms}
+        sums = {facts + each.variable for each in effects if each.additive and not each.terms}
+        sets = {facts + each.variable for each in effects if not each.additive or each.terms}
+        changed = {variable_of[fact] for part in effects_of(action) for fact in (*part.adds, *part.deletes)}
+        reads = depends.union(*[variables(each) for each in (action.precondition, *conditions, *guards)])
+        read.append(sorted(reads))
+        written.append(sorted(changed | sets))
+        added.append(sorted(sums - sets))
+    through = [sorted(variables([fact for each in lapse.invariants for fact in each])) for lapse in task.lapses]
+    return Touched(*flatten(read), *flatten(written), *flatten(added), *flatten(through))
+
+
+def _pack_windows(clocks: Clocks) -> Windows:
+    return Windows(
+        flatten([range(len(each)) for each in clocks.reads])[0],
+        index(clock for each in clocks.reads for clock, _ in each),
+        index(when for each in clocks.reads for _, when in each),
+        flatten([range(len(each)) for each in clocks.windows])[0],
+        words(opens for each in clocks.windows for opens, _ in each),
+        words(closes for each in clocks.windows for _, closes in each),
+    )
+
+
+class TimedSequences:
+    """Best-first search for scheduled sequences; `take` is told each one that ends before those found before.
+
+    It is told the steps: the actions that start and end each (`NOTHING` without an end), when it starts, and how long
+    it lasts. Each step that is still to come counts as `pace` ticks, and as `step` ticks where relaxed plans choose.
+    `costs` are those of the actions in the relaxation. Sequences begin with the actions `prefix`, as far as they apply.
+    """
+
+    def __init__(
+        self,
+        shared: SequenceSpace,
+        entries: Mapping[str, Call],
+        take: Callable[[list[tuple[int, int, int, int]]], int],
+        *,
+        pace: int,
+        step: int,
+        youngest: bool = False,
+        costs: Sequence[int] = (),
+        prefix: Sequence[int] = (),
+        room: int = 1024,
+    ) -> None:
+        self._shared, self._entries, self.take = shared, entries, take
+        self._options = (int(youngest), pace, step, shared.separation)
+        number = self._number = zeros(slot.HOW_MANY)
+        number[slot.STATES], number[slot.BEST], number[slot.LIMIT] = 1, INFINITE, INFINITE
+        number[slot.EXPANDED], number[slot.MANY] = NOTHING, len(prefix)
+        self._prefix = index([*prefix, 0])
+        space = shared.space
+        self._row = len(space.initial)
+        length = room + SPARE
+        self._registry = task_compiled.new_registry(space.initial, length, entries)
+        self._paths = SequencePaths(*[empty_index(length) for _ in range(3)], *[zeros(length) for _ in range(3)])
+        variables = len(space.packing.coding.word) + len(space.source.variables)
+        self._times = Times(zeros(variables), zeros(variables), empty_index(length))
+        batches, actions = 2 * length, len(space.source.task.actions)
+        self._queues = TemporalQueues(
+            zeros(batches),
+            empty_index(batches),
+            zeros(batches),
+            empty_index(batches),
+            *[index([0]) * each for each in (batches, batches, batches, 4 * length + 2 * actions + 8)],
+        )
+        relaxed = shared.relaxation.relaxed
+        if costs:
+            relaxed = relaxed._replace(cost=words(0 if each == NOTHING else costs[each] for each in relaxed.action))
+        self._relaxed = relaxed
+        facts = len(space.source.task.facts)
+        self._memory = TimedRoom(zeros(facts), zeros(facts), zeros(len(shared.task.lapses)))
+        self._found = empty_index(actions + 1)
+        self._stack = empty_index(len(space.space.tree.action_start))
+
+    @property
+    def limit(self) -> int:
+        """The tick before which plans must end."""
+        return self._number[slot.LIMIT]
+
+    @limit.setter
+    def limit(self, ticks: int) -> None:
+        self._number[slot.LIMIT] = min(ticks, INFINITE)
+
+    @property
+    def evaluations(self) -> int:
+        """How many states were evaluated."""
+        return self._number[slot.EVALUATIONS]
+
+    def steps(self, run: Run) -> Steps:
+        """Search for plans, each of which ends before those found before."""
+        number = self._number
+        counter = task_compiled.WorkCounter(run, number)
+        while True:
+            number[slot.ESTIMATED] = self._shared.estimated
+            outcome = self._call()
+            self._shared.estimated = number[slot.ESTIMATED]
+            counter.update(self._registry, self._paths, self._queues)
+            if outcome == FOUND:
+                self.limit = self.take(self._trace(number[slot.GOAL_STATE]))
+            elif outcome == FULL:
+                self._grow()
+            elif outcome:
+                return Ending.INCOMPLETE
+            yield
+
+    def _call(self) -> int:
+        shared = self._shared
+        space = shared.space
+        return self._entries["search_timed_sequences"](
+            WORK,
+            *self._options,
+            self._number,
+            self._prefix,
+            space.space,
+            space.numbers,
+            space.comparisons,
+            space.preconditions,
+            shared.lapses,
+            shared.touched,
+            shared.windows,
+            self._registry,
+            self._paths,
+            self._times,
+            self._queues,
+            self._relaxed,
+            shared.timed,
+            shared.relaxation.room,
+            self._memory,
+            self._found,
+            self._stack,
+        )
+
+    def _trace(self, state: int) -> list[tuple[int, int, int, int]]:
+        paths = self._paths
+        found = []
+        while paths.parent[state] != NOTHING:
+            found.append((paths.action[state], paths.end[state], paths.start[state], paths.lasts[state]))
+            state = paths.parent[state]
+        return found[::-1]
+
+    def _grow(self) -> None:
+        number, paths, queues = self._number, self._paths, self._queues
+        states = number[slot.STATES]
+        if states + SPARE > len(paths.parent) or 2 * (states + 1) > len(self._registry.table):
+            length = states + states // 2 + SPARE + 1
+            ensure_length(length, *paths, self._times.path)
+            length = len(paths.parent)
+            ensure_length(length * self._row, self._registry.state)
+            self._registry = task_compiled.enlarge_table(self._registry, states, length, self._row, self._entries)
+        if number[slot.BATCHES] + 2 >= len(queues.state):
+            ensure_length(2 * len(queues.state), *queues[:7])
+        if number[slot.EDGES] + 2 * len(self._found) + 2 >= len(queues.edge):
+            ensure_length(len(queues.edge) + len(queues.edge) // 2 + 2 * len(self._found) + 3, queues.edge)

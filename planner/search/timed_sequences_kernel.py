@@ -1,0 +1,427 @@
+"""Best-first search for sequences of steps, each scheduled as early as the steps before it allow.
+
+A step starts as soon as what it reads was written and what it writes is no longer read, so steps of a sequence overlap:
+the times of a plan are those of its partial order. States that differ in times alone are one, and keep the sequence
+that ends first. The key of a state is when its plan may end in the relaxation, plus so many ticks for each step that
+is still to come. Its edges wait in two queues, for all and for those of relaxed plans, as in LAMA (Richter and
+Westphal, 2010).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from planner.heuristics.numeric_relaxation_kernel import NumericRelaxed, NumericRoom
+from planner.heuristics.timed_relaxation_kernel import (
+    NEVER,
+    TimedRelaxed,
+    TimedRoom,
+    Windows,
+    estimate_timed,
+    find_time,
+    latest_goal,
+)
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
+from planner.jit.containers_kernel import push
+from planner.search.temporal_best_first_kernel import BOOST, Lapses, TemporalQueues, find_end, next_batch, ticks_of
+from planner.task.numeric_states_kernel import APPLIED, Comparisons, Numbers, apply_numeric
+from planner.task.packed_states_kernel import Conditions, Space, find_applicable, holds
+from planner.task.state_registry_kernel import Registry, number_of
+
+LATEST: Final = (1 << 31) - 1
+"""Greatest key of a state."""
+
+
+class Touched(NamedTuple):
+    """What actions read and write: variables of facts, and after them the numeric ones.
+
+    `read` and `written` are the lists of action a. It only adds to the numbers of its list in `added`, in any order
+    with others that do. A step of lapse p reads those of its list in `through` until its end.
+    """
+
+    read_start: Index
+    read: Index
+    written_start: Index
+    written: Index
+    added_start: Index
+    added: Index
+    through_start: Index
+    through: Index
+
+
+class SequencePaths(NamedTuple):
+    """How the states of a registry were reached: by a step that began with `action[s]` and ended with `end[s]`.
+
+    The step starts at `start[s]` and lasts `lasts[s]` ticks; `end[s]` is `NOTHING` for an action without a duration.
+    `last[s]` is when the last step so far ends. `parent[s]` is `NOTHING` for the initial state.
+    """
+
+    parent: Index
+    action: Index
+    end: Index
+    start: Words
+    lasts: Words
+    last: Words
+
+
+class Times(NamedTuple):
+    """When each variable was `written`, and until when it is `read`, after the steps to a state; `path` is room."""
+
+    written: Words
+    read: Words
+    path: Index
+
+
+@entry
+@kernel
+def search_timed_sequences(
+    work: int,
+    youngest: int,
+    pace: int,
+    step: int,
+    separation: int,
+    number: Words,
+    prefix: Index,
+    space: Space,
+    numbers: Numbers,
+    comparisons: Comparisons,
+    preconditions: Conditions,
+    lapses: Lapses,
+    touched: Touched,
+    windows: Windows,
+    registry: Registry,
+    paths: SequencePaths,
+    times: Times,
+    queues: TemporalQueues,
+    relaxed: NumericRelaxed,
+    timed: TimedRelaxed,
+    room: NumericRoom,
+    memory: TimedRoom,
+    found: Index,
+    stack: Index,
+) -> int:
+    """Search for about `work` steps of inner loops; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
+
+    The sequence begins with the first `number[slot.MANY]` actions of `prefix`, as far as they can be applied; so many
+    were `number[slot.TRIED]`. After `FOUND`, `number[slot.GOAL_STATE]` is reached by a plan that ends before
+    `number[slot.LIMIT]`. A step still to come counts as `pace` ticks; in the choice of what relaxed plans consist of,
+    it counts as `step` ticks. Of edges of equal states the oldest comes first, or the `youngest`. Keys are in units of
+    `number[slot.GRAIN]` ticks, which the first estimate determines where it is 0. `number[slot.ESTIMATED]` numbers the
+    relaxed plans of all searches that share `room`.
+    """
+    words = len(room.state)
+    row = words + len(numbers.low)
+    number[slot.WORK] = 0
+    while number[slot.WORK] < work:
+        if (
+            number[slot.STATES] + 3 >= len(paths.parent)
+            or number[slot.STATES] + 3 >= len(times.path)
+            or 2 * (number[slot.STATES] + 1) > len(registry.table)
+            or number[slot.BATCHES] + 2 >= len(queues.state)
+            or number[slot.EDGES] + 2 * len(found) + 2 >= len(queues.edge)
+        ):
+            return FULL
+        state = number[slot.PENDING] + 0
+        number[slot.PENDING] = -1
+        follows = number[slot.TRIED] < number[slot.MANY]
+        if state < 0 or follows:
+            if follows:
+                # The prefix leads on from the state that it has reached so far.
+                parent, action = max(state, 0), prefix[number[slot.TRIED]] + 0
+                number[slot.TRIED] += 1
+            else:
+                batch = next_batch(queues, number)
+                if batch < 0:
+                    return EXHAUSTED
+                parent, action = queues.state[batch] + 0, queues.edge[queues.at[batch]] + 0
+                queues.at[batch] += 1
+            _take_step(
+                number,
+                space,
+                numbers,
+                comparisons,
+                preconditions,
+                lapses,
+                touched,
+                windows,
+                registry,
+                paths,
+                times,
+                words,
+                parent,
+                action,
+                separation,
+            )
+            number[slot.WORK] += 40
+            if follows and number[slot.PENDING] < 0:
+                number[slot.PENDING] = parent
+                number[slot.TRIED] = number[slot.MANY]
+            continue
+        base = state * row
+        if holds(space.goal, 0, registry.state, base):
+            if paths.last[state] < number[slot.LIMIT]:
+                number[slot.EXPANDED] = NOTHING
+                _load_times(number, touched, windows, lapses, paths, times, state, separation)
+                number[slot.GOAL_STATE] = state
+                return FOUND
+            continue
+        number[slot.EVALUATIONS] += 1
+        number[slot.ESTIMATED] += 1
+        _load_times(number, touched, windows, lapses, paths, times, state, separation)
+        _measure_lapses(lapses, memory, registry.state, base + words)
+        count = estimate_timed(
+            relaxed,
+            timed,
+            windows,
+            room,
+            memory,
+            numbers,
+            comparisons,
+            space.coding,
+            words,
+            registry.state,
+            base,
+            number[slot.ESTIMATED],
+            times.written,
+            separation,
+            step,
+        )
+        number[slot.WORK] += 2 * len(relaxed.cost) + 20
+        ends = max(paths.last[state], latest_goal(relaxed, memory))
+        if count == INFINITE or ends >= number[slot.LIMIT]:
+            continue
+        if not number[slot.GRAIN]:
+            number[slot.GRAIN] = max(1, (ends + pace * count) >> 20)
+        key = min((ends + pace * count) // number[slot.GRAIN], LATEST)
+        if count < number[slot.BEST]:
+            number[slot.BEST] = count
+            number[slot.TURNS + 1] -= BOOST
+        number[slot.EXPANSIONS] += 1
+        many = find_applicable(space.tree, registry.state, base, found, stack)
+        _put_steps(number, queues, lapses, room, state, key, found, many, youngest)
+    return PAUSED
+
+
+@kernel
+def _measure_lapses(lapses: Lapses, memory: TimedRoom, state: Words, variables: int) -> None:
+    """Note how long each lapse takes in the state whose variables begin at `state[variables]`."""
+    for lapse in range(len(memory.ticks)):
+        memory.ticks[lapse] = ticks_of(lapses, lapse, state, variables)
+
+
+@kernel
+def _take_step(
+    number: Words,
+    space: Space,
+    numbers: Numbers,
+    comparisons: Comparisons,
+    preconditions: Conditions,
+    lapses: Lapses,
+    touched: Touched,
+    windows: Windows,
+    registry: Registry,
+    paths: SequencePaths,
+    times: Times,
+    words: int,
+    parent: int,
+    action: int,
+    separation: int,
+) -> None:
+    """Take the step of `action` in state `parent`; a state that is new, or is reached sooner, becomes pending."""
+    row = words + len(numbers.low)
+    if paths.last[parent] >= number[slot.LIMIT]:
+        return
+    state = registry.state
+    source, target, between = parent * row, number[slot.STATES] * row, (number[slot.STATES] + 1) * row
+    if not holds(preconditions, action, state, source):
+        return
+    begun, end, lasts = lapses.begins[action] + 0, NOTHING, 0
+    if begun < len(lapses.ticks):
+        if apply_numeric(space, numbers, comparisons, action, words, state, source, between) != APPLIED:
+            return
+        end = find_end(preconditions, lapses, begun, state, between)
+        if end == NOTHING:
+            return
+        lasts = ticks_of(lapses, begun, state, between + words)
+        if lasts < 0:
+            return
+        if apply_numeric(space, numbers, comparisons, end, words, state, between, target) != APPLIED:
+            return
+    elif apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
+        return
+    _load_times(number, touched, windows, lapses, paths, times, parent, separation)
+    start = _find_start(touched, windows, times, action, end, begun, lasts, separation)
+    if start == NEVER:
+        return
+    last = max(paths.last[parent], start + lasts)
+    if last >= number[slot.LIMIT]:
+        return
+    child = number_of(registry, number[slot.STATES], row)
+    if child < number[slot.STATES]:
+        if number[slot.LIMIT] == INFINITE or last >= paths.last[child] or _leads_to(paths, child, parent):
+            return
+    else:
+        number[slot.STATES] += 1
+    number[slot.GENERATED] += 1
+    paths.parent[child] = parent
+    paths.action[child] = action
+    paths.end[child] = end
+    paths.start[child] = start
+    paths.lasts[child] = lasts
+    paths.last[child] = last
+    _write_times(touched, times, action, end, begun, start, lasts)
+    number[slot.EXPANDED] = child
+    number[slot.PENDING] = child
+
+
+@kernel
+def _leads_to(paths: SequencePaths, first: int, state: int) -> bool:
+    """Return whether the sequence to `state` goes through state `first`."""
+    while state != NOTHING:
+        if state == first:
+            return True
+        state = paths.parent[state] + 0
+    return False
+
+
+@kernel
+def _load_times(
+    number: Words,
+    touched: Touched,
+    windows: Windows,
+    lapses: Lapses,
+    paths: SequencePaths,
+    times: Times,
+    state: int,
+    separation: int,
+) -> None:
+    """Let `times` be those after the sequence to `state`; `number[slot.EXPANDED]` is the state that they belong to.
+
+    The starts of the steps on the way are brought up to date.
+    """
+    if number[slot.EXPANDED] == state:
+        return
+    number[slot.EXPANDED] = state
+    for variable in range(len(times.written)):
+        times.written[variable], times.read[variable] = 0, 0
+    length = 0
+    while paths.parent[state] != NOTHING:
+        times.path[length] = state
+        length += 1
+        state = paths.parent[state] + 0
+    number[slot.WORK] += 10 * length + len(times.written)
+    while length:
+        length -= 1
+        state = times.path[length] + 0
+        action, end, lasts = paths.action[state] + 0, paths.end[state] + 0, paths.lasts[state] + 0
+        begun = lapses.begins[action] + 0
+        start = max(_find_start(touched, windows, times, action, end, begun, lasts, separation), 0)
+        paths.start[state] = start
+        _write_times(touched, times, action, end, begun, start, lasts)
+
+
+@kernel
+def _find_start(
+    touched: Touched,
+    windows: Windows,
+    times: Times,
+    action: int,
+    end: int,
+    begun: int,
+    lasts: int,
+    separation: int,
+) -> int:
+    """Return the first tick at which a step may start after the steps so far; `NEVER` if there is none."""
+    start = _find_first(touched, times, action, separation)
+    if end != NOTHING:
+        start = max(start, _find_first(touched, times, end, separation) - lasts)
+        for index in range(touched.through_start[begun], touched.through_start[begun + 1]):
+            start = max(start, times.written[touched.through[index]])
+    return find_time(windows, action, start, lasts, separation)
+
+
+@kernel
+def _find_first(touched: Touched, times: Times, action: int, separation: int) -> int:
+    """Return the first tick at which `action` may happen after the steps so far."""
+    first = 0
+    for index in range(touched.read_start[action], touched.read_start[action + 1]):
+        written = times.written[touched.read[index]]
+        if written:
+            first = max(first, written + separation)
+    for index in range(touched.written_start[action], touched.written_start[action + 1]):
+        before = max(times.written[touched.written[index]], times.read[touched.written[index]])
+        if before:
+            first = max(first, before + separation)
+    return first
+
+
+@kernel
+def _write_times(touched: Touched, times: Times, action: int, end: int, begun: int, start: int, lasts: int) -> None:
+    """Note what a step reads and writes that starts at `start` and lasts so many ticks."""
+    _note(touched, times, action, start)
+    if end != NOTHING:
+        for index in range(touched.through_start[begun], touched.through_start[begun + 1]):
+            variable = touched.through[index]
+            times.read[variable] = max(times.read[variable], start + lasts)
+        _note(touched, times, end, start + lasts)
+
+
+@kernel
+def _note(touched: Touched, times: Times, action: int, now: int) -> None:
+    for index in range(touched.read_start[action], touched.read_start[action + 1]):
+        variable = touched.read[index]
+        times.read[variable] = max(times.read[variable], now)
+    for index in range(touched.added_start[action], touched.added_start[action + 1]):
+        variable = touched.added[index]
+        times.written[variable] = max(times.written[variable], now)
+    for index in range(touched.written_start[action], touched.written_start[action + 1]):
+        times.written[touched.written[index]] = max(times.written[touched.written[index]], now)
+
+
+@kernel
+def _put_steps(
+    number: Words,
+    queues: TemporalQueues,
+    lapses: Lapses,
+    room: NumericRoom,
+    state: int,
+    key: int,
+    found: Index,
+    many: int,
+    youngest: int,
+) -> None:
+    """Queue the steps that may come next in `state`: among the `many` applicable actions, those that start steps."""
+    plan = number[slot.ESTIMATED]
+    age = number[slot.BATCHES] + 0
+    if youngest:
+        age = LATEST - age
+    key = (key << 31) + age
+    ending = len(lapses.ticks) + 1
+    kept = 0
+    for index in range(many):
+        action = found[index] + 0
+        if lapses.begins[action] != ending:
+            found[kept] = action
+            kept += 1
+    first = number[slot.EDGES] + 0
+    count = first
+    for index in range(kept):
+        if room.planned[found[index]] == plan:
+            queues.edge[count] = found[index]
+            count += 1
+    if count > first:
+        batch = number[slot.BATCHES] + 0
+        queues.state[batch], queues.at[batch], queues.end[batch] = state, first, count
+        number[slot.MEMBERS] = push(queues.helpful_key, queues.helpful_heap, number[slot.MEMBERS], key, batch)
+        number[slot.BATCHES] += 1
+    first = count
+    for index in range(kept):
+        queues.edge[count] = found[index]
+        count += 1
+    if count > first:
+        batch = number[slot.BATCHES] + 0
+        queues.state[batch], queues.at[batch], queues.end[batch] = state, first, count
+        number[slot.OPEN] = push(queues.all_key, queues.all_heap, number[slot.OPEN], key, batch)
+        number[slot.BATCHES] += 1
+    number[slot.EDGES] = count
