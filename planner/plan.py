@@ -51,6 +51,19 @@ class Step:
         return f"{self.action}({', '.join(self.arguments)})"
 
 
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """When a step starts, in seconds from the beginning of the plan, and how long it lasts."""
+
+    start: Number
+    duration: Number = 0
+
+    @property
+    def end(self) -> Number:
+        """When the step ends."""
+        return exact_sum([self.start, self.duration])
+
+
 def name_as_written(steps: Iterable[Step], problem: Any) -> tuple[Step, ...]:
     """Return `steps` with the action names in the file of `problem`: versions of an action share its name."""
     versions = getattr(getattr(problem, "domain", None), "versions", None)
@@ -106,6 +119,9 @@ class Plan:
     For a hierarchical `problem`, `tree` is the decomposition, whose `to_dict` returns data. Where facts are unknown,
     the plan works under its `suppositions`. Where there are wishes (soft goals and soft constraints), `utility` is the
     sum of those that come true, and `forgone` are the others.
+
+    A plan in time has the `times` of its steps, which are in the order of their starts. `time_cost` is what the metric
+    of the problem charges for them beside the costs of the steps.
     """
 
     steps: tuple[Step, ...]
@@ -114,11 +130,18 @@ class Plan:
     suppositions: tuple[Supposition, ...] = field(default=(), compare=False)
     utility: Number | None = field(default=None, compare=False)
     forgone: tuple[SoftGoal | Constraint, ...] = field(default=(), repr=False, compare=False)
+    times: tuple[StepTime, ...] = ()
+    time_cost: Number = field(default=0, compare=False)
 
     @property
     def cost(self) -> Number:
-        """The sum of the steps' costs."""
-        return exact_sum(step.cost for step in self.steps)
+        """The sum of the steps' costs, and what the metric charges for time."""
+        return exact_sum([*[step.cost for step in self.steps], self.time_cost])
+
+    @property
+    def makespan(self) -> Number | None:
+        """When the last step of a plan in time ends; None for a sequence."""
+        return max([each.end for each in self.times], default=0) if self.times or not self.steps else None
 
     @property
     def charge(self) -> Number:
@@ -130,18 +153,26 @@ class Plan:
 
     def __str__(self) -> str:
         steps = name_as_written(self.steps, self.problem)
+        if self.times:
+            timed = zip(steps, self.times, strict=True)
+            return "\n".join(f"{float(time.start):.3f}: {step} [{float(time.duration):.3f}]" for step, time in timed)
         return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …], …}`.
 
-        `decomposition` and `suppositions` are included if there are any.
+        The steps of a plan in time have `start` and `duration` in seconds, and the plan its `makespan`. `decomposition`
+        and `suppositions` are included if there are any.
         """
-        steps = [
+        steps: list[dict[str, Any]] = [
             {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)}
             for step in name_as_written(self.steps, self.problem)
         ]
         data: dict[str, Any] = {"steps": steps}
+        if self.times:
+            for step, time in zip(steps, self.times, strict=True):
+                step |= {"start": json_number(time.start), "duration": json_number(time.duration)}
+            data["makespan"] = json_number(self.makespan)
         if self.tree is not None:
             data["decomposition"] = self.tree.to_dict()
         if self.suppositions:
@@ -304,7 +335,11 @@ def _join_phrases(parts: list[str]) -> str:
 
 def exact_sum(numbers: Iterable[Number]) -> Number:
     """Return the exact sum, an int where it is integral."""
-    return exact(sum(numbers, start=0))
+    total: Number = 0
+    for number in numbers:
+        is_whole = type(total) is int and type(number) is int
+        total = total + number if is_whole else EXACT.add(total, number)  # '+' rounds decimals to 28 digits
+    return exact(total)
 
 
 def exact(number: Number) -> Number:
@@ -312,7 +347,7 @@ def exact(number: Number) -> Number:
     return int(number) if number == int(number) else number
 
 
-EXACT: Final = Context(prec=600)
+EXACT: Final = Context(prec=10_000)
 """Decimal arithmetic with more digits than any cost has."""
 
 

@@ -12,7 +12,9 @@ from planner.errors import Location, PlanError, did_you_mean
 from planner.language.declare.fields import format_count
 from planner.lightweight import replace
 from planner.model import Number, Problem
-from planner.plan import Plan, Step
+from planner.model.problem import is_temporal
+from planner.plan import Plan, Step, StepTime, exact
+from planner.validation.timed_replay import make_timed_plan
 from planner.validation.validate import choose_versions
 
 
@@ -38,9 +40,14 @@ def read_json_data(data: Any, problem: Problem, source: str) -> tuple[Plan, Numb
     objects = {each.name for each in expanded.all_objects}
     for number, step in enumerate(steps, start=1):
         _check_names(step, f"step {number}", expanded, objects, place)
+    claimed = all("cost" in item for item in items)
+    if is_temporal(problem):
+        times = [_read_time(item, number, place) for number, item in enumerate(items, start=1)]
+        plan = make_timed_plan(steps, times, problem, place)
+        return plan, plan.cost if claimed else None
     chosen = choose_versions(steps, expanded)
     plan = Plan(tuple([replace(each, cost=step.cost) for each, step in zip(chosen, steps, strict=True)]), problem)
-    return plan, plan.cost if all("cost" in item for item in items) else None
+    return plan, plan.cost if claimed else None
 
 
 def read_json(text: str, source: str) -> Any:
@@ -80,6 +87,17 @@ def _read_step(item: Any, number: int, place: Location) -> Step:
                 return Step(action, tuple(arguments), cost)
     expected = 'expected {"action": "move", "arguments": ["r1", "a", "b"]}'
     raise PlanError(f"step {number} is no step; {expected}", place)
+
+
+def _read_time(item: Any, number: int, place: Location) -> StepTime | None:
+    """Return the time of a step of a plan in time; None where the item states none."""
+    start, duration = item.get("start"), item.get("duration", 0)
+    if start is None:
+        return None
+    for name, value in (("start", start), ("duration", duration)):
+        if isinstance(value, bool) or not isinstance(value, int | Decimal) or value < 0:
+            raise PlanError(f"the {name} of step {number} is {value!r}, expected seconds, 0 or more", place)
+    return StepTime(exact(start), exact(duration))
 
 
 def _check_names(step: Step, where: str, problem: Problem, objects: set[str], place: Location) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
@@ -12,20 +13,25 @@ from planner.cli import options
 from planner.cli.interrupt import finite_limit, interruptible, limit_memory
 from planner.cli.output import Exit, exit_of_verdict, give, tell
 from planner.cli.parser import Parser
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.language.loading.load import is_file, load_from, open_source
 from planner.language.loading.texts import open_text, read_problem_text
-from planner.lightweight import TYPE_CHECKING, Any, Final
+from planner.lightweight import TYPE_CHECKING, Any, Final, replace
 from planner.limits import Limits
-from planner.model import Problem
+from planner.model import Atom, Formula, Not, Problem
 from planner.plan import Status, StoppedBy
-from planner.problem_kinds import AnyProblem, check_classical
+from planner.problem_kinds import AnyProblem
 
 if TYPE_CHECKING:
     from planner.questions import Reachability
+    from planner.validation.verdict import Verdict
 
 ABOUT: Final = "Answer a question about a domain: what can be done, reached, left out, and done first."
 STDIN: Final = "-"
+PATH: Final = re.compile(r"[/\\]|\.\w+$")
+"""What only names of files have, and facts have not."""
+ATOM: Final = re.compile(r"\s*[^\s,:;()\[\]{}]+\([^()\n]*\)")
+"""The first step of a plan that is written as atoms, such as `move(r2, hall, lab)`."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -53,9 +59,10 @@ def run(started: float, given: Namespace) -> Exit:
     with interruptible(limits.remaining) as watchman:
         stdin = _Stdin()
         loaded = _load(given.domain, problem, stdin)
-        check_classical(loaded, "ask", "ask about its part without tasks")
-        assert isinstance(loaded, Problem)
-        state = None if given.state is None else stdin.read_text(given.state)
+        if not isinstance(loaded, Problem):
+            construct = f"{kind_of(loaded)} in a question"
+            raise UnsupportedError(construct, "ask about its part without tasks: problem.classical in Python")
+        state = None if given.state is None else _read_state(given.state, stdin)
         with watchman.searching() as limits.cancel:
             answer = _Question(loaded, about, state, given=given, limits=limits, stdin=stdin)
             return KINDS[kind][1](answer)
@@ -99,6 +106,13 @@ def _load(domain: str, problem: str | None, stdin: _Stdin) -> AnyProblem:
     if problem == STDIN and domain != STDIN:
         return read_problem_text(stdin.read(), source)
     return load_from(source, None if problem == STDIN else problem)
+
+
+def _read_state(given: str, stdin: _Stdin) -> str:
+    """Return the facts that are given as text, in a file or on stdin."""
+    if given != STDIN and "(" not in given and PATH.search(given) and not is_file(given):
+        raise InputError(f"there is no file {given[:60]!r}, and a state has facts such as at(r2, hall)")
+    return stdin.read_text(given)
 
 
 class _Question:
@@ -187,7 +201,9 @@ class _Question:
         lines = [*map(str, listed), *[f"{spell(self._problem, fact)}: unknown" for fact in found.unknown]]
         trivial = len(found.landmarks) - len(found.nontrivial)
         message = f"{_count(len(found.nontrivial), 'landmark')}, and {trivial} that hold initially or in the goal"
-        self._show(found.to_dict(), lines, message if found.status is Status.SOLVED else found.status.value)
+        if found.status is not Status.SOLVED:
+            message = _describe_end(found.status, found.stopped_by)
+        self._show(found.to_dict(), lines, message)
         if found.status is Status.UNSOLVABLE:
             return Exit.NEGATIVE
         return _exit_of_limit(found.stopped_by) if found.unknown or found.status is Status.UNKNOWN else Exit.OK
@@ -219,8 +235,25 @@ class _Question:
             return Exit.NEGATIVE
         start = start_in(self._problem, self._state, "ask")
         verdict = check_steps(start, read_steps(start, plan))
-        self._show({"first_inapplicable": None, **verdict.to_dict()}, [str(verdict)], "all steps can be taken")
+        verdict = self._spell_verdict(verdict)
+        unmet = [self._spell_part(part) for part in verdict.unmet]
+        data = {"first_inapplicable": None, **verdict.to_dict(), "unmet": unmet}
+        self._show(data, [str(verdict)], "all steps can be taken")
         return exit_of_verdict(verdict)
+
+    def _spell_verdict(self, verdict: Verdict) -> Verdict:
+        """Return `verdict` with the unmet goals in its reason as the file of the problem writes them."""
+        reason = verdict.reason
+        for part in verdict.unmet:
+            reason = reason.replace(f"{part}, ", f"{self._spell_part(part)}, ", 1)
+        return replace(verdict, reason=reason)
+
+    def _spell_part(self, part: Formula) -> str:
+        from planner.questions import spell
+
+        if isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom)):
+            return spell(self._problem, part)
+        return str(part)
 
     def first_steps(self) -> Exit:
         """List the steps with which optimal plans begin."""
@@ -229,13 +262,16 @@ class _Question:
         self._expect_nothing()
         found = optimal_first_steps(self._problem, self._state, **self._options())
         lines = [spell(self._problem, step) for step in found.steps]
-        self._show(found.to_dict(), lines, str(found).partition("\n")[0])
+        message = str(found).partition("\n")[0]
+        if found.status is not Status.OPTIMAL:
+            message = _describe_end(found.status, found.stopped_by)
+        self._show(found.to_dict(), lines, message)
         if found.status is Status.OPTIMAL:
             return Exit.OK
         return Exit.NEGATIVE if found.status is Status.UNSOLVABLE else _exit_of_limit(found.stopped_by)
 
     def _read_plan(self, given: str) -> Any:
-        """Return the steps of a plan that is given as text or in a file, in the competition's format or in JSON."""
+        """Return the steps of a plan that is given as text or in a file: as atoms, in IPC format or in JSON."""
         from planner.language.pddl.plan_files import read_plan
         from planner.plan_json import is_json, read_json_plan
 
@@ -245,11 +281,18 @@ class _Question:
         source = given if is_file(given) else "<plan>"
         if is_json(text):
             return read_json_plan(text, self._problem, source)[0]
-        return text if text.lstrip()[:1] in ("(", ";") else read_plan(text, self._problem, source)
+        if text.lstrip()[:1] in ("(", ";") or ATOM.match(text):
+            return text
+        return read_plan(text, self._problem, source)
 
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _describe_end(status: Status, stopped_by: StoppedBy) -> str:
+    """Return why there is no answer: there is no plan, or what stopped the search for one."""
+    return status.value if status is Status.UNSOLVABLE else f"no verdict: stopped by {stopped_by.value}"
 
 
 def _exit_of_limit(stopped_by: StoppedBy) -> Exit:

@@ -12,8 +12,8 @@ from planner.cli.parser import Parser, choice_of, read_positive_number
 from planner.errors import InputError, UnsupportedError
 from planner.language.loading.load import find_languages, open_source
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast, replace
-from planner.model import DomainModel, Metric, Problem
-from planner.model.domain import creates_objects
+from planner.model import TOTAL_COST, TOTAL_TIME, Arithmetic, DomainModel, Metric, NumericMetric, Problem
+from planner.model.domain import creates_objects, has_durations
 from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, unsupported_kind
 
 if TYPE_CHECKING:
@@ -159,5 +159,8 @@ def as_pddl(source: Problem | DomainModel, level: Level | None) -> dict[str, str
         return {"domain.pddl": written.domain, "problem.pddl": written.problem}
     if level == "strips":
         raise InputError("STRIPS is written for a domain with a problem", hint="name the problem, or use --level adl")
-    metric = Metric.LENGTH if all(action.cost in ((), (1,)) for action in source.actions.values()) else Metric.COST
+    has_costs = any(action.cost not in ((), (1,)) for action in source.actions.values())
+    metric: Metric | NumericMetric = Metric.COST if has_costs else Metric.LENGTH
+    if has_durations(source):
+        metric = NumericMetric(Arithmetic("+", (TOTAL_TIME, TOTAL_COST)) if has_costs else TOTAL_TIME)
     return {"domain.pddl": export(Problem(source.name, source, metric=metric), "adl").domain}

@@ -13,7 +13,7 @@ from planner.cli.solve import summarise
 from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
 from planner.lightweight import Final
 from planner.limits import Limits
-from planner.model import Problem
+from planner.model import Problem, is_temporal
 from planner.plan import Plan, Status
 from planner.problem_kinds import AnyProblem, service_of
 
@@ -63,11 +63,14 @@ def _is_plan(text: str, source: Source) -> bool:
 
 def _explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
+    from planner.validation.timed_replay import in_turn
     from planner.validation.validate import validate
 
     plan, _ = options.read_plan_file(path, problem)
     if isinstance(problem, Problem):
-        verdict = validate(problem, plan.steps)
+        if is_temporal(problem) and not plan.times:
+            plan = in_turn(problem, plan.steps)
+        verdict = validate(problem, plan if plan.times else plan.steps)
         text = _explain_steps(plan, limits) if verdict.valid else str(verdict)
     else:
         with watchman.checking(plan) as limits.cancel:
@@ -83,6 +86,10 @@ def _explain_steps(plan: Plan, limits: Limits) -> str:
 
     if not isinstance(plan.problem, Problem):
         return str(service_of(plan.problem).explain_plan(plan.problem, plan, limits))
+    if is_temporal(plan.problem):
+        from planner.explain.timed_explanation import explain_times
+
+        return str(explain_times(plan.problem, plan))
     return str(explain_plan(plan.problem, plan))
 
 

@@ -35,7 +35,7 @@ def run(started: float, given: Namespace) -> Exit:
         problem = load(given.domain, given.problem)
         plan, claimed_cost = read_plan_file(given.plan, problem)
         if isinstance(problem, Problem):
-            verdict = validate(problem, plan.steps, claimed_cost=claimed_cost)
+            verdict = validate(problem, plan if plan.times else plan.steps, claimed_cost=claimed_cost)
         else:
             with watchman.checking(plan) as limits.cancel:
                 verdict = service_of(problem).validate(problem, plan, limits)

@@ -22,7 +22,8 @@ from planner.compilations import reserve_name
 from planner.compilations.normal_form import Conjunction, NormalProblem, Schema, SchemaEffect
 from planner.explain.near_misses import atom_of
 from planner.model import OPEN, Action, Atom, Literal, Metric, Not, Number, Predicate, Problem, Term
-from planner.plan import Step
+from planner.model.actions import NumericEffect
+from planner.plan import Step, json_number
 
 CANDIDATES: Final = 300
 """Most candidates for invariants that are tested."""
@@ -202,6 +203,44 @@ class Assumption:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class NumberAssumption:
+    """A fluent that is assumed to have another `value` initially, or a function with another bound.
+
+    `bound` is "low" or "high" for a bound, else "". With the value `refuted`, which is nearer to `instead_of`, there is
+    proved to be no plan; None where that is not known.
+    """
+
+    function: Atom
+    value: Number
+    instead_of: Number
+    bound: str = ""
+    refuted: Number | None = None
+    price: int = PRICE
+
+    def __str__(self) -> str:
+        what = f"{self.bound} of {self.function.predicate}" if self.bound else str(self.function)
+        nearer = "" if self.refuted is None else f" ({self.refuted} is not enough)"
+        return f"{what} = {self.value} instead of {self.instead_of}{nearer}"
+
+    def with_value(self, value: Number) -> NumberAssumption:
+        """Return the assumption with another value, of which nothing is refuted."""
+        return replace(self, value=value, refuted=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the assumption as JSON-ready data."""
+        return {
+            "function": self.function.predicate if self.bound else str(self.function),
+            "value": json_number(self.value),
+            "instead_of": json_number(self.instead_of),
+            **({"bound": self.bound} if self.bound else {}),
+            "refuted": None if self.refuted is None else json_number(self.refuted),
+        }
+
+
+AnyAssumption = Assumption | NumberAssumption
+
+
 def make_assumptions(
     literals: Iterable[Literal], prices: Mapping[Literal, int], items: Items, initial: tuple[Atom, ...]
 ) -> list[Assumption]:
@@ -224,7 +263,7 @@ def make_assumptions(
     return found
 
 
-def add_assumptions(plain: Problem, candidates: Sequence[Assumption]) -> Problem:
+def add_assumptions(plain: Problem, candidates: Sequence[AnyAssumption]) -> Problem:
     """Add an action `assume-<number>` for each of `candidates` to the plain ADL problem."""
     domain = plain.domain
     phase = Atom(reserve_name("assuming", {*domain.predicates}))
@@ -237,8 +276,13 @@ def add_assumptions(plain: Problem, candidates: Sequence[Assumption]) -> Problem
         f"{prefix}{number}": Action(
             f"{prefix}{number}",
             requires=phase,
-            provides=(candidate.literal, *[Not(fact) for fact in candidate.rivals]),
+            provides=()
+            if isinstance(candidate, NumberAssumption)
+            else (candidate.literal, *[Not(fact) for fact in candidate.rivals]),
             cost=(candidate.price,),
+            numbers=(NumericEffect(candidate.function, ":=", candidate.value),)
+            if isinstance(candidate, NumberAssumption)
+            else (),
         )
         for number, candidate in enumerate(candidates)
     }
@@ -261,10 +305,10 @@ def assume_prefix(problem: Problem) -> str:
 
 
 def split_plan(
-    steps: Iterable[Step], prefix: str, candidates: Sequence[Assumption]
-) -> tuple[list[Assumption], list[Step]]:
+    steps: Iterable[Step], prefix: str, candidates: Sequence[AnyAssumption]
+) -> tuple[list[AnyAssumption], list[Step]]:
     """Split the steps of a plan into the assumptions at its beginning and the remaining steps."""
-    made: list[Assumption] = []
+    made: list[AnyAssumption] = []
     rest: list[Step] = []
     for step in steps:
         if step.action.startswith(prefix):
@@ -274,10 +318,13 @@ def split_plan(
     return made, rest
 
 
-def apply_assumptions(problem: Problem, made: Iterable[Assumption]) -> Problem:
-    """Apply the assumptions `made` to the initial state of `problem`."""
+def apply_assumptions(problem: Problem, made: Iterable[AnyAssumption]) -> Problem:
+    """Apply the assumptions `made` to the initial state of `problem`, and to bounds of its functions."""
     facts = dict.fromkeys(problem.initial)
     for assumption in made:
+        if isinstance(assumption, NumberAssumption):
+            problem = _apply_number(problem, assumption)
+            continue
         for fact in assumption.rivals:
             facts.pop(fact, None)
         if isinstance(assumption.literal, Atom):
@@ -285,6 +332,16 @@ def apply_assumptions(problem: Problem, made: Iterable[Assumption]) -> Problem:
         else:
             facts.pop(atom_of(assumption.literal), None)
     return replace(problem, initial=tuple(facts))
+
+
+def _apply_number(problem: Problem, assumption: NumberAssumption) -> Problem:
+    if not assumption.bound:
+        return replace(problem, values={**problem.values, assumption.function: assumption.value})
+    domain, name = problem.domain, assumption.function.predicate
+    low, high = (assumption.value if assumption.bound == end else None for end in ("low", "high"))
+    function = domain.functions[name]
+    function = replace(function, low=low) if high is None else replace(function, high=high)
+    return replace(problem, domain=replace(domain, functions={**domain.functions, name: function}))
 
 
 def bound_assumptions(cost: Number) -> int:

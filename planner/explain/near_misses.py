@@ -33,7 +33,7 @@ from planner.limits import Limits
 from planner.model import formulas
 from planner.model.actions import Action, Literal
 from planner.model.domain import DomainModel
-from planner.model.formulas import OPEN, And, Atom, Equals, Exists, Forall, Formula, Not, Or, Term, Variable
+from planner.model.formulas import OPEN, And, Atom, Comparison, Equals, Exists, Forall, Formula, Not, Or, Term, Variable
 
 Literals = tuple[Literal, ...]
 """A set of literals, in the order in which conditions name them."""
@@ -442,9 +442,30 @@ def _extend(atom: Atom, row: Row, binding: Binding) -> Binding | None:
     return extended
 
 
-def describe_literal(literal: Literal, domain: DomainModel) -> str:
-    """Return `literal` as text; facts `ran-…`, which stand for `after`, become sentences."""
-    atom = atom_of(literal)
+class Words:
+    """How explanations write facts; a problem compiled to another one has words of its own."""
+
+    def __init__(self, domain: DomainModel) -> None:
+        self._domain = domain
+
+    def literal(self, literal: Literal) -> str:
+        """Return `literal` as text."""
+        return describe_literal(literal, self._domain)
+
+    def formula(self, formula: Formula) -> str:
+        """Return a part of the goal as text."""
+        return str(formula)
+
+    def effects(self, action: Action, label: str, literal: Literal) -> tuple[str, ...]:  # noqa: ARG002 - for others
+        """Return the effects by which the step `label` of `action` only helps `literal`; none if it provides that."""
+        return ()
+
+
+def describe_literal(literal: Literal | Comparison, domain: DomainModel) -> str:
+    """Return a literal or a comparison as text; facts `ran-…`, which stand for `after`, become sentences."""
+    atom = literal.part if isinstance(literal, Not) else literal
+    if not isinstance(atom, Atom):
+        return str(literal)
     text = str(atom) if atom.predicate in domain.predicates else _describe_run(atom, domain) or str(atom)
     return f"not {text}" if isinstance(literal, Not) else text
 

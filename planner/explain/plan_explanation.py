@@ -10,11 +10,13 @@ from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, kind_of
 from planner.explain.near_misses import describe_literal
 from planner.lightweight import replace
-from planner.model import Goal, Problem
+from planner.model import Comparison, Goal, Not, Problem
 from planner.model.formulas import conjunction, conjuncts
+from planner.model.problem import is_numeric
 from planner.partial_order.causal_links import CausalLink, causal_links, find_purposes
 from planner.plan import Plan, Step, Supposition, json_number, name_as_written
 from planner.problem_kinds import resolve_classical
+from planner.semantics.numeric_state import NumberChange
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import apply_suppositions, check_steps
 
@@ -24,10 +26,22 @@ ELIMINATION: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One causal link of a step: step `consumer`, or the goal (None), needs `condition`."""
+    """One causal link of a step: step `consumer`, or the goal (None), needs `condition`.
+
+    Where that is a comparison, `changes` are those that the step makes to the numbers in it.
+    """
 
     condition: str
     consumer: int | None
+    changes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.condition} ({', '.join(self.changes)})" if self.changes else self.condition
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the service as JSON-ready data; the goal as a consumer is null."""
+        found: dict[str, Any] = {"condition": self.condition, "needed_by": self.consumer}
+        return {**found, "changes": list(self.changes)} if self.changes else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +67,8 @@ class StepExplanation:
             "action": self.step.action,
             "arguments": list(self.step.arguments),
             "cost": json_number(self.step.cost),
-            "services": [{"condition": each.condition, "needed_by": each.consumer} for each in self.services],
-            "chain": [{"condition": each.condition, "needed_by": each.consumer} for each in self.chain],
+            "services": [each.to_dict() for each in self.services],
+            "chain": [each.to_dict() for each in self.chain],
             "redundant": self.redundant,
             **({"keeps": self.keeps} if self.keeps else {}),
         }
@@ -91,7 +105,7 @@ class PlanExplanation:
             for service in each.services:
                 if service not in each.chain[:1]:
                     verb, consumer = self._verb(each, service), self._consumer(service)
-                    yield f"   also {verb} {service.condition}, needed by {consumer}"
+                    yield f"   also {verb} {service}, needed by {consumer}"
             if each.keeps:
                 yield f"   keeps the constraint '{each.keeps}'"
             elif not each.services:
@@ -108,7 +122,7 @@ class PlanExplanation:
     def _story(self, chain: Sequence[Service]) -> str:
         first, *rest = chain
         onward = [self._consumer(each) + ("" if each.consumer else f" {each.condition}") for each in rest]
-        return " → ".join([f"{first.condition}, needed by {self._consumer(first)}", *onward])
+        return " → ".join([f"{first}, needed by {self._consumer(first)}", *onward])
 
     def _consumer(self, service: Service) -> str:
         if service.consumer is None:
@@ -146,13 +160,14 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
     for link in links:
         if link.provider in served:
             served[link.provider].append(link)
+    changes = _find_number_changes(problem, plan)
     kept = _eliminate_actions(problem, plan, [number for number, chain in chains.items() if chain])
     steps = [
         StepExplanation(
             number,
             step,
-            _services(served[number], problem, plan),
-            _services(chains[number], problem, plan),
+            _services(served[number], problem, plan, changes),
+            _services(chains[number], problem, plan, changes),
             number not in kept,
             _find_kept_constraint(number, kept, problem, plan) if number in kept and not chains[number] else "",
         )
@@ -173,13 +188,35 @@ def _fix_wishes(problem: Problem, plan: Plan) -> Problem:
     return replace(problem, goal=Goal(hard), constraints=constraints)
 
 
-def _services(links: Sequence[CausalLink], problem: Problem, plan: Plan) -> tuple[Service, ...]:
+def _services(
+    links: Sequence[CausalLink], problem: Problem, plan: Plan, changes: Sequence[Sequence[NumberChange]]
+) -> tuple[Service, ...]:
     goal = len(plan) + 1
     found = (
-        Service(describe_literal(link.condition, problem.domain), None if link.consumer == goal else link.consumer)
+        Service(
+            describe_literal(link.condition, problem.domain),
+            None if link.consumer == goal else link.consumer,
+            _describe_changes(link, changes),
+        )
         for link in links
     )
     return tuple(dict.fromkeys(found))
+
+
+def _describe_changes(link: CausalLink, changes: Sequence[Sequence[NumberChange]]) -> tuple[str, ...]:
+    """Return the changes by the provider of `link` to the numbers in its condition."""
+    compared = link.condition.part if isinstance(link.condition, Not) else link.condition
+    if not isinstance(compared, Comparison):
+        return ()
+    return tuple([str(each) for each in changes[link.provider - 1] if each.fluent in compared.functions])
+
+
+def _find_number_changes(problem: Problem, plan: Plan) -> list[Sequence[NumberChange]]:
+    """Return the changes of numeric fluents by each step."""
+    if not is_numeric(problem):
+        return [()] * len(plan)
+    simulation = Simulation(problem)
+    return [simulation.apply(step).numbers for step in plan.steps]
 
 
 def _eliminate_actions(problem: Problem, plan: Plan, useful: list[int]) -> list[int]:

@@ -1,29 +1,30 @@
 """The smallest change of the initial state that makes a problem solvable, with a plan that proves it.
 
-Candidates are relevant facts that could hold, or fail, initially. Static values that a changed problem lacks, such as
-the length of an assumed corridor, are taken to be 0.
+Relevant facts that could hold, or fail, and values and bounds of fluents are candidates. Static values that a changed
+problem lacks, such as the length of an assumed corridor, are taken to be 0.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice, product
 from typing import Any, Final
 
-from planner.compilations.normal_form import Conjunction, to_negation_normal_form
 from planner.errors import UnsupportedError
+from planner.explain.amounts import bound_candidates, find_candidates, sharpen
+from planner.explain.candidate_facts import Candidates
+from planner.explain.comparison_facts import ComparisonFacts
 from planner.explain.excuses import (
     PRICE,
     UNNAMED,
+    AnyAssumption,
     Assumption,
     Items,
+    NumberAssumption,
     add_assumptions,
     apply_assumptions,
     assume_prefix,
@@ -31,164 +32,16 @@ from planner.explain.excuses import (
     make_assumptions,
     split_plan,
 )
-from planner.explain.near_misses import Providers, Relaxed, atom_of, find_near_misses
 from planner.explain.unreachable_goals import Shortfall
 from planner.limits import LimitReached, Limits
-from planner.model import Atom, Exists, Forall, Formula, Not
+from planner.model import Atom
 from planner.model.actions import Action, CostTerm, Literal
-from planner.model.domain import TypeHierarchy
-from planner.model.formulas import Variable, children, is_variable, literals_in, substitute
+from planner.model.domain import TypeHierarchy, numeric_fluents
 from planner.model.problem import Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy
-from planner.semantics.simulation import Simulation
+from planner.semantics.simulation import Simulation, price_steps
 from planner.validation.validate import check_steps
-
-NEARBY: Final = 150
-"""Literals that the backward search from the goal collects."""
-COMPLETE: Final = 1000
-"""Most literals up to which all relevant ones are candidates."""
-
-
-class Candidates:
-    """The literals of one problem that may be assumed: basic facts with predicates and objects of `source`."""
-
-    def __init__(self, relaxed: Relaxed, providers: Providers, source: Problem) -> None:
-        self._relaxed = relaxed
-        self._providers = providers
-        self._problem = relaxed.normal.problem
-        self._initial = frozenset(self._problem.initial)
-        self._declared = frozenset(source.domain.predicates) - relaxed.normal.derived
-        self._objects = frozenset([each.name for each in source.all_objects])
-        self._goal = to_negation_normal_form(self._problem.goal.hard, itertools.count())
-        self._wanted = list(_signed_literals(self._goal))
-
-    def is_assumable(self, literal: Literal) -> bool:
-        """Return whether the ground `literal` fails initially and may be assumed."""
-        atom = atom_of(literal)
-        is_known = atom.predicate in self._declared and self._objects.issuperset(atom.args)
-        return is_known and (atom in self._initial) is isinstance(literal, Not)
-
-    def is_goal(self, literal: Literal) -> bool:
-        """Return whether `literal` is an instance of a literal in the goal."""
-        return any(
-            isinstance(goal, Not) is isinstance(literal, Not) and _covers(atom_of(goal), atom_of(literal))
-            for goal in self._wanted
-        )
-
-    def nearby(self) -> list[Literal]:
-        """Return the assumable literals nearest to the goal, by backward search; those of the goal are included."""
-        queue = deque(self._goal_literals())
-        seen = set(queue)
-        found: list[Literal] = []
-        while queue and len(seen) < NEARBY:
-            literal = queue.popleft()
-            if self.is_assumable(literal):
-                found.append(literal)
-            for provider in self._providers.of(literal):
-                for miss in find_near_misses(provider, literal, self._relaxed):
-                    new = [each for each in dict.fromkeys((*miss.lacks, *miss.needs)) if each not in seen]
-                    seen.update(new)
-                    queue.extend(new)
-        return [*found, *filter(self.is_assumable, queue)]
-
-    def _goal_literals(self) -> Iterator[Literal]:
-        """Yield the ground literals of the goal, up to a limit."""
-        return islice(self._ground(self._goal), NEARBY)
-
-    def _ground(self, formula: Formula) -> Iterator[Literal]:
-        match formula:
-            case Atom() | Not(Atom()):
-                yield formula
-            case Forall(variables, part) | Exists(variables, part):
-                for binding in self._relaxed.bindings(variables):
-                    yield from self._ground(substitute(part, binding))
-            case _:
-                for part in children(formula):
-                    yield from self._ground(part)
-
-    def all_relevant(self) -> list[Literal] | None:
-        """Return all relevant assumable literals, those of the goal included; None if there are too many."""
-        kinds = self._relevant_kinds()
-        if sum(map(self._size, kinds)) > COMPLETE:
-            return None
-        return [literal for kind in kinds for literal in self._instances(kind) if self.is_assumable(literal)]
-
-    def _size(self, kind: Kind) -> int:
-        name, negative = kind
-        if name not in self._declared or negative:
-            return len(self._initial_facts_of(name)) if negative else 0
-        return math.prod(len(self._members(variable)) for variable in self._parameters(name))
-
-    def _instances(self, kind: Kind) -> Iterator[Literal]:
-        name, negative = kind
-        if name not in self._declared:
-            return
-        if negative:
-            yield from (Not(fact) for fact in self._initial_facts_of(name))
-        else:
-            choices = product(*map(self._members, self._parameters(name)))
-            yield from (Atom(name, arguments) for arguments in choices)
-
-    def _initial_facts_of(self, name: str) -> list[Atom]:
-        return [fact for fact in self._problem.initial if fact.predicate == name]
-
-    def _parameters(self, name: str) -> tuple[Variable, ...]:
-        return self._problem.domain.predicates[name].parameters
-
-    def _members(self, variable: Variable) -> dict[str, None]:
-        return self._relaxed.database.members(variable.types)
-
-    def _relevant_kinds(self) -> list[Kind]:
-        """Return the relevant kinds of literals."""
-        found = dict.fromkeys(map(_kind, self._wanted))
-        queue = list(found)
-        while queue:
-            new = [kind for kind in self._kinds_behind(*queue.pop()) if kind not in found]
-            found.update(dict.fromkeys(new))
-            queue.extend(new)
-        return list(found)
-
-    def _kinds_behind(self, name: str, negative: bool) -> Iterator[Kind]:
-        """Yield the kinds of literals that help to make `name` true (false if `negative`), or to keep it so."""
-        for provider in self._providers.named(name, negative=negative):
-            yield from map(_kind, _literals_of(provider.condition))
-        for provider in self._providers.named(name, negative=not negative):
-            if provider.action is None:
-                yield from map(_opposite, _literals_of(provider.condition))
-            yield from map(_opposite, _literals_of(provider.trigger))
-
-
-Kind = tuple[str, bool]
-"""A kind of literals: a predicate, and whether it is negated."""
-
-
-def _kind(literal: Literal) -> Kind:
-    return atom_of(literal).predicate, isinstance(literal, Not)
-
-
-def _opposite(literal: Literal) -> Kind:
-    return atom_of(literal).predicate, not isinstance(literal, Not)
-
-
-def _signed_literals(formula: Formula) -> Iterator[Literal]:
-    """Yield the literals of a formula in negation normal form."""
-    return (atom if positive else Not(atom) for atom, positive in literals_in(formula))
-
-
-def _literals_of(condition: Conjunction) -> Iterator[Literal]:
-    yield from condition.atoms
-    yield from map(Not, condition.negated)
-    for formula in condition.residual:
-        yield from _signed_literals(formula)
-
-
-def _covers(pattern: Atom, fact: Atom) -> bool:
-    """Return whether `fact` agrees with the constants of `pattern`."""
-    return pattern.predicate == fact.predicate and all(
-        is_variable(mine) or mine == other for mine, other in zip(pattern.args, fact.args, strict=True)
-    )
-
 
 VALUES: Final = 10_000
 """Most missing values of one function that are added."""
@@ -239,7 +92,7 @@ class Change:
     nothing else helps. `unpriced` are static values that the plan's cost needs and the source lacks; they count as 0.
     """
 
-    assumptions: tuple[Assumption, ...]
+    assumptions: tuple[AnyAssumption, ...]
     at_least: int
     uses_goal: bool
     plan: Plan
@@ -264,7 +117,7 @@ class Change:
 
 
 def make_change(
-    problem: Problem, assumed: Iterable[Assumption], steps: Iterable[Step], *, uses_goal: bool
+    problem: Problem, assumed: Iterable[AnyAssumption], steps: Iterable[Step], *, uses_goal: bool
 ) -> Change | None:
     """Return the change of `problem` under which `steps` are a plan, without needless assumptions.
 
@@ -300,8 +153,7 @@ def _works(problem: Problem, steps: Sequence[Step]) -> bool:
 
 def _make_plan(problem: Problem, steps: Iterable[Step]) -> Plan:
     """Return `steps` as a plan with exact costs, checked on the changed `problem`."""
-    simulation = Simulation(problem)
-    plan = Plan(tuple([Step(step.action, step.arguments, simulation.cost(step)) for step in steps]), problem)
+    plan = Plan(price_steps(problem, steps), problem)
     verdict = check_steps(problem, plan)
     assert verdict.valid, verdict.reason
     return plan
@@ -309,6 +161,10 @@ def _make_plan(problem: Problem, steps: Iterable[Step]) -> Plan:
 
 SHARE: Final = 0.3
 """Share of the remaining time for one search that others may follow."""
+
+
+FEW: Final = 10
+"""Most values that are tried one by one beside a change of facts."""
 
 
 GRACE: Final = 0.5
@@ -320,13 +176,14 @@ class Finding:
     """The result of the search for a change so far.
 
     `at_least` assumptions are needed: 0 while the problem itself may be solvable. `plan` solves the unchanged problem.
-    `stopped_by` is the limit that ended a search.
+    `stopped_by` is the limit that ended a search. Where `change` is one of facts, `also` is one of a single number.
     """
 
     at_least: int = 0
     change: Change | None = None
     plan: Plan | None = None
     stopped_by: StoppedBy | None = None
+    also: Change | None = None
 
     @property
     def leaves_the_goal_alone(self) -> bool:
@@ -352,6 +209,10 @@ class Finding:
             self.change = replace(self.change, at_least=self.at_least)
 
 
+def _has_numbers(change: Change) -> bool:
+    return any(isinstance(each, NumberAssumption) for each in change.assumptions)
+
+
 def _size(change: Change) -> tuple[int, int]:
     return len(change.assumptions), sum(each.price for each in change.assumptions)
 
@@ -366,24 +227,35 @@ class Pool:
 
 
 def find_smallest_change(
-    problem: Problem, source: Problem, shortfall: Shortfall, limits: Limits, *, reachable: bool
+    problem: Problem,
+    source: Problem,
+    shortfall: Shortfall,
+    limits: Limits,
+    *,
+    reachable: bool,
+    numbers: ComparisonFacts | None = None,
 ) -> Finding:
     """Return the smallest change found within `limits`; `reachable` says that the goal is relaxed reachable.
 
-    Only facts that `source` declares are assumed; `problem` is `source` or compiled from it. The ends of explanations
+    Only facts that `source` declares are assumed; `problem` is `source` or compiled from it. With `numbers`, which
+    `shortfall` is about, other values and bounds of fluents are assumed, too. The ends of explanations
     are tried first, together. Then pools of candidates are searched, small ones first. The proof that no smaller change
     suffices needs a change of one assumption, or the complete pool. Raises `UnsupportedError` for constructs that
     search does not support.
     """
-    search = _ChangeSearch(problem, source, shortfall, limits)
+    search = _ChangeSearch(problem, source, shortfall, limits, numbers)
     finding = Finding(at_least=0 if reachable else 1)
     try:
+        if numbers is not None:
+            search.try_unchanged(finding)
         search.try_ends_of_explanations(finding)
         pools = search.pools()
         while not finding.is_final and (pool := next(pools, None)) is not None:
             if pool.uses_goal and finding.leaves_the_goal_alone:
                 break
             search.search_pool(pool, finding)
+        if numbers is not None:
+            search.sharpen(finding)
     except LimitReached as limit:
         finding.stopped_by = limit.stopped_by
     if finding.is_final:
@@ -392,13 +264,69 @@ def find_smallest_change(
 
 
 class _ChangeSearch:
-    def __init__(self, problem: Problem, source: Problem, shortfall: Shortfall, limits: Limits) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        source: Problem,
+        shortfall: Shortfall,
+        limits: Limits,
+        numbers: ComparisonFacts | None,
+    ) -> None:
         self._problem = problem
         self._shortfall = shortfall
         self._limits = limits
-        self._plain = shortfall.relaxed.normal.problem
+        self._numbers = numbers
+        self._plain = shortfall.relaxed.normal.problem if numbers is None else problem
         self._items = Items(shortfall.relaxed.normal)
         self._candidates = Candidates(shortfall.relaxed, shortfall.providers, source)
+
+    def try_unchanged(self, finding: Finding) -> None:
+        """Search for a plan of the problem as it is, as the lower bounds on numbers of assumptions are weak."""
+        result = self._solve(self._problem, SHARE, mode="first")
+        if result.plan is not None:
+            finding.plan = replace(result.plan, problem=self._problem)
+        elif result.status is Status.UNSOLVABLE:
+            finding.raise_bound(1)
+
+    def sharpen(self, finding: Finding) -> None:
+        """Look for a change of a single number if there is none yet, and find the least amounts."""
+        if finding.plan is not None:
+            return
+        if finding.change is None or len(finding.change.assumptions) > 1:
+            self._keep(finding, self._find_bound())
+        if finding.change is not None and not _has_numbers(finding.change):
+            finding.also = self._sharpen(self._find_number())
+        finding.change = self._sharpen(finding.change)
+
+    @staticmethod
+    def _keep(finding: Finding, change: Change | None) -> None:
+        finding.keep_if_smaller(change)
+        finding.raise_bound(finding.at_least)
+
+    def _sharpen(self, change: Change | None) -> Change | None:
+        """Return `change` with the least amounts that are found."""
+        if change is None or not _has_numbers(change):
+            return change
+        made, steps = sharpen(self._problem, change.assumptions, change.plan.steps, self._limits)
+        new = make_change(self._problem, made, steps, uses_goal=change.uses_goal)
+        return change if new is None else replace(new, at_least=change.at_least)
+
+    def _find_bound(self) -> Change | None:
+        """Return the first change of one bound of a function that gives a plan."""
+        changing = sorted(numeric_fluents(self._problem.domain))
+        return next(filter(None, map(self._try_number, bound_candidates(self._problem, changing))), None)
+
+    def _find_number(self) -> Change | None:
+        """Return the first change of one value, or one bound, that gives a plan, though facts give one as well."""
+        assert self._numbers is not None
+        values = find_candidates(self._numbers, uses_goal=False)
+        return next(filter(None, map(self._try_number, values[:FEW])), None) or self._find_bound()
+
+    def _try_number(self, assumption: NumberAssumption) -> Change | None:
+        result = self._solve(apply_assumptions(self._problem, [assumption]), SHARE, mode="first")
+        if result.plan is None:
+            return None
+        return make_change(self._problem, [assumption], result.plan.steps, uses_goal=False)
 
     def try_ends_of_explanations(self, finding: Finding) -> None:
         """Assume all ends of explanations together, and search for a plan."""
@@ -423,18 +351,21 @@ class _ChangeSearch:
         for uses_goal in (False, True):
             for source, complete in sources:
                 literals = source()
-                if literals is not None and (literals or complete):
+                if literals is not None and (literals or complete or self._numbers is not None):
                     chosen = [literal for literal in literals if uses_goal or not candidates.is_goal(literal)]
-                    yield Pool(chosen, uses_goal, complete)
+                    yield Pool(chosen, uses_goal, complete and self._numbers is None)
 
     def _assumable_needs(self) -> list[Literal]:
         return [literal for literal in self._shortfall.needs if self._candidates.is_assumable(literal)]
 
     def search_pool(self, pool: Pool, finding: Finding) -> None:
         """Search with the candidates of `pool`, and update `finding`."""
-        made = self._make_assumptions(pool.literals)
+        made: list[AnyAssumption] = [*self._make_assumptions(pool.literals)]
+        made += [] if self._numbers is None else find_candidates(self._numbers, uses_goal=pool.uses_goal)
         prefix = assume_prefix(self._plain)
-        enough = _FewestFound(self._limits.cancel, lambda plan: len(split_plan(plan.steps, prefix, made)[0]))
+        enough = _FewestFound(
+            self._limits.cancel, lambda plan: len(split_plan(plan.steps, prefix, made)[0]), finding.at_least
+        )
         result = self._solve(
             add_assumptions(self._plain, made),
             1 if pool.complete else SHARE,
@@ -487,18 +418,21 @@ _OPEN: Final = (Status.SOLVED, Status.UNKNOWN)
 class _FewestFound(threading.Event):
     """Cancels a search `GRACE` seconds after its plan is known to make the fewest assumptions, or when `outer` is set.
 
-    `count` returns the number of assumptions in a plan. In the remaining time, search may find cheaper ones.
+    `count` returns the number of assumptions in a plan; `at_least` so many are needed. In the remaining time, search
+    may find cheaper ones.
     """
 
-    def __init__(self, outer: threading.Event | None, count: Callable[[Plan], int]) -> None:
+    def __init__(self, outer: threading.Event | None, count: Callable[[Plan], int], at_least: int) -> None:
         super().__init__()
+        self._at_least = at_least
         self._outer = outer
         self._count = count
         self._known_at: float | None = None
 
     def watch(self, progress: Progress) -> None:
         """Check whether the plan of `progress` makes the fewest assumptions."""
-        if progress.plan is not None and self._count(progress.plan) <= bound_assumptions(progress.lower_bound or 0):
+        bound = max(self._at_least, bound_assumptions(progress.lower_bound or 0))
+        if progress.plan is not None and self._count(progress.plan) <= bound:
             self._known_at = self._known_at or time.monotonic()
 
     @property

@@ -15,17 +15,18 @@ from enum import Enum
 from typing import Any, Final
 
 from planner.compilations.normal_form import to_negation_normal_form
+from planner.compilations.number_abstraction import REACH
 from planner.explain.near_misses import (
     Literals,
     NearMiss,
     Provider,
     Providers,
     Relaxed,
+    Words,
     atom_of,
-    describe_literal,
     find_near_misses,
 )
-from planner.model import Atom, DomainModel, Formula, Literal, Not, Problem
+from planner.model import Atom, Formula, Literal, Not, Problem
 from planner.model.formulas import conjuncts
 
 
@@ -39,6 +40,7 @@ class Cause(Enum):
     CIRCULAR = "it is needed for itself"
     NOT_FOLLOWED = "the chain is longer than this explanation"
     IMPOSSIBLE = "no facts at all would make it true"
+    OUT_OF_REACH = "no sum of effects leads there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class Link:
 
     Either `provider`, the action instance that is nearest to providing it, `lacks` conditions, or the chain ends with a
     `cause`. An empty `provider` with `lacks` stands for a derived fact, or a part of the goal that is no single fact.
-    `others` are further actions that could provide the fact under other conditions.
+    `others` are further actions that could provide the fact under other conditions. `effects` are those by which the
+    provider brings a number nearer to what the fact asks for.
     """
 
     fact: str
@@ -55,6 +58,7 @@ class Link:
     lacks: tuple[str, ...] = ()
     cause: Cause | None = None
     others: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.cause is not None:
@@ -63,7 +67,8 @@ class Link:
         also = f" (as would {', '.join(self.others)})" if self.others else ""
         if not self.provider:
             return f"{self.fact}: needs {' and '.join(self.lacks)}{also}"
-        return f"{self.fact}: {self.provider} would provide it{also}, but needs {' and '.join(self.lacks)}"
+        would = f"would help by {', '.join(self.effects)}" if self.effects else "would provide it"
+        return f"{self.fact}: {self.provider} {would}{also}, but needs {' and '.join(self.lacks)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the link as JSON-ready data."""
@@ -73,6 +78,7 @@ class Link:
             "lacks": list(self.lacks),
             "cause": self.cause.name.lower() if self.cause is not None else None,
             "others": list(self.others),
+            **({"effects": list(self.effects)} if self.effects else {}),
         }
 
 
@@ -180,6 +186,8 @@ class Shortfall:
     def _find_cause(self, literal: Literal) -> Cause:
         if isinstance(literal, Not):
             return Cause.LASTING
+        if atom_of(literal).predicate.startswith(REACH):
+            return Cause.OUT_OF_REACH
         return Cause.NO_PROVIDER if self._is_changed(literal) else Cause.STATIC
 
     def _is_changed(self, literal: Literal) -> bool:
@@ -222,30 +230,34 @@ def _add_values(literals: Literals, values: dict[Literal, Value]) -> Value | Non
     return sum(values[literal][0] for literal in literals), 1 + sum(values[literal][1] for literal in literals)
 
 
-def explain_unreachable_goals(problem: Problem, relaxed: Relaxed) -> tuple[tuple[Unreachable, ...], Shortfall]:
+def explain_unreachable_goals(
+    problem: Problem, relaxed: Relaxed, words: Words | None = None
+) -> tuple[tuple[Unreachable, ...], Shortfall]:
     """Explain each relaxed unreachable part of the goal, and return the graph of needs, too."""
+    words = words or Words(problem.domain)
     parts = [(part, _alternatives(part, relaxed)) for part in dict.fromkeys(conjuncts(problem.goal.hard))]
     parts = [(part, alternatives) for part, alternatives in parts if () not in alternatives]
     shortfall = Shortfall(relaxed, Providers(relaxed))
     shortfall.grow(literal for _, alternatives in parts for literals in alternatives for literal in literals)
-    return tuple([_explain(part, lacks, shortfall, problem.domain) for part, lacks in parts]), shortfall
+    return tuple([_explain(part, lacks, shortfall, words) for part, lacks in parts]), shortfall
 
 
 def _alternatives(part: Formula, relaxed: Relaxed) -> list[Literals]:
     return relaxed.lacks(to_negation_normal_form(part, itertools.count()))
 
 
-def _explain(part: Formula, alternatives: list[Literals], shortfall: Shortfall, domain: DomainModel) -> Unreachable:
+def _explain(part: Formula, alternatives: list[Literals], shortfall: Shortfall, words: Words) -> Unreachable:
+    written = words.formula(part)
     if not alternatives:
         cause = Cause.IMPOSSIBLE
-        return Unreachable(str(part), (Link(str(part), cause=cause),), (Missing(str(part), cause, ()),))
-    walk = _Walk(shortfall, domain)
+        return Unreachable(written, (Link(written, cause=cause),), (Missing(written, cause, ()),))
+    walk = _Walk(shortfall, words)
     best = min(alternatives, key=shortfall.rank)
     if not _is_literal(part):
-        walk.links.append(Link(str(part), "", tuple([describe_literal(literal, domain) for literal in best])))
+        walk.links.append(Link(written, "", tuple([words.literal(literal) for literal in best])))
     for literal in best:
-        walk.follow(literal, f"the goal {part}")
-    return Unreachable(str(part), tuple(walk.links), tuple(walk.missing))
+        walk.follow(literal, f"the goal {written}")
+    return Unreachable(written, tuple(walk.links), tuple(walk.missing))
 
 
 def _is_literal(part: Formula) -> bool:
@@ -257,7 +269,7 @@ class _Walk:
     """Collects links depth first, each literal once; a `path` has the literals above, with what needs them."""
 
     shortfall: Shortfall
-    domain: DomainModel
+    words: Words
     links: list[Link] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
     seen: set[Literal] = field(default_factory=set)
@@ -280,7 +292,7 @@ class _Walk:
     def _enter(self, literal: Literal, goal: str, path: list[tuple[Literal, str, Iterator[Literal]]]) -> None:
         self.seen.add(literal)
         need, best = self.shortfall.needs[literal], self.shortfall.best(literal)
-        fact = describe_literal(literal, self.domain)
+        fact = self.words.literal(literal)
         if best is None:
             could = [provider.action.name for provider in need.providers if provider.action is not None]
             self.links.append(Link(fact, cause=need.cause, others=tuple(dict.fromkeys(could))))
@@ -289,9 +301,9 @@ class _Walk:
         action = best.provider.action
         others = {p.action.name: None for p in need.providers if p.action is not None and p.action is not action}
         label = "" if action is None else best.label
-        self.links.append(
-            Link(fact, label, tuple([describe_literal(x, self.domain) for x in best.lacks]), None, tuple(others))
-        )
+        lacks = tuple([self.words.literal(each) for each in best.lacks])
+        effects = () if action is None else self.words.effects(action, label, literal)
+        self.links.append(Link(fact, label, lacks, None, tuple(others), effects))
         path.append((literal, label or fact, iter(best.lacks)))
 
     def _end_chain(
@@ -301,4 +313,4 @@ class _Walk:
         needers = [label for _, label, _ in reversed(path)]
         if cause is not Cause.CIRCULAR:
             needers.append(goal)
-        self.missing.append(Missing(describe_literal(literal, self.domain), cause, tuple(needers)))
+        self.missing.append(Missing(self.words.literal(literal), cause, tuple(needers)))

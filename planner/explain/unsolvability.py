@@ -11,13 +11,16 @@ from planner.compilations.normal_form import normalise
 from planner.compilations.object_creation import compile_object_creation
 from planner.compilations.soft_goals import budget_spending
 from planner.compilations.unlisted_objects import may_find_more, suppose_found
+from planner.explain.comparison_facts import compile_comparisons
 from planner.explain.conflicts import Conflict, find_conflicts
+from planner.explain.excuses import NumberAssumption
 from planner.explain.near_misses import Relaxed
 from planner.explain.smallest_change import Change, Finding, find_smallest_change
 from planner.explain.unreachable_goals import Missing, Unreachable, explain_unreachable_goals
 from planner.limits import LimitReached, Limits
 from planner.model import COST, Problem
 from planner.model.domain import creates_objects, lists_patterns
+from planner.model.problem import is_numeric
 from planner.options import ANY_PLAN
 from planner.plan import Plan, Status, StoppedBy
 from planner.problem_kinds import resolve_classical
@@ -31,7 +34,8 @@ class Diagnosis:
     unknown. `unreachable` are the parts of the goal that are relaxed unreachable; if there are none and the problem is
     unsolvable, the parts of the goal interfere with each other. `change` is the smallest change found that gives a
     plan, or None. `stopped_by` is the limit that ended the search for it, if one did. `conflicts` are demands that no
-    plan meets together, where there are demands besides the goal.
+    plan meets together, where there are demands besides the goal. Where `change` is one of facts, `also` is a change of
+    one number that gives a plan, too.
     """
 
     problem: str
@@ -41,6 +45,7 @@ class Diagnosis:
     plan: Plan | None = None
     stopped_by: StoppedBy | None = None
     conflicts: tuple[Conflict, ...] = ()
+    also: Change | None = None
 
     def as_unsolvable(self) -> Diagnosis:
         """Return the diagnosis for a problem that is proved unsolvable, so that at least one change is needed."""
@@ -82,7 +87,7 @@ class Diagnosis:
         limit = f" ({self.stopped_by.value} ended the search)" if self.stopped_by is not None else ""
         if self.change is None:
             if self.solvable is False:
-                what = "No change was found" if limit else "No change of the facts that were considered helps"
+                what = "No change was found" if limit else "No change that was considered helps"
                 yield f"{what}{limit}."
             return
         yield "It would have a plan if, from the start:"
@@ -95,6 +100,8 @@ class Diagnosis:
             else ("The goal would then hold at once.")
         )
         yield from _indent(str(self.change.plan))
+        if self.also is not None:
+            yield f"It would also have a plan with {self.also.assumptions[0]}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as JSON-ready data."""
@@ -105,13 +112,14 @@ class Diagnosis:
             "missing": [missing.to_dict() for missing in self.missing],
             "conflicts": [each.to_dict() for each in self.conflicts],
             "change": self.change.to_dict() if self.change is not None else None,
+            **({"also": self.also.to_dict()} if self.also is not None else {}),
             "plan": self.plan.to_dict() if self.plan is not None else None,
             "stopped_by": self.stopped_by.name.lower() if self.stopped_by is not None else None,
         }
 
 
 def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
-    """Return why `problem` has no plan, and the smallest change of its facts that would give one.
+    """Return why `problem` has no plan, and the smallest change of its facts or numbers that would give one.
 
     A limit that ends the work is reported, not raised. Raises `InputError` for mistakes in the problem, and
     `UnsupportedError` for constructs that no search supports.
@@ -119,6 +127,8 @@ def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
     problem = resolve_classical(
         problem, "explain_unsolvable", "htn.problem_kind.explain_unsolvable(problem, limits) explains it"
     )
+    if is_numeric(problem):
+        return _diagnose_numbers(problem, limits)
     if not creates_objects(problem.domain):
         return _diagnose(problem, problem, limits)
     enough = add_enough_placeholders(problem)
@@ -130,8 +140,10 @@ def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
 def find_unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachable, ...]:
     """Return the relaxed unreachable parts of the goal with the missing capabilities; none if a limit ends the work.
 
-    Raises `InputError` for mistakes in the problem.
+    With numbers beside unknown facts or new objects, nothing is found. Raises `InputError` for mistakes in the problem.
     """
+    if is_numeric(problem):
+        return _find_unreachable_with_numbers(problem, limits)
     if lists_patterns(problem.domain):
         supposed = suppose_found(problem)
         if supposed is None:
@@ -142,6 +154,16 @@ def find_unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachabl
         source = add_enough_placeholders(problem) or compile_object_creation(problem, LARGEST_RULE).problem
     try:
         return explain_unreachable_goals(problem, Relaxed(normalise(source), limits))[0]
+    except LimitReached:
+        return ()
+
+
+def _find_unreachable_with_numbers(problem: Problem, limits: Limits) -> tuple[Unreachable, ...]:
+    if problem.unknown or lists_patterns(problem.domain) or creates_objects(problem.domain):
+        return ()
+    facts = compile_comparisons(problem)
+    try:
+        return explain_unreachable_goals(facts.problem, Relaxed(normalise(facts.problem), limits), facts)[0]
     except LimitReached:
         return ()
 
@@ -160,6 +182,22 @@ def _diagnose(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
     if solvable is False and may_find_more(problem):
         solvable = None
     return Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by, found)
+
+
+def _diagnose_numbers(problem: Problem, limits: Limits) -> Diagnosis:
+    """Return why `problem`, which has numbers, has no plan."""
+    facts = compile_comparisons(problem)
+    try:
+        relaxed = Relaxed(normalise(facts.problem), limits)
+        unreachable, shortfall = explain_unreachable_goals(facts.problem, relaxed, facts)
+    except LimitReached as limit:
+        return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
+    reachable = not unreachable
+    finding = find_smallest_change(problem, problem, shortfall, limits, reachable=reachable, numbers=facts)
+    return replace(
+        Diagnosis(problem.name, _is_solvable(finding), unreachable, finding.change, finding.plan, finding.stopped_by),
+        also=finding.also,
+    )
 
 
 def find_conflicts_besides_goal(problem: Problem, limits: Limits) -> tuple[Conflict, ...]:
@@ -197,7 +235,8 @@ def _describe_size(change: Change) -> str:
     size = len(change.assumptions)
     apart = " apart from the goal itself" if not change.uses_goal else ""
     if change.proved_smallest:
-        return f"No smaller change does{apart}" if size > 1 else f"One fact is enough{apart}"
+        one = "number" if isinstance(change.assumptions[0], NumberAssumption) else "fact"
+        return f"No smaller change does{apart}" if size > 1 else f"One {one} is enough{apart}"
     if not change.at_least:
         return f"Whether fewer would do{apart}, or none at all, is not known"
     return f"At least {change.at_least} would be needed{apart}; {size} is the best found"

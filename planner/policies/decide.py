@@ -18,6 +18,7 @@ from planner.lightweight import Any, Final, cast, replace
 from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.domain import creates_objects, lists_patterns
+from planner.model.problem import NumericMetric, is_numeric
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -125,7 +126,7 @@ class Decider:
     def _start_search(self, process: Process, search: str) -> tuple[Graph, Bounds]:
         units = process.task.resolution
         aim = Aim(process, self.objective, None if self.penalty is None else self.penalty * units)
-        if search != "vi" and process.task.unreachable_goal is None:
+        if search != "vi" and process.task.unreachable_goal is None and process.numeric is None:
             check = self.limits.check
             aim.hopes = make_hopes(aim, check) if search == SIMULATIONS else Hopes(process, check)
         graph = Graph(process, aim)
@@ -297,10 +298,23 @@ def decide(
     simulating = partial(search_by_simulations, simulations=simulations, seed=seed)
     planning = partial(search_by_plans, seconds=None if time_limit is None else ALONE * time_limit)
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
-    turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
+    if is_numeric(problem):
+        if search in ("mcts", PLANS):
+            reason = f"the search {search!r} does not take numbers; 'lao' and 'vi' do"
+            return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
+        turns = NUMERIC_TURNS if search is None else [(search, named[search])]
+    else:
+        turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
     with pause_collector():
         found = Decider(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).run(turns)
     return _qualify_by_listings(problem, found) if lists_patterns(problem.domain) else found
+
+
+NUMERIC_TURNS: Final[list[Turn]] = [
+    ("vi", partial(search_all_states, most=MANY)),
+    ("lao", search_promising_states),
+]
+"""The turns where there are numbers, which other searches and estimates do not take."""
 
 
 def _qualify_by_listings(problem: Problem, found: Decision) -> Decision:
@@ -346,4 +360,14 @@ def unsupported_construct_of(problem: Problem) -> str:
         return "constraints where facts are unknown"
     if problem.deadline is not None:
         return "deadlines"
+    if is_numeric(problem):
+        has = {
+            "unknown facts": bool(problem.unknown),
+            "budgets": bool(problem.budgets),
+            "constraints": bool(problem.constraints),
+            f"the metric '{problem.metric}'": isinstance(problem.metric, NumericMetric),
+        }
+        beside = next((what for what, there in has.items() if there), None)
+        if beside:
+            return f"{beside} in a problem with numbers"
     return "actions that create objects" if creates_objects(problem.domain) else ""

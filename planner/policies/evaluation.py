@@ -15,6 +15,7 @@ from planner.graphs import strong_components
 from planner.lightweight import Any, Final, Protocol, dataclass
 from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
+from planner.model.problem import is_numeric
 from planner.plan import Step, exact_sum
 from planner.policies.markov_decision_process import Kept
 from planner.policies.policy_iteration import solve_linear_system
@@ -53,6 +54,18 @@ class Declared:
                 after.rules = state.rules
                 yield float(share), after, changes
 
+    def find_objection(self, state: Simulation, step: Step) -> Objection | None:
+        """Return why `step` cannot be applied: one of its outcomes would leave the bounds of a number, for example."""
+        objection = state.find_objection(step)
+        action = self.problem.domain.actions[step.action]
+        if objection is None and any(outcome.numbers for outcome in action.outcomes):
+            shares = outcome_probabilities(action, step.arguments)
+            for number in [number for number, share in enumerate(shares) if share]:
+                twin = state.copy()
+                twin.rules = self._rules[number]
+                objection = objection or twin.find_objection(step)
+        return objection
+
 
 MOST_STEPS: Final = 10_000
 """Steps after which an execution ends without success."""
@@ -73,7 +86,8 @@ class Strategy(Protocol):
     ) -> Step | None:
         """Return the next step, or None to end; `unknown` are the facts whose truth is unknown.
 
-        Where there are constraints, `kept` gives the facts of their monitors, too.
+        Where there are constraints, `kept` gives the facts of their monitors, too; where there are numbers, `values`
+        gives those of the fluents.
         """
 
 
@@ -188,20 +202,24 @@ class World:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.declared: Any = Declared(problem)
+        self.has_numbers = is_numeric(problem)
 
     def key(self, state: Any, spent: Spent) -> tuple[Any, ...]:
         """Return a key by which states are compared."""
-        return state.facts, frozenset(state.history), spent
+        values = frozenset(state.values.items()) if self.has_numbers else None
+        return state.facts, frozenset(state.history), spent, values
 
     def ask_for_step(self, strategy: Strategy, state: Any, spent: Spent) -> Step | None:
         """Return the step that `strategy` selects; raise `PlanError` where it is inapplicable."""
         step = self.next_step_of(strategy, state, spent)
-        if step is not None and (objection := state.find_objection(step)) is not None:
+        if step is not None and (objection := self.declared.find_objection(state, step)) is not None:
             raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
         return step
 
     def next_step_of(self, strategy: Any, state: Any, spent: Spent, **more: Any) -> Step | None:
         """Call `strategy` with the state and `more`."""
+        if self.has_numbers:
+            more["values"] = state.values
         step: Step | None = strategy.next_step(state.facts, ran=frozenset(state.history), spent=dict(spent), **more)
         return step
 
@@ -318,6 +336,10 @@ class _Watching:
 
     def __init__(self, declared: Declared, initial: MonitoredView) -> None:
         self._declared, self.initial = declared, initial
+
+    def find_objection(self, state: MonitoredView, step: Step) -> Objection | None:
+        """Return why `step` cannot be applied."""
+        return self._declared.find_objection(state.simulation, step)
 
     def outcomes(self, state: MonitoredView, step: Step) -> Iterator[tuple[float, MonitoredView]]:
         """Yield each outcome of `step`, applicable in `state`, as a probability and the next state."""

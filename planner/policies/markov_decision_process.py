@@ -29,10 +29,13 @@ from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import Limits
 from planner.model import COST, TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
 from planner.model.formulas import conjunction, conjuncts
+from planner.model.problem import is_numeric
 from planner.plan import Step, exact
 from planner.resources.label_setting import Allowance, allowances, cost_allowance
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import ConditionalEffect, GroundAction, State, Task, bits
+from planner.task.numeric_space import NO_STATE, NumericSpace
+from planner.task.numeric_task import NumericEffects, NumericTask
 from planner.task.successor_generator import Space, make_finder
 
 if TYPE_CHECKING:
@@ -205,7 +208,7 @@ NOTHING: Final = -1
 
 Branch = tuple[float, int]
 """A probability and the number of an action of the task, or `NOTHING`."""
-Effects = tuple[tuple[int, ...], tuple[int, ...], tuple[ConditionalEffect, ...]]
+Effects = tuple[tuple[int, ...], tuple[int, ...], tuple[ConditionalEffect, ...], tuple[NumericEffects, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +234,20 @@ class Process:
     """The decision process with the states and the goal of `task`, whose actions are outcomes, and these `choices`."""
 
     def __init__(
-        self, task: Task, choices: Sequence[Choice], wishes: tuple[Wish, ...] = (), purse: Purse = EMPTY
+        self,
+        task: Task,
+        choices: Sequence[Choice],
+        wishes: tuple[Wish, ...] = (),
+        purse: Purse = EMPTY,
+        numeric: NumericTask | None = None,
     ) -> None:
         self.task = task
+        self.numeric = None if numeric is None else NumericSpace(numeric)
+        """The state space where there are numbers: a state is then a number, not facts."""
         self.choices = choices
         self.wishes = wishes
         self.purse = purse
-        self.space = Space(task)
+        self.space = self.numeric or Space(task)
         self.initial = self.space.initial
         self.unknown: Mapping[Atom, State] = {}
         """The facts that may be unknown, each with the bit of states that marks it as unknown."""
@@ -264,8 +274,22 @@ class Process:
         return all(choice.is_certain for choice in self.choices)
 
     def applicable(self, state: State) -> list[int]:
-        """Return the numbers of the applicable choices in `state`, in ascending order."""
-        return sorted(self._applicable(self.space.closed(state)))
+        """Return the numbers of the applicable choices in `state`, in ascending order.
+
+        A choice one of whose outcomes would leave the bounds of a number is not applicable.
+        """
+        found = sorted(self._applicable(self.space.closed(state)))
+        if self.numeric is None:
+            return found
+        return [each for each in found if all(after != NO_STATE for _, after in self.outcomes(state, each))]
+
+    def facts(self, state: State) -> State:
+        """Return the facts that hold in `state`, as bits, without derived ones."""
+        return state if self.numeric is None else self.numeric.facts(state)
+
+    def values(self, state: State) -> dict[Atom, Number]:
+        """Return the values of the numeric fluents in `state`. Raises `UnsupportedError` for one that is no decimal."""
+        return {} if self.numeric is None else self.numeric.fluents(state)
 
     def outcomes(self, state: State, choice: int) -> list[tuple[float, State]]:
         """Return the distribution of the state after `choice`, as pairs of a probability and a state."""
@@ -324,14 +348,31 @@ def ground_process(
     with pause_collector():
         asked = JudgedProblem.of(problem)
         together = {name: way.action for name, way in ways.items() if actions[way.action].is_uncertain}
-        task, cases = asked.strip(ground_adl(asked.problem, limits, together, whole=whole))
+        numeric = None
+        if is_numeric(problem):
+            from planner.grounding.ground_numeric import ground_numeric
+
+            numeric = ground_numeric(asked.problem, limits, together=together)
+            task, cases = asked.strip(numeric.task)
+            kept = [
+                changes
+                for action, changes in zip(numeric.task.actions, numeric.changes, strict=True)
+                if action.step.action not in asked.judges
+            ]
+            numeric = replace(numeric, task=task, changes=kept)
+        else:
+            task, cases = asked.strip(ground_adl(asked.problem, limits, together, whole=whole))
         wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
         purse = Purse.of(asked.problem, task)
-        return Process(task, tuple(_choices(task.actions, ways, actions)), tuple(wishes), purse)
+        changes = numeric.changes if numeric else [()] * len(task.actions)
+        return Process(task, tuple(_choices(task.actions, changes, ways, actions)), tuple(wishes), purse, numeric)
 
 
 def _choices(
-    ground: Iterable[GroundAction], ways: Mapping[str, OutcomeOf], actions: Mapping[str, Action]
+    ground: Iterable[GroundAction],
+    changes: Sequence[tuple[NumericEffects, ...]],
+    ways: Mapping[str, OutcomeOf],
+    actions: Mapping[str, Action],
 ) -> Iterator[Choice]:
     """Yield the choices: the outcomes of one step under one precondition; a missing outcome changes nothing."""
     found: dict[tuple[str, tuple[str, ...], tuple[int, ...]], dict[int, tuple[int, GroundAction]]] = {}
@@ -343,17 +384,21 @@ def _choices(
         found.setdefault(key, {}).setdefault(way.number, (number, action))
     for (name, arguments, precondition), parts in found.items():
         _, first = next(iter(parts.values()))
-        branches = _branches(parts, outcome_probabilities(actions[name], arguments))
+        branches = _branches(parts, changes, outcome_probabilities(actions[name], arguments))
         if branches:
             yield Choice(Step(name, arguments, first.step.cost), first.cost, precondition, branches)
 
 
-def _branches(parts: Mapping[int, tuple[int, GroundAction]], odds: Sequence[Decimal]) -> tuple[Branch, ...]:
+def _branches(
+    parts: Mapping[int, tuple[int, GroundAction]],
+    changes: Sequence[tuple[NumericEffects, ...]],
+    odds: Sequence[Decimal],
+) -> tuple[Branch, ...]:
     """Return the branches, merged by effects; none where no outcome changes anything."""
     shares: dict[Effects, tuple[Decimal, int]] = {}
     for outcome, (number, action) in parts.items():
         if odds[outcome]:
-            effects = (action.adds, action.deletes, action.conditional)
+            effects = (action.adds, action.deletes, action.conditional, changes[number])
             share, first = shares.get(effects, (Decimal(0), number))
             shares[effects] = (share + odds[outcome], first)
     rest = 1 - sum([share for share, _ in shares.values()], Decimal(0))

@@ -10,8 +10,10 @@ from planner.errors import PlanError, did_you_mean
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import Any, dataclass, field, replace
 from planner.model import COST, Atom, Number, Problem
+from planner.model.arithmetic import Exact, exact_value
 from planner.plan import Step, exact, json_number
 
+Values = tuple["Exact | None", ...]
 Key = tuple[frozenset[Atom], frozenset[Atom]]
 """The watched facts that are known to hold, and those that are unknown."""
 
@@ -31,7 +33,8 @@ class Node:
 
     Without a `step` the policy ends here: at the goal if `is_goal`, else because the goal cannot be reached any more or
     because no search has expanded the state. `left` is the rest of each budget. The truth of facts in `unknown` is
-    unknown; `supposed` is the one that the step assumes, and whether it assumes that the fact holds.
+    unknown; `supposed` is the one that the step assumes, and whether it assumes that the fact holds. `values` are those
+    of the numeric fluents that distinguish states.
     """
 
     facts: frozenset[Atom]
@@ -41,6 +44,7 @@ class Node:
     left: Mapping[str, Number] = field(default_factory=dict)
     unknown: frozenset[Atom] = frozenset()
     supposed: tuple[Atom, bool] | None = None
+    values: Mapping[Atom, Number] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Policy:
     success: float = 0.0
     cost: float = 0.0
     utility: float = 0.0
-    _places: dict[tuple[frozenset[Atom], frozenset[Atom]], list[int]] = field(
+    _places: dict[tuple[frozenset[Atom], frozenset[Atom], Values], list[int]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -73,14 +77,16 @@ class Policy:
         spent: Mapping[str, Number] | None = None,
         unknown: Iterable[Atom] = (),
         kept: Iterable[Atom] = (),
+        values: Mapping[Atom, Exact | Number] | None = None,
     ) -> Step | None:
         """Return the step to take in the state in which exactly `facts` hold, derived ones aside.
 
         `ran` are the actions that ran before, as ground atoms, where some must come after others; `spent` is the amount
         used of each budget; `unknown` are the facts whose truth is unknown; `kept` are the facts of the monitors of
-        constraints (`Kept.facts`). None where the policy ends (`node` tells how), and in states that it cannot reach.
+        constraints (`Kept.facts`); `values` are those of the numeric fluents. None where the policy ends (`node` tells
+        how), and in states that it cannot reach.
         """
-        node = self.node(facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
+        node = self.node(facts, ran=ran, spent=spent, unknown=unknown, kept=kept, values=values)
         return None if node is None else node.step
 
     def node(
@@ -91,6 +97,7 @@ class Policy:
         spent: Mapping[str, Number] | None = None,
         unknown: Iterable[Atom] = (),
         kept: Iterable[Atom] = (),
+        values: Mapping[Atom, Exact | Number] | None = None,
     ) -> Node | None:
         """Return the node of a state, given as to `next_step`; None for a state that the policy cannot reach.
 
@@ -98,14 +105,16 @@ class Policy:
         """
         if not self._places:
             for number, node in enumerate(self.nodes):
-                self._places.setdefault((node.facts, node.unknown), []).append(number)
+                key_values = _key_of(self.nodes[0].values, node.values)
+                self._places.setdefault((node.facts, node.unknown, key_values), []).append(number)
         ran = tuple(ran)
         history = compile_adl(replace(self.problem, initial=(), ran=ran)).problem.initial if ran else ()
         key = self.watched.intersection(facts).union(
             self.watched.intersection(history), self.watched.intersection(kept)
         )
         open_ = self.watched.intersection(unknown)
-        found = [self.nodes[number] for number in self._places.get((key - open_, open_), ())]
+        now = _key_of(self.nodes[0].values, values or {})
+        found = [self.nodes[number] for number in self._places.get((key - open_, open_, now), ())]
         if not self.problem.budgets:
             return found[0] if found else None
         left = {name: budget - (spent or {}).get(name, 0) for name, budget in self.problem.budgets.items()}
@@ -143,12 +152,18 @@ class Policy:
         )
 
 
+def _key_of(fluents: Iterable[Atom], values: Mapping[Atom, Exact | Number]) -> Values:
+    """Return the `values` of `fluents`, None for one without a value."""
+    return tuple([exact_value(values[each]) if each in values else None for each in fluents])
+
+
 def _node_data(node: Node) -> dict[str, Any]:
     step = node.step
     return {
         "facts": sorted(map(str, node.facts)),
         "goal": node.is_goal,
         **({"left": {name: json_number(amount) for name, amount in node.left.items()}} if node.left else {}),
+        **({"values": {str(term): json_number(number) for term, number in node.values.items()}} if node.values else {}),
         **({"unknown": sorted(map(str, node.unknown))} if node.unknown else {}),
         **({"supposed": {str(node.supposed[0]): node.supposed[1]}} if node.supposed else {}),
         "step": step and {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)},
@@ -162,8 +177,9 @@ def _parse_node(item: Any, number: int, count: int, problem: Problem) -> Node:
     where = f"node {number}"
     match item:
         case {"facts": list() as facts, "step": step, "branches": list() as branches}:
-            left = item.get("left", {})
-            if isinstance(left, dict):
+            left, values = item.get("left", {}), item.get("values", {})
+            if isinstance(left, dict) and isinstance(values, dict):
+                terms = _parse_atoms([*values], where)
                 return Node(
                     frozenset(_parse_atoms(facts, where)),
                     None if step is None else _parse_step(step, where, problem),
@@ -172,6 +188,7 @@ def _parse_node(item: Any, number: int, count: int, problem: Problem) -> Node:
                     {name: _parse_number(amount, where) for name, amount in left.items()},
                     frozenset(_parse_atoms(item.get("unknown", []), where)),
                     _parse_supposition(item.get("supposed"), where),
+                    {term: _parse_number(each, where) for term, each in zip(terms, values.values(), strict=True)},
                 )
     raise PlanError(f"{where} is no node of a policy", hint="a node has 'facts', 'step' and 'branches'")
 

@@ -49,6 +49,7 @@ class Names:
     """Translates the states of a process to facts of its problem."""
 
     def __init__(self, process: Process, problem: Problem) -> None:
+        self._process = process
         self._literals: dict[Atom, tuple[int, bool]] = {}
         for number, fact in enumerate(process.task.facts):
             atom = fact.part if isinstance(fact, Not) else fact
@@ -62,7 +63,8 @@ class Names:
 
     def facts(self, state: State) -> frozenset[Atom]:
         """Return the watched facts that are known to hold in `state`."""
-        held = [atom for atom, (bit, sign) in self._literals.items() if bool(state >> bit & 1) is sign]
+        bits = self._process.facts(state)
+        held = [atom for atom, (bit, sign) in self._literals.items() if bool(bits >> bit & 1) is sign]
         return frozenset(held) - self.unknown(state)
 
     def unknown(self, state: State) -> frozenset[Atom]:
@@ -76,6 +78,8 @@ class Names:
         old, new = self.facts(before), self.facts(after)
         ended = (old | (self.unknown(before) - self.unknown(after))) - new
         words = _sorted_names(new - old) + [f"not {atom}" for atom in _sorted_names(ended)]
+        now = self._process.values(before)
+        words += [f"{term} = {number}" for term, number in self._process.values(after).items() if number != now[term]]
         return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
@@ -104,6 +108,7 @@ def _node(graph: Graph, node: int, option: Option | None, number: dict[int, int]
         process.purse.as_amounts(graph.left[node]),
         names.unknown(state),
         None if option is None or not option.branches else process.supposed.get(option.choice),
+        process.values(state),
     )
 
 

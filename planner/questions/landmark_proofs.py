@@ -154,7 +154,9 @@ class _Proofs:
         self._take(plan)
         self._plan = plan
         self._initial, self._goal = bits(task.initial), bits(task.goal)
-        self._base = bits([number for number in whole.number_of.values() if number not in task.derived])
+        known = whole.problem.domain.predicates  # compilations add facts of their own, as for what has run
+        own = [number for fact, number in whole.number_of.items() if fact.predicate in known]
+        self._base = bits([number for number in own if number not in task.derived])
 
     def _take(self, plan: Iterable[int]) -> None:
         """Keep the facts that `plan` also makes true, and those that its steps also need."""

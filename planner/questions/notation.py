@@ -30,6 +30,7 @@ _PDDL: Final = re.compile(r"\(\s*([^\s()]+(?:\s+[^\s()]+)*)\s*\)\Z")
 _PDDL_PARTS: Final = re.compile(r"\([^()]*\)")
 _PARTS: Final = re.compile(r"[^\s,;()]+(?:\s*\([^()]*\))?")
 _COMMENT: Final = re.compile(r";[^\n]*")
+_NEGATION: Final = re.compile(r"(?:^|[\s,;(])not\s*[\s(]", re.IGNORECASE)
 _MOST_NAMES: Final = 2_000
 """Most names that a message about an unknown one compares with it."""
 
@@ -103,6 +104,9 @@ def read_facts(problem: Problem, given: AnyState) -> list[Atom]:
     if isinstance(given, Atom | Not):
         raise InputError("a state is made of several facts", hint=f"give a list: ['{given}']")
     if isinstance(given, str):
+        if _NEGATION.search(_COMMENT.sub("", given)):
+            hint = "leave it out: what is not given does not hold"
+            raise InputError("found a negation in a state, expected facts that hold", hint=hint)
         given = split_expressions(given)
     if not isinstance(given, Iterable):
         raise InputError(f"a state is a list of facts, not {kind_of(given)}", hint="such as problem.initial")

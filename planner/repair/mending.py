@@ -17,10 +17,12 @@ from planner.compilations.trajectory_constraints import compile_constraints
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import Action, Number, Problem
+from planner.model.problem import is_numeric
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
 from planner.repair.forbidden_steps import actions_of, forbid_actions
+from planner.repair.numeric_mending import mend_numbers
 from planner.repair.patching import ReentryPoints
 from planner.repair.repair_search import Choice, Chooser, add_spare_objects, describe_untried, instantiate, weaken_claim
 from planner.semantics.simulation import Simulation
@@ -133,6 +135,10 @@ def mend(
     plain = forbid_actions(compile_adl(relevant).problem, banned, frozenset())
     usable = {place: step for place, step in fitting.items() if actions_of([step]).isdisjoint(banned)}
     misfits = tuple(wrong.items())
+    if is_numeric(whole):
+        choice = make_keep_choice(plain, usable, len(given))
+        known = Mended(Status.UNKNOWN, StoppedBy.EXHAUSTED, given, misfits=misfits)
+        return _weaken(problem, mend_numbers(whole, choice, known, usable, limits))
     try:
         start = _find_start(whole, plain, usable, len(given), limits)
         chooser = Chooser(make_keep_choice(plain, usable, len(given)), limits)
@@ -140,7 +146,12 @@ def mend(
         return Mended(
             Status.UNKNOWN, stop_reason(stop), given, misfits=misfits, reason=_describe_no_plan(stop_reason(stop))
         )
-    found = _search_mended(whole, given, chooser, None if start is None else chooser.find_named_plan(start), misfits)
+    named = None if start is None else chooser.find_named_plan(start)
+    return _weaken(problem, _search_mended(whole, given, chooser, named, misfits))
+
+
+def _weaken(problem: Problem, found: Mended) -> Mended:
+    """Return `found` with what can be claimed where objects may be created without end."""
     status = weaken_claim(problem, found.status)
     if status is found.status:
         return found
@@ -174,7 +185,7 @@ def _search_mended(
         verdict = check_steps(problem, steps)
     if not verdict.valid:
         raise RuntimeError(f"internal error: a plan was mended and does not work: {verdict.reason}")
-    origins = tuple([_origin(name) for name, _ in taken])
+    origins = tuple([origin_of(name) for name, _ in taken])
     extra = exact_sum([step.cost for step, origin in zip(steps, origins, strict=True) if origin is None])
     status, reason, keeps_most = Status.OPTIMAL, "", True
     if not found.proved:
@@ -189,7 +200,8 @@ def _count_lost(names: Iterable[str], number: int) -> int:
     return number - len({name for name in names if name.startswith(KEEP)})
 
 
-def _origin(name: str) -> int | None:
+def origin_of(name: str) -> int | None:
+    """Return the place of the given step that the special action `name` keeps; None for a new step."""
     return int(name.removeprefix(KEEP)) if name.startswith(KEEP) else None
 
 

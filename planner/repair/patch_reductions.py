@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.compilations.adl import compile_adl, keep_items_busy
 from planner.lightweight import replace
 from planner.limits import Limits
-from planner.model import COST, Number, Problem
+from planner.model import COST, Atom, Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.options import SolveOptions
@@ -78,6 +78,39 @@ def _solve_rest(
 
     plain = forbid_actions(compile_adl(rest).problem, actions_of(forbidden), actions_of(not_first))
     return answer(plain if rest.deadline is None else keep_items_busy(plain, rest), SolveOptions().within(limits))
+
+
+def patch_with_numbers(
+    now: Problem,
+    remaining: Sequence[Step],
+    known: Patch | None,
+    limits: Limits,
+    *,
+    weight: Number,
+    forbidden: Collection[Atom],
+    not_first: Collection[Atom],
+    proof_time: float | None,
+) -> Patch:
+    """Return the better of the patch that is `known` and of a plan made anew."""
+    from planner.repair.patching import Patch
+    from planner.solve import answer
+
+    if known is not None:
+        if known.dropped == 0 and not known.cost:
+            return replace(known, status=Status.OPTIMAL, lower_bound=known.objective)
+        limits = limits.part(proof_time)
+    options = SolveOptions(mode="anytime" if known is None else "optimal").within(limits)
+    result = answer(forbid_actions(now, forbidden, not_first), options)
+    anew = _patch_of_plan(result, Patch(result.status, result.stopped_by), remaining, weight)
+    if known is None or (anew.objective is not None and _rank(anew) < _rank(known)):
+        return anew
+    is_best = result.lower_bound is not None and known.objective == result.lower_bound
+    return replace(known, status=Status.OPTIMAL if is_best else Status.SOLVED, lower_bound=result.lower_bound)
+
+
+def _rank(patch: Patch) -> tuple[Number, int]:
+    assert patch.objective is not None
+    return patch.objective, patch.dropped
 
 
 def _patch_of_plan(result: Result, found: Patch, remaining: Sequence[Step], weight: Number) -> Patch:
@@ -174,8 +207,8 @@ def _apply_fixed(problem: Problem, fixed: Sequence[Step]) -> Problem:
     written = [pattern for each in changes for pattern in (*each.provided, *each.retracted)]
     facts = [fact for variable in find_hidden_variables(problem) for fact in variable.facts]
     unknown = tuple([fact for fact in facts if not any(pattern.matches(fact) for pattern in written)])
-    ran = tuple(simulation.history)
-    return replace(problem, initial=tuple(simulation.facts), ran=ran, unknown=unknown, likely={})
+    now = simulation.problem_now
+    return replace(problem, initial=now.initial, values=now.values, ran=now.ran, unknown=unknown, likely={})
 
 
 def _restore_steps(found: Patch, made: Supposing, problem: Problem, weight: Number) -> Patch:

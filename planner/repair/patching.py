@@ -26,13 +26,13 @@ from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import STOPS, Finishing, LimitReached, Limits, check_limits, stop_reason
 from planner.model import Action, Atom, Formula, Goal, Number, Problem
 from planner.model.formulas import atoms_in, exact_decimal
-from planner.model.problem import seal
+from planner.model.problem import is_numeric, seal
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
 from planner.repair import repair_search
 from planner.repair.forbidden_steps import actions_of, forbid_actions
-from planner.repair.patch_reductions import patch_with_suppositions, patch_within_limits
+from planner.repair.patch_reductions import patch_with_numbers, patch_with_suppositions, patch_within_limits
 from planner.repair.regression import Unclear, regress_goal, regress_suffixes
 from planner.repair.repair_search import Choice, Chooser, Prices
 from planner.semantics.simulation import Simulation
@@ -126,10 +126,7 @@ class ReentryPoints:
     @classmethod
     def of(cls, now: Simulation, old: tuple[Step, ...], weight: Number, not_first: Collection[Atom]) -> ReentryPoints:
         """Return the re-entry points from `now` into `old`."""
-        left = [exact_sum([step.cost for step in old])]
-        for step in old:
-            left.append(left[-1] - step.cost)
-        charges = [cost + weight * place for place, cost in enumerate(left)]
+        charges = charge_places(old, weight)
         try:
             found = [(place, len(needs.unmet)) for place, needs in regress_suffixes(now, old, now.problem.goal.hard)]
         except Unclear:
@@ -207,6 +204,14 @@ class ReentryPoints:
             moved = (steps[number], *steps[:number], *steps[number + 1 :])
             if not self._is_barred(moved) and self._works(moved):
                 yield moved, max(place, place + number + 1 - len(new))
+
+
+def charge_places(old: Sequence[Step], weight: Number) -> list[Number]:
+    """Return for each place in `old` the cost of the steps from there on, and the weight of those before."""
+    left = [exact_sum([step.cost for step in old])]
+    for step in old:
+        left.append(left[-1] - step.cost)
+    return [cost + weight * place for place, cost in enumerate(left)]
 
 
 STEPS_PER_SECOND: Final = 2000
@@ -297,6 +302,8 @@ def patch(
     )
     old = _find_fitting_suffix(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), limits, proof_time)
+    if is_numeric(now):
+        return patching.search_with_numbers()
     try:
         found = patching.search()
     except STOPS as stop:
@@ -346,7 +353,7 @@ def apply_steps(problem: Problem, steps: Iterable[Step]) -> Problem:
             raise PlanError(f"{step} cannot be running: {misfit}")
         simulation.apply(step)
         ran.append(Atom(step.action, step.arguments))
-    return replace(problem, initial=tuple(simulation.world.state), ran=tuple(ran))
+    return replace(simulation.problem_now, ran=tuple(ran))
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +383,17 @@ class _Patching:
             if known is None:
                 raise
             return replace(known, stopped_by=stop_reason(stop))
+
+    def search_with_numbers(self) -> Patch:
+        """Return the end of the plan that still works, or a plan made anew."""
+        points = ReentryPoints(
+            Simulation(self.problem), self.old, None, charge_places(self.old, self.weight), self.not_first
+        )
+        place = points.find_direct_place(self.limits.check)
+        known = None if place is None else self._make_patch(self.old[place:], place)
+        bans: dict[str, Any] = {"forbidden": self.forbidden, "not_first": self.not_first}
+        options: dict[str, Any] = {"weight": self.weight, "proof_time": self.proof_time, **bans}
+        return patch_with_numbers(self.problem, self.remaining, known, self.limits, **options)
 
     def _improve(self, known: Patch | None, points: ReentryPoints, simulation: Simulation) -> Patch:
         """Return the best patch, which may be the one that is `known`."""

@@ -165,6 +165,7 @@ def instantiate(action: Action, step: Step) -> Action:
         requires=substitute(action.requires, binding),
         provides=_substitute_literals(action.provides, binding),
         when=tuple([_instantiate_effect(when, binding) for when in action.when]),
+        numbers=tuple([each.substitute(binding) for each in action.numbers]),
     )
 
 
@@ -172,7 +173,10 @@ def _instantiate_effect(when: When, binding: Mapping[Term, Term]) -> When:
     hidden = {variable.name for variable in when.variables}
     binding = {name: value for name, value in binding.items() if name not in hidden}
     return replace(
-        when, requires=substitute(when.requires, binding), provides=_substitute_literals(when.provides, binding)
+        when,
+        requires=substitute(when.requires, binding),
+        provides=_substitute_literals(when.provides, binding),
+        numbers=tuple([each.substitute(binding) for each in when.numbers]),
     )
 
 

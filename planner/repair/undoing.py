@@ -21,7 +21,8 @@ from planner.model import formulas
 from planner.model.actions import Constraint, ConstraintKind, When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel
 from planner.model.formulas import OPEN, Atom, Formula, Not, conjunction, conjuncts
-from planner.model.problem import Goal, Problem
+from planner.model.problem import Goal, Problem, is_numeric
+from planner.options import SolveOptions
 from planner.plan import Status, Step, StoppedBy
 from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
@@ -419,9 +420,22 @@ class _Undoing:
     def _search_wishes(self, wishes: Sequence[Formula], now: Simulation) -> Restored:
         """Return the steps after which as many of `wishes` as possible hold."""
         able = self.sparing.without_rewriting(self.problem)
+        if is_numeric(able):
+            return self._search_with_numbers(able, wishes, now)
         wanted, kept = self.sparing.relevant(replace(able, goal=Goal(conjunction(wishes))), now.facts)
         plain = forbid_actions(compile_adl(replace(wanted, goal=Goal())).problem, self.forbidden, frozenset())
         return Restoring(plain, wishes, kept, [now.holds(wish) for wish in wishes], self.limits).search()
+
+    def _search_with_numbers(self, able: Problem, wishes: Sequence[Formula], now: Simulation) -> Restored:
+        """Return steps after which all of `wishes` hold, or none; values of fluents may change."""
+        from planner.solve import answer
+
+        ending, written = _predicates_that_may_end(able.domain), CoveredFacts(self.sparing.written)
+        kept = [fact for fact in now.facts if fact.predicate in ending and fact not in written]
+        goal = Goal(conjunction([*wishes, *kept]))
+        barred = forbid_actions(replace(able, goal=goal), self.forbidden, frozenset())
+        found = answer(barred, SolveOptions(mode="first").within(self.limits))
+        return Restored(() if found.plan is None else found.plan.steps, proved=False, stopped_by=found.stopped_by)
 
     def _keys_undone(self, simulation: Simulation, steps: Iterable[Step]) -> list[tuple[str, ...]]:
         """Apply `steps`, and return for each the keys of the steps that wrote the items it restores."""

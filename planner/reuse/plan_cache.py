@@ -18,9 +18,18 @@ from pathlib import Path
 
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.lightweight import Any, Final, dataclass, field, replace
-from planner.model import Action, Atom, Constraint, DomainModel, Formula, Number, Problem
+from planner.model import Action, Atom, Constraint, DomainModel, Formula, Metric, Number, Problem
 from planner.model.actions import CostFunction, CostTerm, Done
-from planner.model.formulas import atoms_in, conjuncts, substitute
+from planner.model.formulas import (
+    Comparison,
+    atoms_in,
+    conjuncts,
+    functions_in,
+    substitute,
+    substitute_expression,
+    walk,
+)
+from planner.model.problem import NumericMetric, is_numeric
 from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact
 from planner.portfolio.incumbent import weaken_to_intended
 from planner.repair.mending import mend
@@ -78,7 +87,7 @@ class Entry:
 
 SEMANTIC_FIELDS: Final = (
     *("name", "parameters", "requires", "provides", "modifies", "when", "after", "creates", "duration", "risk"),
-    *("outcomes", "senses", "lists", "cases"),
+    *("outcomes", "senses", "lists", "cases", "numbers"),
 )
 """Fields of an action that plans depend on, beside its cost and uses."""
 
@@ -87,7 +96,10 @@ def write_declarations(domain: DomainModel) -> str:
     """Return the declarations of `domain` that plans depend on as text; Python functions by name."""
     stale = [(each.name, each.parameters, each.stale_with) for each in domain.predicates.values() if each.stale_with]
     actions = "\n".join(map(_write_action, domain.actions.values()))
-    return f"{domain.name} {dict(domain.types)!r} {domain.constants!r} {stale!r}\n{actions}\n{domain.axioms!r}"
+    functions = domain.functions.values()
+    bounds = [(each.name, each.low, each.high) for each in functions if (each.low, each.high) != (None, None)]
+    names = f"{domain.name} {dict(domain.types)!r} {domain.constants!r} {stale!r} {bounds!r}"
+    return f"{names}\n{actions}\n{domain.axioms!r}"
 
 
 def calls_python(domain: DomainModel) -> bool:
@@ -174,7 +186,7 @@ class _Statements:
     """The atoms of a problem about each object; constants of the domain keep their names."""
 
     def __init__(self, problem: Problem) -> None:
-        part = remove_irrelevant_actions(problem)
+        part = problem if is_numeric(problem) else remove_irrelevant_actions(problem)
         constants = {each.name for each in part.domain.constants}
         self.problem = part
         self.names = [each.name for each in problem.objects if each.name not in constants]
@@ -190,13 +202,15 @@ class _Statements:
         """Yield all atoms in the problem, each with a tag for its place."""
         yield from self._stated_atoms()
         part = self.problem
-        yield from (("goal", atom) for atom in atoms_in(part.goal.hard))
+        yield from (("goal", atom) for atom in _terms_in(part.goal.hard))
         for wish in part.goal.soft:
-            yield from ((f"wish {wish.utility}", atom) for atom in atoms_in(wish.condition))
+            yield from ((f"wish {wish.utility}", atom) for atom in _terms_in(wish.condition))
         for each in part.constraints:
             for place, happening in enumerate(each.happenings):
-                atoms = [happening.action] if isinstance(happening, Done) else atoms_in(happening)
+                atoms = [happening.action] if isinstance(happening, Done) else _terms_in(happening)
                 yield from ((f"{_kind(each)} {place}", atom) for atom in atoms)
+        if isinstance(part.metric, NumericMetric):
+            yield from (("metric", term) for term in functions_in(part.metric.expression))
 
     def _stated_atoms(self) -> Iterator[tuple[str, Atom]]:
         """Yield the atoms that are stated as facts."""
@@ -234,7 +248,22 @@ class _Statements:
         yield from sorted(f"goal: {_rename(each, numbers)}" for each in conjuncts(part.goal.hard))
         yield from sorted(f"wish {wish.utility}: {_rename(wish.condition, numbers)}" for wish in part.goal.soft)
         yield from sorted(f"{_kind(each)}: {_write_happenings(each, numbers)}" for each in part.constraints)
-        yield f"limits: {sorted(part.budgets.items())} {part.deadline} {part.metric}"
+        yield f"limits: {sorted(part.budgets.items())} {part.deadline} {_write_metric(part.metric, numbers)}"
+
+
+def _write_metric(metric: Metric | NumericMetric, numbers: Mapping[str, str]) -> str:
+    if isinstance(metric, Metric):
+        return str(metric)
+    return str(replace(metric, expression=substitute_expression(metric.expression, numbers)))
+
+
+def _terms_in(formula: Formula) -> Iterator[Atom]:
+    """Yield the atoms in `formula`, and the function terms in its comparisons."""
+    for part in walk(formula):
+        if isinstance(part, Atom):
+            yield part
+        elif isinstance(part, Comparison):
+            yield from part.functions
 
 
 def _rename(formula: Formula, numbers: Mapping[str, str]) -> str:

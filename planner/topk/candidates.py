@@ -14,9 +14,11 @@ from planner.limits import Finishing, LimitReached, Limits, check_limits
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
+from planner.model.problem import NumericMetric, is_numeric
 from planner.plan import EXACT, Plan, Step, StoppedBy, divide_exactly, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import AnyProblem, resolve_problem, service_of
+from planner.semantics.simulation import price_steps
 from planner.task.ground_task import INFINITY, Task
 from planner.validation.validate import make_checker
 
@@ -40,6 +42,8 @@ class PlanMaker:
         """Return the plan; None if it breaks a budget or the deadline, or forgoes a wish that comes true."""
         steps = [self._task.actions[action].step for action in actions]
         declared = tuple([step for step in steps if step.action in self._problem.domain.actions])
+        if isinstance(self._problem.metric, NumericMetric):
+            declared = price_steps(self._problem, declared)
         plan = Plan(declared, self._problem)
         with Finishing():
             verdict = self._check(plan)
@@ -47,7 +51,7 @@ class PlanMaker:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
             if self._check_limits is not None and not self._check_limits(plan).valid:
                 return None
-        if len(declared) == len(steps):
+        if not self._problem.wishes:
             return plan
         plan = value_plan(plan, verdict)
         return plan if plan.charge == exact_sum(step.cost for step in steps) else None
@@ -222,6 +226,8 @@ def candidates(
     Plans of a hierarchical problem have a decomposition; plans with the same steps are one plan, whatever their tasks.
     Such a plan is wasteful if it decomposes the tasks without some of its steps.
 
+    A problem with numbers needs fluents that take few values, and steps whose costs do not depend on these.
+
     `time_limit` is the working time of the iterator in seconds, `memory_limit` in GiB of the process; None is no limit.
     The iterator ends when a limit is reached, and `stopped_by` says so.
 
@@ -241,13 +247,30 @@ def candidates(
     refused = refuse_constructs(problem, takes)
     if refused is not None:
         raise UnsupportedError(refused.reason)
+    if is_numeric(problem):
+        _refuse_beside_numbers(problem, options)
     if creates_objects(problem.domain):
         if problem.deadline is not None:
             raise UnsupportedError("candidates with deadlines where actions create objects")
         from planner.topk.creation_candidates import CreationCandidates
 
         return CreationCandidates(problem, limits, options)
-    return ClassicalCandidates(problem, limits, options)
+    return (
+        NumericCandidates(problem, limits, options)
+        if is_numeric(problem)
+        else ClassicalCandidates(problem, limits, options)
+    )
+
+
+def _refuse_beside_numbers(problem: Problem, options: CandidateOptions) -> None:
+    has = {
+        "actions that create objects": creates_objects(problem.domain),
+        "a deadline": problem.deadline is not None,
+        "wasteful plans": options.wasteful,
+    }
+    for construct, there in has.items():
+        if there:
+            raise UnsupportedError(f"candidates of a problem with numbers and {construct}", "solve(…) gives one plan")
 
 
 class ClassicalCandidates(Candidates):
@@ -291,3 +314,29 @@ class ClassicalCandidates(Candidates):
         if self._options.orders:
             return None
         return Commuting(task, self._limits.check, Items(self.problem), strict=self.problem.deadline is not None)
+
+
+class NumericCandidates(ClassicalCandidates):
+    """Iterates over the plans of a problem with numbers: those of the classical task on the values of its fluents."""
+
+    def _ground(self) -> Task:
+        from planner.grounding.ground_numeric import ground_numeric
+        from planner.task.numbers_as_facts import NumberEnumeration
+
+        problem = self.problem
+        if problem.wishes:
+            from planner.compilations.soft_goals import compile_wishes
+
+            problem = compile_wishes(problem).problem
+        source = ground_numeric(problem, self._limits)
+        if source.task.unreachable_goal is not None:
+            return source.task
+        reason = "what a step costs depends on numbers"
+        if source.is_priced:
+            numbers = NumberEnumeration(source)
+            for _ in numbers.steps():
+                self._limits.check()
+            if numbers.result is not None:
+                return numbers.result.task
+            reason = numbers.reason
+        raise UnsupportedError(f"candidates of a problem with numbers where {reason}", "solve(…) gives one plan")

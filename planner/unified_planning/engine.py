@@ -17,7 +17,10 @@ from unified_planning.model import ProblemKind
 from unified_planning.plans import PlanKind
 
 from planner.errors import InputError, UnsupportedError
+from planner.model import Number, NumericMetric
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
+from planner.problem_kinds import AnyProblem, classical_of
+from planner.semantics.numeric_state import Values
 from planner.solve import solve
 from planner.unified_planning.problem_features import SUPPORTED, other_features
 from planner.unified_planning.problem_reader import AnyIncoming, from_unified_planning
@@ -74,7 +77,8 @@ def refuse_problem(error: UnsupportedError, name: str) -> up.PlanGenerationResul
 def convert_verdict(verdict: Verdict, plan: Any, incoming: AnyIncoming, name: str) -> up.ValidationResult:
     """Return the verdict on `plan`, with the value of the metric if it is valid; unknown if a limit ended the check."""
     if verdict.valid:
-        metrics = {metric: Fraction(verdict.cost) for metric in incoming.source.quality_metrics}
+        value = value_of_metric(incoming.problem, verdict.cost) if incoming.source.quality_metrics else 0
+        metrics = dict.fromkeys(incoming.source.quality_metrics, value)
         return up.ValidationResult(up.ValidationResultStatus.VALID, name, [], metrics or None)
     if verdict.stopped_by is not None:
         return leave_undecided(verdict.reason, name)
@@ -86,6 +90,15 @@ def convert_verdict(verdict: Verdict, plan: Any, incoming: AnyIncoming, name: st
         reason=reasons.UNSATISFIED_GOALS if failing is None else reasons.INAPPLICABLE_ACTION,
         inapplicable_action=None if failing is None else getattr(plan, "action_plan", plan).actions[failing - 1],
     )
+
+
+def value_of_metric(problem: AnyProblem, cost: Number) -> Fraction:
+    """Return the value of the metric of `problem` after a plan of this `cost`, which is its change by the plan."""
+    classical = classical_of(problem)
+    if not isinstance(classical.metric, NumericMetric):
+        return Fraction(cost)
+    start = Fraction(Values.of(classical).evaluate(classical.metric.expression) or 0)
+    return start - Fraction(cost) if classical.metric.maximize else start + Fraction(cost)
 
 
 def leave_undecided(reason: str, name: str) -> up.ValidationResult:

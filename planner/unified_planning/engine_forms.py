@@ -19,6 +19,7 @@ from planner.language.pddl.export import export
 from planner.limits import Limits
 from planner.model import And, Formula, Imply, Not, Or, Problem
 from planner.model.formulas import children
+from planner.model.problem import is_numeric
 from planner.plan import Step
 from planner.problem_kinds import AnyProblem, classical_of, service_of
 from planner.unified_planning.formula_writer import walk_bottom_up
@@ -73,6 +74,8 @@ def _size(formula: Formula, parts: list[tuple[int, int]]) -> tuple[int, int]:
 METRIC: Final = frozenset(
     {
         "ACTIONS_COST",
+        "FINAL_VALUE",
+        "FLUENTS_IN_ACTIONS_COST",
         "INT_NUMBERS_IN_ACTIONS_COST",
         "PLAN_LENGTH",
         "REAL_NUMBERS_IN_ACTIONS_COST",
@@ -82,7 +85,8 @@ METRIC: Final = frozenset(
 """Features that an engine need not take: without them, it finds plans without regard to their cost."""
 
 MODEST: Final = frozenset({"UNDEFINED_INITIAL_NUMERIC"})
-"""Features that engines need not name: only instances that are never applicable have costs without a value."""
+"""Features that engines need not name where numbers are costs: only instances that are never applicable have costs
+without a value."""
 
 OVERSTATED: Final = {
     "aries": frozenset({"STATIC_FLUENTS_IN_ACTIONS_COST"}),
@@ -123,8 +127,9 @@ def choose_form(problem: AnyProblem, name: str, engine: Any, limits: Limits) -> 
     """
     lacks: set[str] = set()
     conditional = "CONDITIONAL_EFFECTS" in engine.supported_kind().features
+    taken = features_taken(name, engine, numeric=is_numeric(classical_of(problem)))
     for target, read in _forms(problem, conditional=conditional, limits=limits):
-        missing = set(target.kind.features) - features_taken(name, engine)
+        missing = set(target.kind.features) - taken
         if missing <= METRIC:
             if missing:
                 target.clear_quality_metrics()
@@ -133,19 +138,33 @@ def choose_form(problem: AnyProblem, name: str, engine: Any, limits: Limits) -> 
     raise UnsupportedError(f"{describe_features(lacks)}, by {name}")
 
 
-def features_taken(name: str, engine: Any) -> frozenset[str]:
-    """Return the features that `engine`, called `name`, takes in fact."""
-    return frozenset(engine.supported_kind().features) - OVERSTATED.get(name, frozenset()) | MODEST
+def features_taken(name: str, engine: Any, *, numeric: bool) -> frozenset[str]:
+    """Return the features that `engine`, called `name`, takes in fact, in problems that are `numeric` or not."""
+    taken = frozenset(engine.supported_kind().features) - OVERSTATED.get(name, frozenset())
+    return taken if numeric else taken | MODEST
 
 
 def _forms(problem: AnyProblem, *, conditional: bool, limits: Limits) -> Iterator[tuple[up.Problem, Read]]:
-    """Yield the lifted problem, if unified-planning can express it, then the ground one, with their ways back."""
+    """Yield the lifted problem, if unified-planning can express it, then the ground one, with their ways back.
+
+    A problem with numbers is yielded lifted only; a classical one with the bounds of its functions as types, and as
+    conditions.
+    """
+    if isinstance(problem, Problem) and is_numeric(problem):
+        for typed_bounds in (True, False):
+            outgoing = write_problem(problem, None, limits, typed_bounds=typed_bounds)
+            yield outgoing.problem, _reader_of(outgoing)
+        return
+    if is_numeric(classical_of(problem)):
+        other = to_unified_planning(problem, limits=limits)
+        yield other.problem, _reader_of(other)
+        return
     lifted = _lift(problem, limits)
     if lifted is not None:
         yield lifted.problem, _reader_of(lifted)
     if not isinstance(problem, Problem):
-        other: OtherOutgoing = service_of(problem).to_unified_planning(problem, limits=limits, is_ground=True)
-        yield other.problem, _reader_of(other)
+        flat: OtherOutgoing = service_of(problem).to_unified_planning(problem, limits=limits, is_ground=True)
+        yield flat.problem, _reader_of(flat)
         return
     task = ground(problem, limits)
     if task.unreachable_goal is not None:

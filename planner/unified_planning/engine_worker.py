@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.errors import InputError, UnsupportedError
 from planner.limits import LimitReached, Limits, lift_address_limit
 from planner.model import Problem
+from planner.model.problem import is_numeric
+from planner.problem_kinds import classical_of
 from planner.unified_planning.jobs import Answer, EngineOutcome, Job
 
 if TYPE_CHECKING:
@@ -127,7 +129,9 @@ def _find_engines_that_take(job: Job) -> tuple[str, ...]:
     except UnsupportedError:
         return ()
     return tuple(
-        name for name in _installed_planners(factory) if features <= features_taken(name, factory.engine(name))
+        name
+        for name in _installed_planners(factory)
+        if features <= features_taken(name, factory.engine(name), numeric=is_numeric(classical_of(job.problem)))
     )
 
 

@@ -3,8 +3,8 @@
 The engine runs in a process of its own, which is stopped when it exceeds the limits of time and memory.
 
 - A plan counts if the plan checker accepts it for the source problem; its cost is computed anew.
-- "Optimal" counts if the engine guarantees it and got the costs, or if all actions cost the same. A plan that costs
-  nothing is optimal in any case.
+- "Optimal" counts if the engine guarantees it and got the costs, or if all actions cost the same, but not where there
+  are numbers besides. A plan that costs nothing is optimal in any case.
 - "Unsolvable" counts if the engine's search is known to be complete.
 """
 
@@ -29,10 +29,11 @@ from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
 from planner.limits import GIB, LimitReached, Limits
 from planner.model import Metric, Problem
+from planner.model.problem import NumericMetric, is_numeric
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, exact_sum
 from planner.problem_kinds import AnyProblem, OtherProblem, classical_of, service_of
-from planner.semantics.simulation import Simulation
+from planner.semantics.simulation import price_steps
 from planner.subprocesses import module_command, module_environment
 from planner.unified_planning.jobs import Answer, EngineOutcome, Job, without_python_values
 from planner.unified_planning.problem_writer import refuse
@@ -77,8 +78,7 @@ def check_plan(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: 
     verdict = validate(classical_of(problem), steps)
     if not verdict.valid:
         raise EngineError(f"{engine} gave an invalid plan: {verdict.reason}")
-    costs = Simulation(classical_of(problem))
-    plan = Plan(tuple([replace(step, cost=costs.cost(step)) for step in steps]), problem, tree)
+    plan = Plan(price_steps(classical_of(problem), steps), problem, tree)
     if not isinstance(problem, Problem):
         verdict = service_of(problem).validate(problem, plan)
         if not verdict.valid:
@@ -87,19 +87,23 @@ def check_plan(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: 
 
 
 def _check_claims(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
-    plan = check_plan(problem, engine, answer.steps or (), answer.tree)
+    plan, numeric = check_plan(problem, engine, answer.steps or (), answer.tree), is_numeric(classical_of(problem))
     costs_count = answer.sees_costs or has_uniform_costs(classical_of(problem))
-    if plan.cost == 0 or (costs_count and answer.proves and answer.status == "SOLVED_OPTIMALLY"):
+    is_free = plan.cost == 0 and not isinstance(classical_of(problem).metric, NumericMetric)
+    claims = answer.proves and answer.status == "SOLVED_OPTIMALLY"
+    if is_free or (costs_count and claims and not numeric):
         return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, plan.cost, statistics)
-    reason = "" if costs_count else f"{engine} ignores costs"
+    reason = "" if costs_count else f"{engine} ignores {'the metric' if numeric else 'costs'}"
+    if not reason and claims:
+        reason = f"{engine} says that the plan is optimal; no engine is known to prove that with numbers"
     stopped_by = _STOPS.get(answer.status, StoppedBy.FIRST_PLAN)
     return Result(Status.SOLVED, stopped_by, plan, None, statistics, reason)
 
 
 def has_uniform_costs(problem: Problem) -> bool:
     """Return whether all actions cost the same number, so that the shortest plan is the cheapest."""
-    if problem.metric is Metric.LENGTH:
-        return True
+    if problem.metric is not Metric.COST:
+        return problem.metric is Metric.LENGTH
     terms = [action.cost for action in problem.domain.actions.values()]
     numbers = [[term for term in cost if isinstance(term, int | Decimal)] for cost in terms]
     return list(map(len, numbers)) == list(map(len, terms)) and len(set(map(exact_sum, numbers))) <= 1

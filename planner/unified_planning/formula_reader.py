@@ -1,44 +1,51 @@
-"""Formulas and effects of unified-planning as those of the model, and unique names for its elements.
+"""Formulas and numbers of unified-planning as those of the model, and unique names for its elements.
 
 A fluent whose values are objects, `position(robot)`, becomes a predicate with one argument more,
 `position(robot, place)`, of which exactly one fact holds for each `robot`. Where the value is used, a variable takes
 its place, bound by that predicate: `free(position(robot))` is `exists ?p: position(robot, ?p) and free(?p)`. An
 assignment `position(robot) := place` modifies `position(robot, _)` and provides `position(robot, place)`.
+
+A fluent whose values are numbers becomes a function. Numbers are exact: a float stands for the decimal that it prints
+as.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from unified_planning.model import OperatorKind
 from unified_planning.model.walkers import DagWalker, handles
 
 from planner.errors import UnsupportedError
 from planner.model import formulas
-from planner.model.actions import Literal, When
+from planner.model.arithmetic import as_number, exact_value
 from planner.model.domain import ROOT_TYPE
 from planner.model.formulas import (
     FALSE,
-    OPEN,
     TRUE,
     And,
+    Arithmetic,
     Atom,
+    Comparison,
     Equals,
     Exists,
+    Expression,
     Forall,
     Formula,
     Imply,
     Not,
+    Number,
     Or,
     Term,
     Variable,
+    exact_number,
 )
 
 if TYPE_CHECKING:
-    from unified_planning.model import Effect, Fluent, FNode, Object, Type
+    from unified_planning.model import Fluent, FNode, Object, Type
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -125,9 +132,47 @@ TRANSLATED = frozenset(
         OperatorKind.VARIABLE_EXP,
         OperatorKind.OBJECT_EXP,
         OperatorKind.BOOL_CONSTANT,
+        OperatorKind.INT_CONSTANT,
+        OperatorKind.REAL_CONSTANT,
         OperatorKind.EQUALS,
+        OperatorKind.LE,
+        OperatorKind.LT,
+        OperatorKind.PLUS,
+        OperatorKind.MINUS,
+        OperatorKind.TIMES,
+        OperatorKind.DIV,
     }
 )
+
+
+LARGEST_WRITTEN: Final = 2**32
+"""Fractions with larger denominators are taken for floats, since nobody writes them."""
+
+
+def read_fraction(constant: FNode) -> Fraction:
+    """Return an exact number; a fraction that was a float becomes the decimal that the float prints as."""
+    value = Fraction(constant.constant_value())
+    is_float = value.denominator > LARGEST_WRITTEN and value == Fraction(float(value))
+    return Fraction(repr(float(value))) if is_float else value
+
+
+def read_number(value: Fraction, what: str) -> Number:
+    """Return `value` as a number of the model. Raises `UnsupportedError`, which names `what`, where it is none."""
+    number = as_number(exact_value(value))
+    if number is None:
+        raise UnsupportedError(f"{what} {value}, which has no exact decimal", "scale all numbers of its kind")
+    try:
+        return exact_number(number)
+    except ValueError as error:
+        raise UnsupportedError(f"{what} {value}: {error}") from None
+
+
+def read_constant(value: Fraction) -> Expression:
+    """Return `value` as an expression: a number, or a quotient where it has no exact decimal."""
+    if as_number(exact_value(value)) is not None:
+        return read_number(value, "the number")
+    parts = [read_number(Fraction(part), "the number") for part in (value.numerator, value.denominator)]
+    return Arithmetic("/", tuple(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +183,24 @@ class Value:
     reads: tuple[tuple[Variable, Atom], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number, as an expression; `reads` are as those of a `Value`."""
+
+    expression: Expression
+    reads: tuple[tuple[Variable, Atom], ...] = ()
+
+
 class FormulaReader(DagWalker):  # type: ignore[misc]
-    """Walks an expression: boolean ones become a `Formula`, those of user types a `Value`."""
+    """Walks an expression: a boolean one becomes a `Formula`, a numeric one an `Amount`, another one a `Value`.
+
+    `numeric_fluents` are those that it has met, by their names in the model.
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__()
         self.vocabulary = vocabulary
+        self.numeric_fluents: dict[str, Fluent] = {}
 
     def formula(self, expression: FNode) -> Formula:
         """Return the formula of a boolean `expression`; raises `UnsupportedError` for what the model cannot express."""
@@ -156,6 +213,19 @@ class FormulaReader(DagWalker):  # type: ignore[misc]
         if not isinstance(found, Value):
             raise UnsupportedError(f"the value {expression}, which is no object")
         return found
+
+    def amount(self, expression: FNode) -> Amount:
+        """Return the number that an `expression` of a numeric type stands for."""
+        found = self.walk(expression)
+        assert isinstance(found, Amount)
+        return found
+
+    def number(self, expression: FNode) -> Amount:
+        """Return the value of a numeric fluent."""
+        fluent, values = expression.fluent(), self.values(expression.args)
+        name = self.vocabulary.fluents.of(fluent, fluent.name)
+        self.numeric_fluents[name] = fluent
+        return Amount(Atom(name, tuple([value.term for value in values])), all_reads(values))
 
     def values(self, expressions: Iterable[FNode]) -> tuple[Value, ...]:
         """Return the values of several expressions of user types."""
@@ -206,31 +276,64 @@ class FormulaReader(DagWalker):  # type: ignore[misc]
         """Return a quantified variable."""
         return Value(self.variable(expression.variable()).name)
 
-    def walk_fluent_exp(self, expression: FNode, args: Sequence[Value]) -> Formula | Value:
-        """Return an atom, or the value of an object fluent."""
+    def walk_fluent_exp(self, expression: FNode, args: Sequence[Value]) -> Formula | Amount | Value:
+        """Return an atom, the value of an object fluent, or that of a numeric one."""
         fluent, kind = expression.fluent(), expression.type
-        if not (kind.is_bool_type() or kind.is_user_type()) or not all(isinstance(value, Value) for value in args):
-            raise UnsupportedError(f"the numeric or boolean-valued term {expression} in a condition or effect")
-        terms, reads = tuple([value.term for value in args]), _all_reads(args)
+        if not all(isinstance(value, Value) for value in args):
+            raise UnsupportedError(f"the term {expression}, one of whose arguments is no object")
+        if not (kind.is_bool_type() or kind.is_user_type()):
+            return self.number(expression)
+        terms, reads = tuple([value.term for value in args]), all_reads(args)
         name = self.vocabulary.fluents.of(fluent, fluent.name)
         if kind.is_bool_type():
             return bind_reads(reads, Atom(name, terms))
         variable = self.vocabulary.fresh(expression, f"{fluent.name}-value", kind)
         return Value(variable.name, (*reads, (variable, Atom(name, (*terms, variable.name)))))
 
-    def walk_equals(self, expression: FNode, args: Sequence[Value]) -> Formula:
-        """Return an equality of objects; `fluent(x) == y` is the one atom that says so."""
+    @handles([OperatorKind.INT_CONSTANT, OperatorKind.REAL_CONSTANT])  # type: ignore[untyped-decorator]
+    def walk_number(self, expression: FNode, **_: Any) -> Amount:
+        """Return a constant."""
+        return Amount(read_constant(read_fraction(expression)))
+
+    def walk_plus(self, _: FNode, args: Sequence[Amount]) -> Amount:
+        """Return a sum."""
+        return _calculate("+", args)
+
+    def walk_minus(self, _: FNode, args: Sequence[Amount]) -> Amount:
+        """Return a difference."""
+        return _calculate("-", args)
+
+    def walk_times(self, _: FNode, args: Sequence[Amount]) -> Amount:
+        """Return a product."""
+        return _calculate("*", args)
+
+    def walk_div(self, _: FNode, args: Sequence[Amount]) -> Amount:
+        """Return a quotient."""
+        return _calculate("/", args)
+
+    def walk_le(self, _: FNode, args: Sequence[Amount]) -> Formula:
+        """Return a comparison of numbers."""
+        return _compare("<=", args)
+
+    def walk_lt(self, _: FNode, args: Sequence[Amount]) -> Formula:
+        """Return a strict comparison of numbers."""
+        return _compare("<", args)
+
+    def walk_equals(self, expression: FNode, args: Sequence[Any]) -> Formula:
+        """Return an equality of numbers or objects; `fluent(x) == y` is the one atom that says so for objects."""
+        if any(isinstance(value, Amount) for value in args):
+            return _compare("=", args)
         if not all(isinstance(value, Value) for value in args):
-            raise UnsupportedError(f"the numeric comparison {expression}")
+            raise UnsupportedError(f"the equality {expression}, which is one of truth values")
         for value, other in (args, args[::-1]):
             if value.reads and not other.reads:
                 *before, (variable, atom) = value.reads
                 return bind_reads(before, atom.substitute({variable.name: other.term}))
-        return bind_reads(_all_reads(args), Equals(args[0].term, args[1].term))
+        return bind_reads(all_reads(args), Equals(args[0].term, args[1].term))
 
     @handles(set(OperatorKind) - TRANSLATED)  # type: ignore[untyped-decorator]
     def walk_refused(self, expression: FNode, **_: Any) -> Formula:
-        """Refuse numeric, temporal and trajectory expressions."""
+        """Refuse temporal and trajectory expressions."""
         raise UnsupportedError(f"the expression {expression} ({expression.node_type.name.lower().replace('_', ' ')})")
 
     def parameter(self, parameter: Any) -> Variable:
@@ -257,124 +360,17 @@ def bind_reads(reads: Sequence[tuple[Variable, Atom]], formula: Formula) -> Form
     return Exists(tuple([variable for variable, _ in reads]), And((*[atom for _, atom in reads], formula)))
 
 
-def _all_reads(values: Sequence[Value]) -> tuple[tuple[Variable, Atom], ...]:
+def _calculate(operator: str, parts: Sequence[Amount]) -> Amount:
+    """Apply an operator of `Arithmetic`."""
+    return Amount(Arithmetic(operator, tuple([part.expression for part in parts])), all_reads(parts))
+
+
+def _compare(relation: str, sides: Sequence[Any]) -> Formula:
+    """Return a comparison of two amounts."""
+    left, right = sides
+    return bind_reads(all_reads(sides), Comparison(left.expression, relation, right.expression))
+
+
+def all_reads(values: Iterable[Value | Amount]) -> tuple[tuple[Variable, Atom], ...]:
     """Return the fluents that `values` read, each once, inner ones first."""
     return tuple(dict.fromkeys(read for value in values for read in value.reads))
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """An object fluent's new value: `predicate(arguments, value)`, for all `variables`, where `condition` holds."""
-
-    predicate: str
-    arguments: tuple[Term, ...]
-    value: Term
-    condition: Formula
-    variables: tuple[Variable, ...]
-    quantified: frozenset[Term]
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """An action's effects in the model, and the conditions under which no fluent gets two values."""
-
-    provides: tuple[Literal, ...]
-    modifies: tuple[Atom, ...]
-    when: tuple[When, ...]
-    consistent: tuple[Formula, ...]
-
-
-def read_effects(effects: Sequence[Effect], reader: FormulaReader) -> Effects:
-    """Return `effects` as effects of the model.
-
-    Raises `UnsupportedError` for effects on numbers, and where a universal effect might give one fluent several values.
-    """
-    changes: list[When] = []
-    assignments: list[Assignment] = []
-    for effect in effects:
-        if not effect.is_assignment() or not (effect.fluent.type.is_bool_type() or effect.fluent.type.is_user_type()):
-            raise UnsupportedError(f"the numeric effect {effect}")
-        if effect.fluent.type.is_bool_type():
-            changes += _read_boolean_effect(effect, reader)
-        else:
-            assignment = _read_assignment(effect, reader)
-            assignments.append(assignment)
-            changes.append(_as_change(assignment))
-    plain = [change for change in changes if change.requires == TRUE and not change.variables]
-    return Effects(
-        provides=tuple([literal for change in plain for literal in change.provides]),
-        modifies=tuple([atom for change in plain for atom in change.modifies]),
-        when=tuple([change for change in changes if change not in plain]),
-        consistent=tuple(_consistency_conditions(assignments)),
-    )
-
-
-def _read_boolean_effect(effect: Effect, reader: FormulaReader) -> Iterator[When]:
-    """Yield the change to a boolean fluent: one, or two where its new value is itself a formula."""
-    condition, variables, arguments = _read_scope(effect, reader)
-    fluent = effect.fluent.fluent()
-    atom = Atom(reader.vocabulary.fluents.of(fluent, fluent.name), arguments)
-    value = reader.formula(effect.value)
-    for literal, holds in ((atom, value), (Not(atom), _negate(value))):
-        if holds != FALSE:
-            yield When(_conjoin((condition, holds)), provides=(literal,), variables=variables)
-
-
-def _read_assignment(effect: Effect, reader: FormulaReader) -> Assignment:
-    condition, variables, arguments = _read_scope(effect, reader)
-    fluent, value = effect.fluent.fluent(), reader.value(effect.value)
-    quantified = frozenset(variable.name for variable in variables)
-    if not quantified <= set(arguments) and (value.term in quantified or value.reads):
-        raise UnsupportedError(f"the effect {effect}, which may give one fluent several values at once")
-    return Assignment(
-        predicate=reader.vocabulary.fluents.of(fluent, fluent.name),
-        arguments=arguments,
-        value=value.term,
-        condition=_conjoin((condition, *[atom for _, atom in value.reads])),
-        variables=(*variables, *[variable for variable, _ in value.reads]),
-        quantified=quantified,
-    )
-
-
-def _as_change(assignment: Assignment) -> When:
-    return When(
-        assignment.condition,
-        provides=(Atom(assignment.predicate, (*assignment.arguments, assignment.value)),),
-        modifies=(Atom(assignment.predicate, (*assignment.arguments, OPEN)),),
-        variables=assignment.variables,
-    )
-
-
-def _read_scope(effect: Effect, reader: FormulaReader) -> tuple[Formula, tuple[Variable, ...], tuple[Term, ...]]:
-    """Return the condition of `effect`, the variables that it ranges over, and the arguments of its fluent."""
-    variables = tuple([reader.variable(item) for item in effect.forall])
-    arguments = tuple([value.term for value in reader.values(effect.fluent.args)])
-    return reader.formula(effect.condition), variables, arguments
-
-
-def _consistency_conditions(assignments: Sequence[Assignment]) -> Iterator[Formula]:
-    """Yield the conditions under which no two assignments give one fluent two values."""
-    for one, other in combinations(assignments, 2):
-        if one.predicate != other.predicate or one.value == other.value:
-            continue
-        if one.quantified or other.quantified:
-            raise UnsupportedError(f"several assignments to {one.predicate} in one action, one of them universal")
-        same = [Equals(*pair) for pair in zip(one.arguments, other.arguments, strict=True)]
-        clash = _conjoin((one.condition, other.condition, *same, Not(Equals(one.value, other.value))))
-        variables = tuple(dict.fromkeys((*one.variables, *other.variables)))
-        yield Not(Exists(variables, clash) if variables else clash)
-
-
-def _conjoin(parts: Sequence[Formula]) -> Formula:
-    """Return the conjunction of `parts`, flat."""
-    return formulas.conjunction(dict.fromkeys(inner for part in parts for inner in formulas.conjuncts(part)))
-
-
-def _negate(formula: Formula) -> Formula:
-    match formula:
-        case And(()):
-            return FALSE
-        case Or(()):
-            return TRUE
-        case _:
-            return Not(formula)

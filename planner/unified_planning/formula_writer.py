@@ -6,6 +6,7 @@ Formulas are walked bottom-up without recursion, so that they may nest deeply.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -13,7 +14,23 @@ from unified_planning.model import Variable as ForeignVariable
 
 from planner.model import formulas
 from planner.model.domain import ROOT_TYPE
-from planner.model.formulas import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
+from planner.model.formulas import (
+    And,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Equals,
+    Exists,
+    Expression,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Number,
+    Or,
+    Term,
+    Variable,
+)
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
@@ -73,6 +90,8 @@ Scope = Mapping[Term, Any]
 """The expression that stands for each variable."""
 
 _CONNECTIVES: Final[dict[type, str]] = {Not: "Not", And: "And", Or: "Or", Imply: "Implies"}
+_RELATIONS: Final = {"<": "LT", "<=": "LE", "=": "Equals", ">=": "GE", ">": "GT"}
+_OPERATORS: Final = {"+": "Plus", "-": "Minus", "*": "Times", "/": "Div"}
 
 
 class FormulaWriter:
@@ -112,6 +131,25 @@ class FormulaWriter:
         """Return the fluent expression of `atom`."""
         return self._manager.FluentExp(self.fluents[atom.predicate], [self.term(term, scope) for term in atom.args])
 
+    def number(self, number: Number) -> FNode:
+        """Return a number exactly."""
+        return self._manager.Int(number) if isinstance(number, int) else self._manager.Real(Fraction(number))
+
+    def expression(self, expression: Expression, scope: Scope) -> FNode:
+        """Return a numeric expression."""
+        match expression:
+            case Atom():
+                return self.atom(expression, scope)
+            case Arithmetic("-", (operand,)):
+                return self._manager.Times(self._manager.Int(-1), self.expression(operand, scope))
+            case Arithmetic("-", (first, *others)):
+                parts = [self.expression(each, scope) for each in (first, *others)]
+                return reduce(self._manager.Minus, parts)
+            case Arithmetic(operator, operands):
+                return getattr(self._manager, _OPERATORS[operator])(*[self.expression(x, scope) for x in operands])
+            case _:
+                return self.number(expression)
+
     def variable(self, variable: Variable) -> FNode:
         """Return the expression of a quantified variable."""
         kind = self._types.of(variable.types[0])
@@ -127,6 +165,9 @@ class FormulaWriter:
                 return self.atom(formula, scope)
             case Equals(left, right):
                 return self._equality(self.term(left, scope), self.term(right, scope))
+            case Comparison(left, relation, right):
+                sides = self.expression(left, scope), self.expression(right, scope)
+                return getattr(self._manager, _RELATIONS[relation])(*sides)
             case Exists(variables, _) | Forall(variables, _) if not self.has_instance(variables):
                 return self._manager.Bool(isinstance(formula, Forall))
             case Exists(variables, _) | Forall(variables, _):

@@ -29,22 +29,32 @@ SUPPORTED: Final = frozenset(
         "ACTIONS_COST",
         "BOUNDED_TYPES",
         "CONDITIONAL_EFFECTS",
+        "DECREASE_EFFECTS",
         "DISJUNCTIVE_CONDITIONS",
         "EQUALITIES",
         "EXISTENTIAL_CONDITIONS",
+        "FINAL_VALUE",
         "FLAT_TYPING",
+        "FLUENTS_IN_ACTIONS_COST",
         "FLUENTS_IN_BOOLEAN_ASSIGNMENTS",
+        "FLUENTS_IN_NUMERIC_ASSIGNMENTS",
         "FLUENTS_IN_OBJECT_ASSIGNMENTS",
         "FORALL_EFFECTS",
+        "GENERAL_NUMERIC_PLANNING",
         "HIERARCHICAL_TYPING",
+        "INCREASE_EFFECTS",
+        "INT_FLUENTS",
         "INT_NUMBERS_IN_ACTIONS_COST",
         "NEGATIVE_CONDITIONS",
         "OBJECT_FLUENTS",
         "PLAN_LENGTH",
+        "REAL_FLUENTS",
         "REAL_NUMBERS_IN_ACTIONS_COST",
+        "SIMPLE_NUMERIC_PLANNING",
         "STATE_INVARIANTS",
         "STATIC_FLUENTS_IN_ACTIONS_COST",
         "STATIC_FLUENTS_IN_BOOLEAN_ASSIGNMENTS",
+        "STATIC_FLUENTS_IN_NUMERIC_ASSIGNMENTS",
         "STATIC_FLUENTS_IN_OBJECT_ASSIGNMENTS",
         "UNDEFINED_INITIAL_NUMERIC",
         "UNIVERSAL_CONDITIONS",
@@ -52,8 +62,8 @@ SUPPORTED: Final = frozenset(
 )
 """The features of the problems that `planner.unified_planning.problem_reader` reads.
 
-Numbers occur in costs only, where they are static: numeric fluents elsewhere make unified-planning name `INT_FLUENTS`
-or `REAL_FLUENTS`, which are not among these.
+What has `GENERAL_NUMERIC_PLANNING` is read, simulated and validated; it is also solved where its conditions and effects
+are linear, which unified-planning has no feature for.
 """
 
 _NUMBERS = "numeric fluents"
@@ -71,6 +81,7 @@ _WORDS: Final = {
     "FLAT_TYPING": "types",
     "FLUENTS_IN_ACTIONS_COST": "action costs that change with the state",
     "FLUENTS_IN_NUMERIC_ASSIGNMENTS": _NUMBERS,
+    "STATIC_FLUENTS_IN_NUMERIC_ASSIGNMENTS": _NUMBERS,
     "FORALL_EFFECTS": "universal effects",
     "GENERAL_NUMERIC_PLANNING": _NUMBERS,
     "HIERARCHICAL": _TASKS,

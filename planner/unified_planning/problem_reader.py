@@ -5,27 +5,26 @@ Names stay as far as they are legal, costs become cost terms, and invariants bec
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from unified_planning.model import InstantaneousAction, OperatorKind
+from unified_planning.model import InstantaneousAction
 from unified_planning.model.htn import HierarchicalProblem
-from unified_planning.model.walkers import DagWalker, handles
 from unified_planning.plans import ActionInstance, SequentialPlan
 
 from planner.errors import InputError, UnsupportedError
-from planner.model.actions import Action, CostFunction, CostTerm
+from planner.language.pddl.pddl_costs import TOTAL_AS_FUNCTION
+from planner.model.actions import Action, CostTerm, NumericEffect, When
 from planner.model.domain import DomainModel, Function, Predicate
-from planner.model.formulas import Atom, Formula, Number, Object, Variable, conjunction, conjuncts, exact_number
-from planner.model.problem import Goal, Metric, Problem, seal
+from planner.model.formulas import TRUE, Atom, Formula, Number, Object, Variable, conjunction, conjuncts
+from planner.model.problem import Goal, Metric, NumericMetric, Problem, seal
 from planner.plan import Plan, Step
-from planner.unified_planning.formula_reader import FormulaReader, Vocabulary, read_effects
+from planner.unified_planning.effect_reader import read_effects
+from planner.unified_planning.formula_reader import FormulaReader, Vocabulary, read_fraction, read_number
 from planner.unified_planning.problem_features import SUPPORTED, OtherIncoming, converter, describe_features
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
@@ -83,8 +82,9 @@ def from_unified_planning(source: up.Problem) -> AnyIncoming:
     """Return `source` as a problem of the model, with plans mapped both ways.
 
     A hierarchical problem becomes an `HtnProblem` (see `planner.unified_planning.problem_features`). Raises
-    `UnsupportedError`, which names the construct, for numeric fluents outside costs, time, soft goals, several agents,
-    trajectory constraints other than invariants, and undefined initial values.
+    `UnsupportedError`, which names the construct, for time, soft goals, several agents, trajectory constraints other
+    than invariants, numbers without an exact decimal, and fluents that are no numbers without an initial value, and
+    `InputError` where an initial value is outside the bounds of its fluent.
     """
     features = frozenset(source.kind.features)
     other = converter(features)
@@ -105,18 +105,24 @@ class Reading:
         self._vocabulary = Vocabulary(source.user_types)
         self.reader = FormulaReader(self._vocabulary)
         self._initial = InitialValues(source)
-        self._costs = CostReader(source, self.reader, self._initial)
+        self._costs = CostReader(source, self.reader)
         self._always = [part for item in source.state_invariants for part in conjuncts(self.reader.formula(item))]
 
     def result(self) -> Incoming:
         """Return the problem; of a hierarchical one, the classical part."""
         actions = [self._action(action) for action in self._source.actions]
+        goal, metric = self._all(self._source.goals), self._costs.metric
         symbolic = [fluent for fluent in self._source.fluents if _is_symbolic(fluent)]
+        functions = list(map(self._function, self.reader.numeric_fluents))
+        values = {term: number for name in self.reader.numeric_fluents for term, number in self._values(name)}
+        if self._costs.total is not None:
+            functions.append(Function(self._costs.total.predicate))
+            values[self._costs.total] = 0
         domain = DomainModel(
             name=self._source.name or "problem",
             types={name: parents for name, parents in map(self._type, self._source.user_types) if parents is not None},
             predicates={predicate.name: predicate for predicate in map(self._predicate, symbolic)},
-            functions=self._costs.functions,
+            functions={function.name: function for function in functions},
             actions={action.name: action for action in actions},
         )
         problem = Problem(
@@ -124,9 +130,9 @@ class Reading:
             domain=domain,
             objects=tuple([self._object(item) for item in self._source.all_objects]),
             initial=tuple([fact for fluent in symbolic for fact in self._facts(fluent)]),
-            goal=Goal(self._all(self._source.goals)),
-            values=self._costs.values,
-            metric=self._costs.metric,
+            goal=Goal(goal),
+            values=values,
+            metric=metric,
         )
         return Incoming(seal(problem), self._source, self._vocabulary)
 
@@ -152,19 +158,39 @@ class Reading:
             if not value.is_false():
                 yield Atom(name, tuple([objects.of(item, item.name) for item in named]))
 
+    def _function(self, name: str) -> Function:
+        fluent = self.reader.numeric_fluents[name]
+        low, high = [
+            None if bound is None else read_number(Fraction(bound), f"the bound of {fluent.name}:")
+            for bound in (fluent.type.lower_bound, fluent.type.upper_bound)
+        ]
+        return Function(name, tuple([self.reader.parameter(parameter) for parameter in fluent.signature]), low, high)
+
+    def _values(self, name: str) -> Iterator[tuple[Atom, Number]]:
+        fluent, objects = self.reader.numeric_fluents[name], self._vocabulary.objects
+        low, high = fluent.type.lower_bound, fluent.type.upper_bound
+        for arguments, constant in self._initial.of(fluent):
+            term = Atom(name, tuple([objects.of(item, item.name) for item in arguments]))
+            value = read_fraction(constant)
+            if (low is not None and value < low) or (high is not None and value > high):
+                raise InputError(f"the initial value {value} of {term} is outside its bounds, {low} to {high}")
+            yield term, read_number(value, f"the initial value of {term}:")
+
     def _action(self, action: Any) -> Action:
         if not isinstance(action, InstantaneousAction) or action.simulated_effect is not None:
             raise UnsupportedError(f"the action {action.name}, which has effects in time or computed by a function")
         parameters: tuple[Variable, ...] = tuple([self.reader.parameter(item) for item in action.parameters])
         effects = read_effects(action.effects, self.reader)
+        charged = self._costs.effects(action)
         return Action(
             name=self._vocabulary.actions.of(action, action.name),
             parameters=parameters,
             requires=self._all(action.preconditions, effects.consistent),
             provides=effects.provides,
             modifies=effects.modifies,
-            when=effects.when,
+            when=(*effects.when, *[when for when in charged if when.requires != TRUE]),
             cost=self._costs.cost(action),
+            numbers=(*effects.numbers, *[each for when in charged if when.requires == TRUE for each in when.numbers]),
         )
 
     def _all(self, conditions: Iterable[up.FNode], more: Iterable[Formula] = ()) -> Formula:
@@ -205,127 +231,97 @@ class InitialValues:
                 yield arguments, default
 
 
-LARGEST_WRITTEN: Final = 2**32
-"""Fractions with larger denominators are taken for floats, since nobody writes them."""
-
-
 class CostReader:
-    """Reads the metric of a problem; `functions` and `values` are the static functions that its costs use."""
+    """Reads the metric of a problem.
 
-    def __init__(self, source: Problem, reader: FormulaReader, initial: InitialValues) -> None:
+    Costs that are sums of static values are those of actions. Where a cost depends on the state, all are added up in a
+    numeric fluent, `total`, which is to be least.
+    """
+
+    def __init__(self, source: up.Problem, reader: FormulaReader) -> None:
         self._source = source
         self._reader = reader
-        self._initial = initial
-        self._costs = _cost_metric(source)
-        self.functions: dict[str, Function] = {}
-        self.values: dict[Atom, Number] = {}
+        self._metric = _only_metric(source)
+        is_cost = self._metric is not None and self._metric.is_minimize_action_costs()
+        self._costs: Any = self._metric if is_cost else None
+        self._static = source.get_static_fluents()
+        depends = self._costs is not None and any(map(self._depends_on_state, map(self._expression, self._actions())))
+        self.total = Atom(reader.vocabulary.fluents.of(self, TOTAL_AS_FUNCTION)) if depends else None
 
     @property
-    def metric(self) -> Metric:
+    def metric(self) -> Metric | NumericMetric:
         """The metric of the problem; without one, the length of plans."""
-        return Metric.LENGTH if self._costs is None else Metric.COST
+        if self.total is not None:
+            return NumericMetric(self.total)
+        if self._costs is not None:
+            return Metric.COST
+        if self._metric is None or self._metric.is_minimize_sequential_plan_length():
+            return Metric.LENGTH
+        amount = self._reader.amount(self._metric.expression)
+        if amount.reads:
+            raise UnsupportedError(f"the metric: {self._metric}, which reads fluents whose values are objects")
+        return NumericMetric(amount.expression, self._metric.is_maximize_expression_on_final_state())
 
     def cost(self, action: Any) -> tuple[CostTerm, ...]:
-        """Return the cost of `action`. Raises `UnsupportedError` if it is negative or depends on the state."""
+        """Return the cost of `action`. Raises `UnsupportedError` where it has none, or a negative one."""
         if self._costs is None:
             return (1,)
-        expression = self._costs.get_action_cost(action)
-        if expression is None and not _may_occur(action, self._source):
+        if self.total is not None or not self._may_occur(action):
             return (0,)
+        return tuple([self._term(part) for part in _summands(self._expression(action))])
+
+    def effects(self, action: Any) -> tuple[When, ...]:
+        """Return the effect that adds the cost of `action` to `total`, if there is one."""
+        if self.total is None or not self._may_occur(action):
+            return ()
+        amount = self._reader.amount(self._expression(action))
+        change = NumericEffect(self.total, "+=", amount.expression)
+        variables = tuple([variable for variable, _ in amount.reads])
+        return (When(conjunction([atom for _, atom in amount.reads]), variables=variables, numbers=(change,)),)
+
+    def _actions(self) -> Iterator[Any]:
+        return (action for action in self._source.actions if self._may_occur(action))
+
+    def _may_occur(self, action: Any) -> bool:
+        """Return whether plans may contain `action`: unless it has a cost, a task network of a problem must name it."""
+        return self._costs.get_action_cost(action) is not None or _is_named(action, self._source)
+
+    def _expression(self, action: Any) -> up.FNode:
+        expression = self._costs.get_action_cost(action)
         if expression is None:
             raise UnsupportedError(f"the action {action.name} without a cost", "give the metric a default cost")
-        parts = list(_summands(expression))
-        if all(part.is_constant() or _is_lookup(part) for part in parts):
-            return tuple([self._term(part) for part in parts])
-        return (CostFunction(self._computed(action, expression)),)
+        return expression
+
+    def _depends_on_state(self, expression: up.FNode) -> bool:
+        terms = self._source.environment.free_vars_extractor.get(expression)
+        return any(
+            term.fluent() not in self._static or any(argument.is_fluent_exp() for argument in term.args)
+            for term in terms
+        )
 
     def _term(self, part: up.FNode) -> CostTerm:
-        if part.is_constant():
-            return _number(part)
-        fluent = part.fluent()
-        name = self._reader.vocabulary.fluents.of(fluent, fluent.name)
-        if name not in self.functions:
-            self.functions[name] = Function(name, _parameters(fluent, self._reader))
-            self.values.update(self._table(name, fluent))
-        return Atom(name, tuple([value.term for value in self._reader.values(part.args)]))
-
-    def _table(self, name: str, fluent: up.Fluent) -> Iterator[tuple[Atom, Number]]:
-        objects = self._reader.vocabulary.objects
-        for arguments, value in self._initial.of(fluent):
-            yield Atom(name, tuple([objects.of(item, item.name) for item in arguments])), _number(value)
-
-    def _computed(self, action: Any, expression: up.FNode) -> Callable[..., Number]:
-        """Return the function that computes the cost `expression` from the names of the arguments."""
-        evaluator, objects = _Evaluator(self._initial), self._reader.vocabulary.objects
-
-        def cost(*names: str) -> Number:
-            arguments = [objects.key(name) for name in names]
-            instance = expression.substitute(dict(zip(action.parameters, arguments, strict=True)))
-            return _as_number(evaluator.walk(instance))
-
-        return cost
+        if not part.is_constant():
+            return self._reader.amount(part).expression
+        value = read_fraction(part)
+        if value < 0:
+            raise UnsupportedError(f"the negative cost {value}")
+        return read_number(value, "the cost")
 
 
-def _may_occur(action: Any, source: Any) -> bool:
-    """Return whether plans may contain `action`; in a hierarchical problem, a task network must name it."""
+def _is_named(action: Any, source: Any) -> bool:
+    """Return whether a task network of `source` names `action`; all actions count in a classical problem."""
     if not isinstance(source, HierarchicalProblem):
         return True
     networks = [*source.methods, source.task_network]
     return any(subtask.task == action for network in networks for subtask in network.subtasks)
 
 
-class _Evaluator(DagWalker):  # type: ignore[misc]
-    """Computes expressions over constants and static fluents."""
-
-    def __init__(self, initial: InitialValues) -> None:
-        super().__init__()
-        self._initial = initial
-
-    def walk_fluent_exp(self, expression: up.FNode, **_: Any) -> Fraction:
-        """Return the value of a static fluent."""
-        arguments = tuple([argument.object() for argument in expression.args])
-        value = self._initial.get(expression.fluent(), arguments)
-        if value is None:
-            raise InputError(f"{expression}, of which a cost is computed, has no value")
-        return _fraction(value)
-
-    @handles([OperatorKind.INT_CONSTANT, OperatorKind.REAL_CONSTANT])  # type: ignore[untyped-decorator]
-    def walk_number(self, expression: up.FNode, **_: Any) -> Fraction:
-        """Return a constant."""
-        return _fraction(expression)
-
-    @handles([OperatorKind.PARAM_EXP, OperatorKind.OBJECT_EXP])  # type: ignore[untyped-decorator]
-    def walk_argument(self, expression: up.FNode, **_: Any) -> up.FNode:
-        """Return an argument as it is: the fluent looks it up."""
-        return expression
-
-    def walk_plus(self, _: up.FNode, args: Sequence[Fraction]) -> Fraction:
-        """Return a sum."""
-        return sum(args, start=Fraction(0))
-
-    def walk_minus(self, _: up.FNode, args: Sequence[Fraction]) -> Fraction:
-        """Return a difference."""
-        return args[0] - args[1]
-
-    def walk_times(self, _: up.FNode, args: Sequence[Fraction]) -> Fraction:
-        """Return a product."""
-        return math.prod(args, start=Fraction(1))
-
-    def walk_div(self, expression: up.FNode, args: Sequence[Fraction]) -> Fraction:
-        """Return a quotient."""
-        if not args[1]:
-            raise InputError(f"{expression}, of which a cost is computed, divides by zero")
-        return args[0] / args[1]
-
-
-def _cost_metric(source: up.Problem) -> Any:
-    """Return the cost metric of `source`, or None where the length of plans counts or nothing does."""
-    for metric in source.quality_metrics:
-        if metric.is_minimize_action_costs():
-            return metric
-        if not metric.is_minimize_sequential_plan_length():
-            raise UnsupportedError(f"the metric: {metric}", "action costs and plan length can be minimised")
-    return None
+def _only_metric(source: up.Problem) -> Any:
+    """Return the metric of `source`; None where there is none."""
+    metrics = source.quality_metrics
+    if len(metrics) > 1:
+        raise UnsupportedError(f"several metrics: {', '.join(map(str, metrics))}", "leave one")
+    return metrics[0] if metrics else None
 
 
 def _summands(expression: up.FNode) -> Iterator[up.FNode]:
@@ -336,35 +332,3 @@ def _summands(expression: up.FNode) -> Iterator[up.FNode]:
             stack.extend(reversed(current.args))
         else:
             yield current
-
-
-def _is_lookup(part: up.FNode) -> bool:
-    return part.is_fluent_exp() and not any(argument.is_fluent_exp() for argument in part.args)
-
-
-def _parameters(fluent: up.Fluent, reader: FormulaReader) -> tuple[Variable, ...]:
-    return tuple([reader.parameter(parameter) for parameter in fluent.signature])
-
-
-def _fraction(constant: up.FNode) -> Fraction:
-    """Return an exact number; a fraction that was a float becomes the decimal that the float prints as."""
-    value = Fraction(constant.constant_value())
-    is_float = value.denominator > LARGEST_WRITTEN and value == Fraction(float(value))
-    return Fraction(repr(float(value))) if is_float else value
-
-
-def _number(constant: up.FNode) -> Number:
-    return _as_number(_fraction(constant))
-
-
-def _as_number(value: Fraction) -> Number:
-    """Return an exact number. Raises `UnsupportedError` if it is negative or no decimal."""
-    if value < 0:
-        raise UnsupportedError(f"the negative cost {value}")
-    decimal = Decimal(value.numerator) / Decimal(value.denominator)
-    if Fraction(decimal) != value:
-        raise UnsupportedError(f"the cost {value}, which has no exact decimal", "scale all costs")
-    try:
-        return exact_number(decimal)
-    except ValueError as error:
-        raise UnsupportedError(f"the cost {value}: {error}") from None

@@ -1,6 +1,7 @@
 """Problems of the model as problems of unified-planning: `to_unified_planning` writes them, and maps plans back.
 
-The written problem is plain ADL with legal names, a tree of types, and one integral cost term for each action. Its
+The written problem is plain ADL with legal names, a tree of types, and one cost term for each action, which is integral
+where there are no other numbers. Its
 predicates and functions have parameters of the lowest types that fit every use, since unified-planning checks types.
 """
 
@@ -9,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import unified_planning.model as up
 from unified_planning.environment import get_environment
+from unified_planning.exceptions import UPConflictingEffectsException, UPTypeError
 
 from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import scale_to_integers, with_tables
@@ -20,14 +24,29 @@ from planner.compilations.trajectory_constraints import compile_constraints
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.legal_names import Names, Renaming
+from planner.language.pddl.number_bounds import require_bounds
 from planner.limits import Limits
-from planner.model.actions import Action, CostTerm, When, negated_atoms, positive_atoms
+from planner.model.actions import Action, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
 from planner.model.domain import Function, Predicate
-from planner.model.formulas import TRUE, And, Atom, Formula, Number, Term, Variable, conjuncts, is_variable
-from planner.model.problem import Metric, Problem
+from planner.model.formulas import (
+    TRUE,
+    And,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Formula,
+    Number,
+    Term,
+    Variable,
+    conjuncts,
+    functions_in,
+    is_variable,
+)
+from planner.model.problem import Metric, NumericMetric, Problem, is_numeric
 from planner.plan import Step
 from planner.problem_kinds import AnyProblem, service_of
 from planner.unified_planning.formula_writer import FormulaWriter, Scope, Types, walk_bottom_up
+from planner.unified_planning.number_writer import find_integral_functions, prepare_numbers
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
@@ -61,14 +80,20 @@ def _atoms_in_use(problem: Problem) -> Iterator[tuple[Atom, TypeScope]]:
     for action in problem.domain.actions.values():
         outer = _types_of(action.parameters)
         yield from _atoms_inside(action.requires, outer)
-        yield from ((term, outer) for term in action.cost if isinstance(term, Atom))
+        yield from ((term, outer) for cost in action.cost for term in functions_in(cost))  # type: ignore[arg-type]  # computed costs are tables by now
         for effect in action.effects:
-            yield from _atoms_inside(And((effect.requires, *effect.provides)), {**outer, **_types_of(effect.variables)})
+            inner = {**outer, **_types_of(effect.variables)}
+            yield from _atoms_inside(And((effect.requires, *effect.provides)), inner)
+            for number in effect.numbers:
+                yield from ((term, inner) for term in (number.fluent, *functions_in(number.value)))
+    if isinstance(problem.metric, NumericMetric):
+        yield from ((term, {}) for term in functions_in(problem.metric.expression))
 
 
 def _atoms_inside(formula: Formula, scope: TypeScope) -> Iterator[tuple[Atom, TypeScope]]:
-    parts = walk_bottom_up(formula, scope, lambda variable: variable.types[0])
-    return ((part, inner) for part, inner in parts if isinstance(part, Atom))
+    for part, inner in walk_bottom_up(formula, scope, lambda variable: variable.types[0]):
+        if isinstance(part, Atom | Comparison):
+            yield from ((atom, inner) for atom in ([part] if isinstance(part, Atom) else part.functions))
 
 
 def _types_of(variables: Iterable[Variable]) -> dict[Term, str]:
@@ -95,9 +120,15 @@ def with_single_costs(problem: Problem) -> Problem:
     """Give each action of `problem`, which `with_tables` has treated, exactly one cost term."""
     if problem.metric is Metric.LENGTH:
         actions = {name: replace(action, cost=(1,)) for name, action in problem.domain.actions.items()}
-        return replace(problem, domain=replace(problem.domain, actions=actions, functions={}), values={})
-    actions = {name: replace(action, cost=action.cost or (0,)) for name, action in problem.domain.actions.items()}
+        plain = replace(problem, domain=replace(problem.domain, actions=actions))
+        return plain if is_numeric(problem) else replace(plain, domain=replace(plain.domain, functions={}), values={})
+    actions = {name: replace(action, cost=_one_term(action.cost)) for name, action in problem.domain.actions.items()}
     return replace(problem, domain=replace(problem.domain, actions=actions))
+
+
+def _one_term(cost: tuple[CostTerm, ...]) -> tuple[CostTerm]:
+    """Return the sum of the terms of `cost`, of which there are several only beside numbers."""
+    return cost if len(cost) == 1 else (Arithmetic("+", cost) if cost else 0,)  # type: ignore[arg-type]  # as for `uniform_cost`
 
 
 def uniform_cost(actions: Iterable[Action]) -> Number | None:
@@ -109,11 +140,12 @@ def uniform_cost(actions: Iterable[Action]) -> Number | None:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A problem of unified-planning; `actions` and `objects` map its names to those of the source."""
+    """A problem of unified-planning; `actions`, `objects` and `functions` map its names to those of the source."""
 
     problem: up.Problem
     actions: Mapping[str, str]
     objects: Mapping[str, str]
+    functions: Mapping[str, str]
 
     def steps(self, plan: ForeignPlan) -> tuple[Step, ...]:
         """Return a sequential plan for `problem` as steps of the source without costs."""
@@ -129,9 +161,10 @@ def to_unified_planning(
 ) -> Outgoing | OtherOutgoing:
     """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
 
-    Names become legal for all planners, and costs integers. A hierarchical problem becomes a `HierarchicalProblem`.
-    Raises `UnsupportedError` for derived predicates, soft goals, facts declared unknown, created objects and uncertain
-    outcomes, which unified-planning cannot express, and `LimitReached` where `limits` end the computation of costs.
+    Names become legal for all planners, and costs integers, unless there are other numbers beside them. A hierarchical
+    problem becomes a `HierarchicalProblem`. Raises `UnsupportedError` for derived predicates, soft goals, facts
+    declared unknown, created objects and uncertain outcomes, which unified-planning cannot express, and `LimitReached`
+    where `limits` end the computation of costs.
     """
     if isinstance(problem, Problem):
         return write_problem(problem, environment, limits or Limits())
@@ -139,28 +172,44 @@ def to_unified_planning(
     return found
 
 
-def write_problem(problem: Problem, environment: Environment | None, limits: Limits) -> Outgoing:
-    """Return a classical `problem` as one of unified-planning; raises as `to_unified_planning` does."""
+def write_problem(
+    problem: Problem, environment: Environment | None, limits: Limits, *, typed_bounds: bool = True
+) -> Outgoing:
+    """Return a classical `problem` as one of unified-planning; raises as `to_unified_planning` does.
+
+    Bounds of functions become bounds of types, unless an effect changes a fluent by an amount outside its bounds, which
+    unified-planning takes for an error of types, or `typed_bounds` is not set: then they become conditions of actions.
+    """
     source, names = prepare(problem, limits)
+    try:
+        written = _write(source if typed_bounds else require_bounds(source, "in unified-planning"), environment)
+    except UPTypeError:
+        written = _write(require_bounds(source, "in unified-planning"), environment)
     return Outgoing(
-        ProblemWriter(source, up.Problem(source.name, get_environment(environment))).result(),
+        written,
         {word: name for name, word in names.actions.items()},
         {word: name for name, word in names.objects.items()},
+        {word: name for name, word in names.functions.items()},
     )
 
 
-def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
-    """Compile `problem` to plain ADL with legal names, a tree of types and single integral costs, and return the names.
+def _write(source: Problem, environment: Environment | None) -> up.Problem:
+    return ProblemWriter(source, up.Problem(source.name, get_environment(environment))).result()
 
-    Raises as `to_unified_planning` does.
+
+def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
+    """Compile `problem` to plain ADL with legal names, a tree of types and single costs, and return the names.
+
+    Costs become integers, unless there are other numbers. Raises as `to_unified_planning` does.
     """
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
     costed = with_single_costs(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
-    plain, _ = scale_to_integers(with_plain_types(costed))
-    names = Names.of(plain)
-    return Renaming(names).problem(plain), names
+    plain = prepare_numbers(costed) if is_numeric(costed) else scale_to_integers(costed)[0]
+    typed = with_plain_types(plain)
+    names = Names.of(typed)
+    return Renaming(names).problem(typed), names
 
 
 class ProblemWriter:
@@ -203,19 +252,28 @@ class ProblemWriter:
         return {f"?{each.name}": self._manager.ParameterExp(each) for each in parameters}
 
     def _add_fluents(self) -> None:
-        widths = find_signatures(self._source, self._types)
-        for name in (*self._source.domain.predicates, *self._source.domain.functions):
-            kind = up.types.BOOL if name in self._source.domain.predicates else self._environment.type_manager.IntType()
+        widths, integral = find_signatures(self._source, self._types), find_integral_functions(self._source)
+        functions = self._source.domain.functions
+        for name in (*self._source.domain.predicates, *functions):
+            kind = self._type(functions[name], name in integral) if name in functions else up.types.BOOL
             signature = {f"x{place}": self._types.of(width) for place, width in enumerate(widths[name], start=1)}
             self.writer.fluents[name] = up.Fluent(name, kind, environment=self._environment, **signature)
             default = False if kind.is_bool_type() else None
             self._target.add_fluent(self.writer.fluents[name], default_initial_value=default)
 
+    def _type(self, function: Function, is_integral: bool) -> up.Type:
+        """Return the type of the values of `function`."""
+        low, high = [None if bound is None else Fraction(bound) for bound in (function.low, function.high)]
+        manager = self._environment.type_manager
+        if is_integral:
+            return manager.IntType(None if low is None else int(low), None if high is None else int(high))
+        return manager.RealType(low, high)
+
     def _add_initial_values(self) -> None:
         for fact in self._source.initial:
             self._target.set_initial_value(self.writer.atom(fact, {}), value=True)
         for key, number in self._source.values.items():
-            self._target.set_initial_value(self.writer.atom(key, {}), self._manager.Int(int(number)))
+            self._target.set_initial_value(self.writer.atom(key, {}), self.writer.number(number))
 
     def _add_actions(self) -> None:
         costs = {}
@@ -226,8 +284,13 @@ class ProblemWriter:
             if self._actions is not None or _is_useful(schema):
                 self._target.add_action(schema)
                 costs[schema] = cost
-        cost = uniform_cost(wanted)
-        if cost == 1 or (cost and self._actions is None):
+        cost, metric = uniform_cost(wanted), self._source.metric
+        if isinstance(metric, NumericMetric):
+            kind = "Maximize" if metric.maximize else "Minimize"
+            value = self.writer.expression(metric.expression, {})
+            final = getattr(up.metrics, f"{kind}ExpressionOnFinalState")(value, self._environment)
+            self._target.add_quality_metric(final)
+        elif cost == 1 or (cost and self._actions is None):
             self._target.add_quality_metric(up.metrics.MinimizeSequentialPlanLength(self._environment))
         else:
             self._target.add_quality_metric(up.metrics.MinimizeActionCosts(costs, environment=self._environment))
@@ -240,12 +303,13 @@ class ProblemWriter:
         for part in conjuncts(action.requires):
             schema.add_precondition(self.writer.formula(part, scope))
         always = {atom for effect in action.effects if _is_plain(effect) for atom in positive_atoms(effect.provides)}
-        for effect in action.effects:
-            self._add_effect(schema, effect, scope, always)
-        return schema, self._cost(action.cost[0], scope)
-
-    def _cost(self, cost: CostTerm, scope: Scope) -> FNode:
-        return self.writer.atom(cost, scope) if isinstance(cost, Atom) else self._manager.Int(int(cost))  # type: ignore[arg-type]  # computed costs are tables by now
+        try:
+            for effect in action.effects:
+                self._add_effect(schema, effect, scope, always)
+        except UPConflictingEffectsException:  # they always exclude each other, so that the action is never applicable
+            schema.clear_effects()
+            schema.add_precondition(self._manager.FALSE())
+        return schema, self.writer.expression(action.cost[0], scope)  # type: ignore[arg-type]  # computed costs are tables by now
 
     def _add_effect(self, action: up.InstantaneousAction, effect: When, outer: Scope, always: Collection[Atom]) -> None:
         """Add `effect`, without deletes of what the action `always` adds: some engines reject these."""
@@ -260,6 +324,30 @@ class ProblemWriter:
         happens = not condition.is_false() and self.writer.has_instance(effect.variables)
         for atom, value in changes if happens else ():
             action.add_effect(self.writer.atom(atom, scope), value, condition, forall=forall)
+        for number in effect.numbers if happens else ():
+            self._add_numeric_effect(action, number, condition, scope, forall)
+
+    def _add_numeric_effect(
+        self, action: up.InstantaneousAction, effect: NumericEffect, condition: FNode, scope: Scope, forall: list[Any]
+    ) -> None:
+        adders = {"+=": action.add_increase_effect, "-=": action.add_decrease_effect}
+        add = adders.get(effect.operator, action.add_effect)
+        value = effect.value
+        if effect.operator in ("*=", "/="):
+            value = Arithmetic(effect.operator[0], (effect.fluent, value))
+        fluent, amount = self.writer.atom(effect.fluent, scope), self.writer.expression(value, scope)
+        if effect.is_additive:
+            amount = self._manager.Times(amount, self._count_idle(forall, (fluent, amount, condition))).simplify()
+        add(fluent, amount, condition, forall=forall)
+
+    def _count_idle(self, forall: list[Any], parts: Iterable[FNode]) -> int:
+        """Return how often an effect with these `parts` happens for variables that it does not mention.
+
+        unified-planning drops such variables.
+        """
+        oracle = self._environment.free_vars_oracle
+        used = {variable for part in parts for variable in oracle.get_free_variables(part)}
+        return prod(len(list(self._target.objects(each.type))) for each in forall if each not in used)
 
     def _never(self) -> FNode:
         """Return a fluent that nothing makes true, as an unreachable goal."""

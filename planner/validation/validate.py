@@ -16,7 +16,7 @@ from planner.lightweight import Any, replace
 from planner.model import COST, Atom, Constraint, Formula, Number, Problem, SoftGoal
 from planner.model.domain import creates_objects
 from planner.model.formulas import conjuncts, substitute
-from planner.model.problem import find_constraint_on_unknown
+from planner.model.problem import NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
 from planner.model.unknown_facts import fix_unknown_facts
 from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
 from planner.problem_kinds import resolve_problem
@@ -35,7 +35,7 @@ class Replay:
     def __init__(self, problem: Problem, start: Simulation | None = None) -> None:
         self.simulation = Simulation(problem) if start is None else start.copy()
         self._monitors = ConstraintMonitors(self.simulation)
-        self.chronicle = ChangeHistory(problem.domain.derived)
+        self.chronicle = ChangeHistory(problem.domain.derived, self.simulation.world.state.values)
         self._costs: list[Number] = []
         self._uses: list[dict[str, Number]] = []
         self._latest: Step | None = None
@@ -170,7 +170,7 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     facts, the validator finds and lists suppositions that make the plan valid. It tries a `Plan`'s own first.
 
     Never raises for a bad plan. Raises `InputError` for a malformed problem, and `UnsupportedError` for constraints on
-    unknown facts.
+    unknown facts, and for unknown facts beside numbers.
     """
     _check_arguments(problem, steps)
     return check_steps(resolve_problem(problem), steps, claimed_cost=claimed_cost)
@@ -181,7 +181,16 @@ def check_steps(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost:
     expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
+        if steps.times:
+            from planner.validation.timed_replay import TimedReplay
+
+            return TimedReplay(problem, steps.steps, steps.times).judge(claimed_cost)
         steps = steps.steps
+    if is_temporal(problem):
+        from planner.validation.timed_replay import TimedReplay, in_turn
+
+        plan = in_turn(problem, steps)
+        return TimedReplay(problem, plan.steps, plan.times).judge(claimed_cost)
     expanded = _add_placeholders(problem, steps)
     verdict = _validate_expanded(expanded, steps, claimed_cost, expected)
     if expanded is problem or not verdict.forgone:
@@ -198,6 +207,8 @@ def _validate_expanded(
     unclear = find_constraint_on_unknown(problem)
     if unclear is not None:
         raise UnsupportedError(f"the constraint '{unclear}' on facts declared unknown", "state which facts hold")
+    if is_numeric(problem):
+        raise UnsupportedError("facts declared unknown in a problem with numbers", "state which facts hold")
     from planner.validation.suppositions import validate_with_suppositions
 
     return validate_with_suppositions(problem, steps, expected, lambda known: _replay_plan(known, steps, claimed_cost))
@@ -275,12 +286,12 @@ def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozens
 
 
 def choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]:
-    """Replace each step's action by an applicable version, and set its cost.
+    """Replace each step's action by an applicable version, and set its cost; under a numeric metric, set all costs.
 
     The model splits a PDDL action with precondition preferences or conditional outcomes into versions, which plans call
     by the action's name. If no version applies, choose the one with the fewest unmet preconditions. Do not apply it.
     """
-    if not problem.domain.versions:
+    if not (problem.domain.versions or isinstance(problem.metric, NumericMetric)):
         return tuple(steps)
     others: dict[str, list[str]] = {}
     for version, name in problem.domain.versions.items():
@@ -292,8 +303,8 @@ def choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]
         objections = [replay.find_objection(each) for each in versions]
         if None in objections:
             chosen = versions[objections.index(None)]
-            replay.apply(chosen)
             found.append(replace(chosen, cost=replay.simulation.cost(chosen)))
+            replay.apply(chosen)
         elif all(each is not None and each.condition is not None for each in objections):
             found.append(min(versions, key=lambda each: _count_unmet(each, replay)))
         else:
