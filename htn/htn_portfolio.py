@@ -77,10 +77,11 @@ def run_named_search(
     run, packed = incumbent.run, PackedHierarchy(ground, kernels.load_kernels(build=build), incumbent.limits.check)
     run.by = search, heuristic
     run.note_tier(tier_of(packed.entries, *kernels.OWN))
-    make: type[Search] = Progression if ground.is_ordered else NetworkProgression
+    ordered = ground.is_ordered and packed.fits_words
+    make: type[Search] = Progression if ordered else NetworkProgression
     if heuristic == "blind" or search == "uniform":
         past = int(search != "greedy")
-        blind = Progression(packed, past, 0, 0, kind=BLIND) if ground.is_ordered else make(packed, past, 0, 0)
+        blind = Progression(packed, past, 0, 0, kind=BLIND) if ordered else make(packed, past, 0, 0)
         return (yield from blind.steps(run, first=not past))
     if search in ("weighted", "astar"):
         return (yield from _lower_weights(make, packed, WEIGHTS if search == "weighted" else (1,), run))
@@ -93,6 +94,8 @@ def run_portfolio(ground: GroundHtn, mode: str, incumbent: HtnIncumbent, limits:
     run.note_tier(tier_of(packed.entries, *kernels.OWN))
     if ground.root is not None:
         run.raise_bound(packed.hierarchy.least[ground.root])
+    if not packed.fits_words:
+        return (yield from _lower_weights(NetworkProgression, packed, WEIGHTS if mode == "anytime" else (1,), run))
     if mode != "optimal":
         ending = yield from run_until_plan(_search_first_plan(packed, run, limits), run)
         if ending is Ending.EXHAUSTED:
@@ -108,7 +111,10 @@ def run_portfolio(ground: GroundHtn, mode: str, incumbent: HtnIncumbent, limits:
             contenders.append(Contender(windows.steps(), 2, by=("windows", "composition")))
     if not ground.is_ordered:
         contenders.append(Contender(_lower_weights(NetworkProgression, packed, weights, run), 1, by=PARTIAL))
-    return (yield from take_turns(contenders, run))
+    ending = yield from take_turns(contenders, run)
+    if ground.is_ordered and ending is Ending.INCOMPLETE:  # values left 64 bits
+        ending = yield from NetworkProgression(packed, 1, 1, 0).steps(run)
+    return ending
 
 
 def _search_first_plan(packed: PackedHierarchy, run: Run, limits: LimitsWithDescent) -> Steps:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from htn.compilations.htn_reductions import add_reachable_placeholders
 from htn.explain.impossible_tasks import INITIAL_TASKS, find_impossible_tasks, relax
+from htn.grounding.ground_htn import has_numbers
 from htn.model import HtnDomain, HtnProblem, Method
 from planner.errors import did_you_mean
 from planner.lightweight import Final
@@ -14,7 +15,7 @@ from planner.lint.action_lint import find_contradiction
 from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms
 from planner.lint.problem_lint import check_domain, check_problem
 from planner.model import Problem
-from planner.model.formulas import atoms_in, conjunction, free_variables
+from planner.model.formulas import atoms_in, comparisons_in, conjunction, free_variables
 
 
 def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Finding]:
@@ -67,7 +68,7 @@ def _suggest_predicate(name: str, domain: HtnDomain) -> str | None:
 
 _INTENDED_RULES: Final = {"no-effect", "unused-parameter"}
 """Rules that do not hold here: methods give an action its arguments, and may want it in the plan for its own sake."""
-_USE_RULES: Final = {"unused-predicate", "never-required", "unused-type"}
+_USE_RULES: Final = {"unused-predicate", "never-required", "unused-type", "unused-function", "never-read"}
 """Rules about what actions do not use: methods and tasks may use it."""
 
 
@@ -94,6 +95,8 @@ def _keep_valid(domain: HtnDomain, findings: list[Finding]) -> Iterator[Finding]
     """Yield those `findings` about the classical part that hold with methods above it."""
     used = {f"predicate {atom.predicate}" for each in domain.methods.values() for atom in atoms_in(each.precondition)}
     scopes = [each.parameters for each in domain.tasks.values()] + [each.parameters for each in domain.methods.values()]
+    compared = [part for each in domain.methods.values() for part in comparisons_in(each.precondition)]
+    used |= {f"function {term.predicate}" for part in compared for term in part.functions}
     used |= {f"type {name}" for parameters in scopes for each in parameters for name in each.types}
     for finding in findings:
         if finding.rule not in _INTENDED_RULES and not (finding.rule in _USE_RULES and finding.place in used):
@@ -150,8 +153,17 @@ def _terminating_tasks(domain: HtnDomain) -> set[str]:
 
 def _check_reachability(problem: HtnProblem, limits: Limits) -> Iterator[Finding]:
     """Yield the tasks that can never be done, not even with deletes ignored."""
-    for failure in find_impossible_tasks(relax(add_reachable_placeholders(problem), limits)):
+    for failure in find_impossible_tasks(relax(_without_numbers(add_reachable_placeholders(problem)), limits)):
         tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
         initial = failure.task == INITIAL_TASKS
         place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")
         yield Finding(Level.ERROR, "impossible-task", place, f"{they} can never be done: {tried}")
+
+
+def _without_numbers(problem: HtnProblem) -> HtnProblem:
+    """Return `problem` with all comparisons of numbers taken for possible."""
+    if not has_numbers(problem):
+        return problem
+    from htn.grounding.numeric_hierarchy import abstract_hierarchy
+
+    return abstract_hierarchy(problem).plain

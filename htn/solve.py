@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from htn.compilations.htn_in_time import plan_in_time
 from htn.compilations.htn_reductions import compile_constraints, solve_with_creation, solve_with_wishes
-from htn.grounding.ground_htn import ground
+from htn.grounding.ground_htn import ground, has_numbers
 from htn.htn_portfolio import HEURISTICS, ONE_PLAN_SEARCHES, SEARCHES, select_search
 from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_first
 from htn.model import HtnProblem, seal_problem
 from htn.problem_kind import resolve
 from htn.search.htn_incumbent import HtnIncumbent
-from planner.errors import InputError
+from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model.domain import lists_patterns
+from planner.model.domain import creates_objects, lists_patterns
+from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
-from planner.plan import Result, Status
+from planner.plan import Result, Status, unsupported_result
 from planner.portfolio.incumbent import refuse_constructs, refuse_plain, weaken_to_intended
 from planner.portfolio.portfolio import MODES, check_name
+from planner.portfolio.tiers import run_until_plan
 from planner.search.search_run import Ending
 
+STATE_PRICES: Final = "what a step adds to the metric depends on the state: any plan will do"
+"""Why a plan is not proved optimal where steps have no price of their own."""
 REASON_SECONDS: Final = 1.0
 """Seconds for explaining unsolvability."""
 
@@ -65,15 +70,23 @@ def _ground_and_search(problem: HtnProblem, incumbent: HtnIncumbent, options: So
         incumbent.caveat = f"{stops} and does not prove it optimal; astar does"
     if options.search == "depth-first":
         return search_depth_first(problem, incumbent, options.heuristic, plain=options.plain)
-    limits = LimitsWithDescent.start(problem, incumbent, options)
+    numeric = has_numbers(problem)
+    limits = LimitsWithDescent.start(problem, incumbent, options, lifted=not numeric)
     try:
-        hierarchy = ground(problem, limits)
+        try:
+            hierarchy = ground(problem, limits)
+        except UnsupportedError as error:
+            return unsupported_result(error.construct)
         incumbent.take_hierarchy(hierarchy)
         if hierarchy.unreachable_goal is not None:
             return incumbent.unreachable_result()
         if hierarchy.root is None:
             return incumbent.result_of(Ending.EXHAUSTED)
-        return incumbent.improve(select_search(hierarchy, problem, incumbent, options, limits), options.mode)
+        steps = select_search(hierarchy, problem, incumbent, options, limits)
+        if hierarchy.numeric is not None and not hierarchy.numeric.is_priced:
+            incumbent.has_bounds, incumbent.caveat = False, STATE_PRICES
+            steps = run_until_plan(steps, incumbent.run)
+        return incumbent.improve(steps, options.mode)
     except EnoughPlans:
         return incumbent.result_of(Ending.FIRST_PLAN)
 
@@ -91,7 +104,7 @@ def _add_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
         return result
     try:
         return replace(result, reason=explain_unsolvable(problem, within).summary)
-    except (LimitReached, MemoryError):
+    except (LimitReached, MemoryError, UnsupportedError):
         return result
 
 
@@ -123,8 +136,26 @@ def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -
     return refused
 
 
+def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object) -> Result | None:
+    """Refuse constructs that no search supports beside numbers."""
+    if not has_numbers(problem):
+        return None
+    classical = problem.classical
+    has = {
+        "depth-first search": options.search == "depth-first",
+        "actions that create objects": creates_objects(classical.domain),
+        "budgets": bool(classical.budgets),
+        f"soft goals beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
+        and bool(classical.goal.soft),
+    }
+    found = next((what for what, there in has.items() if there), None)
+    return None if found is None else unsupported_result(f"{found} in a hierarchical problem with numbers")
+
+
 REDUCTIONS: Final[tuple[Callable[[HtnProblem, SolveOptions, Solve], Result | None], ...]] = (
     lambda problem, options, _: refuse_plain(problem.classical, options),
+    plan_in_time,
+    refuse_beside_numbers,
     solve_with_creation,
     solve_with_wishes,
     ask_engine,

@@ -20,7 +20,7 @@ from planner.compilations.creation_rounds import Creation, CreationRounds, creat
 from planner.compilations.soft_goals import WishSolver, budget_spending, forgo_name, grant_name
 from planner.compilations.trajectory_constraints import compile_constraints as compile_classical_constraints
 from planner.lightweight import Final, replace
-from planner.model import COST, Action, Atom, Goal, Metric, Problem, TypeHierarchy
+from planner.model import COST, Action, Atom, Goal, Metric, NumericMetric, Problem, TypeHierarchy
 from planner.model.domain import creates_objects
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result, Step
@@ -68,7 +68,7 @@ def compile_wishes(problem: HtnProblem) -> Compilation:
     return Compilation(compiled, lambda plan: remove_wishes(plan, problem))
 
 
-def _unit_cost(action: Action, metric: Metric) -> Action:
+def _unit_cost(action: Action, metric: Metric | NumericMetric) -> Action:
     return replace(action, cost=(1,)) if metric is Metric.LENGTH else action
 
 

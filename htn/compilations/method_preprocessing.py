@@ -28,8 +28,11 @@ PART: Final = "@part "
 """What the names of parts, and of their methods, begin with; the method and the place of the subtask follow."""
 
 
-def preprocess(problem: HtnProblem, *, splitting: bool = True) -> HtnProblem:
-    """Return `problem` with plain ADL actions and the root task as its network; with `splitting`, methods are split."""
+def preprocess(problem: HtnProblem, *, splitting: bool = True, changing: Iterable[str] = ()) -> HtnProblem:
+    """Return `problem` with plain ADL actions and the root task as its network; with `splitting`, methods are split.
+
+    Facts of the predicates `changing` change although no action writes them.
+    """
     classical = compile_adl(problem.classical).problem
     root = Method(ROOT, Atom(ROOT), problem.parameters, network=problem.network)
     tasks, methods = {**problem.domain.tasks, ROOT: Task(ROOT)}, {**problem.domain.methods, ROOT: root}
@@ -37,7 +40,7 @@ def preprocess(problem: HtnProblem, *, splitting: bool = True) -> HtnProblem:
     if splitting:
         actions = classical.domain.actions.values()
         written = {predicate for action in actions for predicate, _ in changed_predicates(action)}
-        written |= classical.domain.derived
+        written |= classical.domain.derived.union(changing)
         domain = split_methods(domain, lambda predicate: predicate not in written)
     return HtnProblem(domain, classical, sequence(Atom(ROOT)))
 
@@ -125,10 +128,13 @@ class Needs:
 
     With `alone`, nothing but its subtasks happens between the beginning and the end of a method: so it is where all
     tasks are totally ordered. Otherwise only static conditions can be pulled up: other tasks may bring a condition
-    about between the beginning of the method and its first step.
+    about between the beginning of the method and its first step. Any action may change facts of the predicates
+    `changing`.
     """
 
-    def __init__(self, domain: HtnDomain, objects: Iterable[Object], *, alone: bool) -> None:
+    def __init__(
+        self, domain: HtnDomain, objects: Iterable[Object], *, alone: bool, changing: Iterable[str] = ()
+    ) -> None:
         self._domain = domain
         self._alone = alone
         self._by_type = TypeHierarchy(domain.classical.types).objects_by_type(objects)
@@ -140,7 +146,8 @@ class Needs:
         self._static = set(domain.classical.predicates) - {
             predicate for action in actions for predicate, _, _ in self._changes[action]
         }
-        self._static -= domain.classical.derived
+        self._unsteady = domain.classical.derived.union(changing)
+        self._static -= self._unsteady
         self._needs: dict[str, list[Formula]] = {
             name: [part for part in conjuncts(action.requires) if _is_simple(part)] for name, action in actions.items()
         }
@@ -216,7 +223,7 @@ class Needs:
                 return True
         if atom.predicate in self._static:
             return True
-        if atom.predicate in self._domain.classical.derived or not self._alone:
+        if atom.predicate in self._unsteady or not self._alone:
             return False
         kinds = _kinds(atom, types)
         return not any(

@@ -9,20 +9,37 @@ For each predicate that some action provides there is a task `achieve-P(…)`, d
 The last resort makes this complete: any plan that reaches P is some actions and then P-holds. A problem's goal is a
 task of its own, as two goals may only be reachable interleaved; its methods achieve one fact of the goal after
 another and then the goal again, for one may have undone another, or do any action first.
+
+For each comparison that a condition requires, such as `fuel(robot) >= 5`, there is a task `achieve-fuel(robot)`, too.
+It is done when the comparison holds; else an action that brings its sides nearer to that is applied, and then the task
+is done again: "refuel until enough".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, product
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task, seal_problem, sequence
 from planner.language.declare.model_builder import written_atoms
 from planner.lightweight import Final, dataclass, replace
 from planner.model import TRUE, And, Atom, Equals, Forall, Formula, Object, Variable
-from planner.model.actions import Action, When, positive_atoms
-from planner.model.domain import DomainModel, TypeHierarchy
-from planner.model.formulas import atoms_in, conjunction, conjuncts, free_variables, substitute, walk
+from planner.model.actions import Action, NumericEffect, When, positive_atoms
+from planner.model.domain import DomainModel, TypeHierarchy, numeric_fluents
+from planner.model.formulas import (
+    Arithmetic,
+    Comparison,
+    Expression,
+    atoms_in,
+    comparisons_in,
+    conjunction,
+    conjuncts,
+    free_variables,
+    functions_in,
+    is_variable,
+    substitute,
+    walk,
+)
 from planner.model.problem import Problem
 
 ANYTHING: Final = "do-anything"
@@ -55,6 +72,20 @@ def as_htn(problem: Problem, domain: HtnDomain | None = None) -> HtnProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class _Changer:
+    """A numeric effect, which happens where `condition` holds before the action."""
+
+    action: Action
+    effect: NumericEffect
+    parameters: tuple[Variable, ...]
+    condition: Formula
+
+
+Pattern = tuple[Comparison, tuple[tuple[str, ...], ...]]
+"""A comparison over numbered variables, and their types."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Provider:
     """An effect that adds `fact` where `condition` holds before the action; `always` if the action requires it."""
 
@@ -75,6 +106,13 @@ class _Deriver:
         self._taken = {name.casefold() for name in names}
         self._changing = changing_predicates(domain.classical)
         self._providers = _find_providers(self._classical)
+        self._fluents = numeric_fluents(self._classical)
+        self._changers = [*_find_changers(self._classical)]
+        self._reach: dict[Pattern, str] = {}
+        named = [each.name for changer in self._changers for each in changer.parameters]
+        prefixes = ("?item" + "-" * number for number in count())
+        self._item = next(each for each in prefixes if not any(name.startswith(each) for name in named))
+        """What the names of the parameters of tasks for comparisons begin with: those of no action do."""
         self._achieve: dict[str, str] = {}
         for name in self._providers:
             self._achieve[name] = self._add_task(f"achieve-{name}", domain.classical.predicates[name].parameters)
@@ -128,7 +166,7 @@ class _Deriver:
     def _add_providing(self, task: str, provider: _Provider) -> None:
         """Add the method that achieves the condition of `provider`, and then applies its action."""
         args, more, same = self._separate_arguments(provider)
-        steps = [*self._achieve_tasks(provider.condition), _atom_of(provider.action)]
+        steps = [*self._achieve_tasks(provider.condition, provider.parameters), _atom_of(provider.action)]
         if not provider.always:
             steps.append(Atom(task, args))
         self._add_method(
@@ -156,13 +194,67 @@ class _Deriver:
         same = [Equals(each.name, provider.fact.args[args.index(each.name)]) for each in more]
         return tuple(args), tuple(more), conjunction(same) if same else TRUE
 
-    def _achieve_tasks(self, condition: Formula) -> list[Atom]:
-        """Return the tasks to achieve the facts in `condition`, each once."""
-        facts = [part for part in conjuncts(condition) if isinstance(part, Atom) and part.predicate in self._achieve]
-        return [Atom(self._achieve[fact.predicate], fact.args) for fact in dict.fromkeys(facts)]
+    def _achieve_tasks(self, condition: Formula, parameters: Sequence[Variable]) -> list[Atom]:
+        """Return the tasks to achieve the facts and comparisons in `condition`, over its `parameters`, each once."""
+        found: dict[Atom, None] = {}
+        for part in conjuncts(condition):
+            if isinstance(part, Atom) and part.predicate in self._achieve:
+                found[Atom(self._achieve[part.predicate], part.args)] = None
+            elif isinstance(part, Comparison) and not self._stays(part):
+                found[self._comparison_task(part, {each.name: each.types for each in parameters})] = None
+        return [*found]
+
+    def _comparison_task(self, comparison: Comparison, types: Mapping[str, tuple[str, ...]]) -> Atom:
+        """Return the task to achieve `comparison`, over variables of these `types`; add it where it is new."""
+        terms = dict.fromkeys(arg for term in comparison.functions for arg in term.args if is_variable(arg))
+        names = {term: f"{self._item}{number}" for number, term in enumerate(terms, 1)}
+        pattern = comparison.substitute(names), tuple([types[term] for term in terms])
+        if pattern not in self._reach:
+            fluent = next(term.predicate for term in comparison.functions if term.predicate in self._fluents)
+            self._reach[pattern] = self._fresh(f"achieve-{fluent}")
+            self._add_reaching(fluent, self._reach[pattern], *pattern)
+        return Atom(self._reach[pattern], tuple(terms))
+
+    def _add_reaching(self, fluent: str, name: str, comparison: Comparison, types: Sequence[tuple[str, ...]]) -> None:
+        """Add the task to achieve `comparison`, and its methods."""
+        parameters = tuple([Variable(f"{self._item}{number}", each) for number, each in enumerate(types, 1)])
+        head = Atom(name, tuple([each.name for each in parameters]))
+        self._tasks[name] = Task(name, parameters)
+        self._add_method(f"{fluent}-holds", head, parameters, comparison)
+        for term in dict.fromkeys(comparison.functions):
+            direction = _wanted_direction(comparison, term)
+            for changer in self._changers:
+                if changer.effect.fluent.predicate == term.predicate and _may_help(changer.effect, direction):
+                    self._add_changing(fluent, head, parameters, term, changer)
+        self._add_method(f"{fluent}-another-way", head, parameters, network=sequence(Atom(self._anything), head))
+
+    def _add_changing(
+        self, fluent: str, head: Atom, parameters: tuple[Variable, ...], term: Atom, changer: _Changer
+    ) -> None:
+        """Add the method that applies the action of `changer` to `term`, and then does the task `head` again."""
+        same = [
+            Equals(mine, other)
+            for mine, other in zip(term.args, changer.effect.fluent.args, strict=True)
+            if mine != other
+        ]
+        self._add_method(
+            f"{fluent}-by-{changer.action.name}",
+            head,
+            (*parameters, *changer.parameters),
+            conjunction([part for part in conjuncts(changer.condition) if self._stays(part)]),
+            sequence(
+                *self._achieve_tasks(changer.condition, changer.parameters),
+                _atom_of(changer.action),
+                head,
+                constraints=conjunction(same) if same else TRUE,
+            ),
+        )
 
     def _stays(self, part: Formula) -> bool:
-        return part != TRUE and not any(atom.predicate in self._changing for atom in atoms_in(part))
+        """Return whether no action changes what `part` reads."""
+        read = (term.predicate for each in comparisons_in(part) for term in each.functions)
+        changing = any(atom.predicate in self._changing for atom in atoms_in(part))
+        return part != TRUE and not changing and self._fluents.isdisjoint(read)
 
     def add_goal(self, problem: Problem) -> Atom:
         """Add the task to reach the problem's goal, and return it with the objects of the goal as its arguments."""
@@ -177,7 +269,7 @@ class _Deriver:
         head = Atom(name, tuple(lifted.values()))
         goal = substitute(goal, lifted)
         self._add_method(f"{name}-holds", head, parameters, goal)
-        facts = self._achieve_tasks(goal)
+        facts = self._achieve_tasks(goal, parameters)
         if facts:
             self._add_method(f"{name}-in-order", head, parameters, network=sequence(*facts, head))
         another = sequence(Atom(self._anything), head)
@@ -236,6 +328,57 @@ def _providers_in(action: Action, effect: When) -> Iterator[_Provider]:
         yield _Provider(action, fact, (*action.parameters, *variables), condition, always)
 
 
+def _find_changers(domain: DomainModel) -> Iterator[_Changer]:
+    """Yield the numeric effects of the actions of `domain`; variables of an effect become parameters."""
+    for action in domain.actions.values():
+        mine = {each.name for each in action.parameters}
+        for effect in action.effects:
+            if not mine & {each.name for each in effect.variables}:
+                condition = action.requires
+                if effect.requires != TRUE:
+                    condition = And((action.requires, effect.requires))
+                for change in effect.numbers:
+                    needed = {*change.fluent.args, *free_variables(effect.requires)}
+                    needed.update(arg for term in functions_in(change.value) for arg in term.args)
+                    variables = tuple([each for each in effect.variables if each.name in needed])
+                    yield _Changer(action, change, (*action.parameters, *variables), condition)
+
+
+def _wanted_direction(comparison: Comparison, term: Atom) -> int:
+    """Return 1 where the value of `term` is to rise for `comparison` to hold, -1 where it is to fall, 0 for either."""
+    sign = _sign_of(term, comparison.left) - _sign_of(term, comparison.right)
+    return {">": 1, "<": -1}.get(comparison.relation[0], 0) * ((sign > 0) - (sign < 0))
+
+
+def _sign_of(term: Atom, expression: Expression) -> float:
+    """Return how `expression` grows with `term`, by its sign; 0 where it does not, or where that is not known."""
+    match expression:
+        case Atom():
+            return float(expression == term)
+        case Arithmetic("+", parts):
+            return sum([_sign_of(term, part) for part in parts])
+        case Arithmetic("-", (part,)):
+            return -_sign_of(term, part)
+        case Arithmetic("-", (left, right)):
+            return _sign_of(term, left) - _sign_of(term, right)
+        case Arithmetic("*", (factor, part)) | Arithmetic("*" | "/", (part, factor)) if not isinstance(
+            factor, Atom | Arithmetic
+        ):
+            return _sign_of(term, part) * float(factor)
+    return 0
+
+
+def _may_help(effect: NumericEffect, direction: int) -> bool:
+    """Return whether `effect` is likely to move its fluent in this direction.
+
+    An expression that it adds is taken for positive; where that is wrong, the last resort has the action.
+    """
+    if not effect.is_additive or not direction:
+        return True
+    amount = 1 if isinstance(effect.value, Atom | Arithmetic) else effect.value
+    return (amount if effect.operator == "+=" else -amount) * direction > 0
+
+
 def _with_created_parameters(domain: DomainModel) -> DomainModel:
     """Return `domain` with the objects that actions create as their last parameters, as in subtasks."""
     actions = domain.actions.items()
@@ -261,4 +404,6 @@ def _objects_in(goal: Formula, problem: Problem) -> Iterator[Object]:
                 terms.update(dict.fromkeys(args))
             case Equals(left, right):
                 terms.update({left: None, right: None})
+            case Comparison():
+                terms.update(dict.fromkeys(arg for term in part.functions for arg in term.args))
     return (objects[term] for term in terms if term in objects)

@@ -282,14 +282,14 @@ class _Search:
     def _replay(self, end: _Node) -> ChangeHistory:
         """Return the record of changes by the steps so far."""
         world = Simulation(self.problem.classical)
-        chronicle = ChangeHistory(self.problem.classical.domain.derived)
+        chronicle = ChangeHistory(self.problem.classical.domain.derived, world.world.state.values)
         for number, step in enumerate(end.steps, start=1):
             chronicle.record(number, step, world.apply(step))
         return chronicle
 
 
 def _state_key(world: Simulation) -> Any:
-    return world.facts, frozenset(world.history)
+    return world.facts, frozenset(world.values.items()), frozenset(world.history)
 
 
 def _depth(end: _Node) -> int:

@@ -10,6 +10,7 @@ from htn.compilations.htn_reductions import add_reachable_placeholders, compile_
 from htn.explain.dead_end_search import FirstChoices, PossibleChoices, search_dead_ends
 from htn.explain.impossible_tasks import RelaxedHierarchy, part_of, prove_unsolvable
 from htn.explain.report import DeadEnd, Failure, Lack, WhyNot
+from htn.grounding.ground_htn import refuse_numbers
 from htn.model import Decomposition, HtnProblem
 from htn.verification.chart_parsing import find_decomposition
 from planner.compilations.trajectory_constraints import MARK
@@ -71,8 +72,9 @@ def explain_unsolvable(problem: HtnProblem, limits: Limits) -> WhyNot:
 
     Constraints and budgets that cannot be kept together come before these. Limits end the work early and are reported,
     not raised. Raises `InputError` for a problem with mistakes and `UnsupportedError` for one that search does not
-    take.
+    take, such as one with numbers.
     """
+    refuse_numbers(problem, "in explanations why tasks cannot be done")
     if not has_demands(problem.classical) or problem.classical.unknown:
         with pause_collector():
             return _explain_tasks(compile_constraints(problem).problem, limits)

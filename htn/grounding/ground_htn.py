@@ -11,6 +11,7 @@ from htn.compilations.method_preprocessing import preprocess
 from htn.grounding.instances import DEMANDED, METHOD, Columns, Instances, columns_of, demand_problem, select_kernels
 from htn.model import HtnProblem, Method, Order
 from planner.compilations.adl import compile_adl
+from planner.errors import UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.grounding.action_tables import common_resolution
 from planner.grounding.ground import Groups, build_frame, find_mutex_groups, instantiate_reached, reach
@@ -19,11 +20,17 @@ from planner.grounding.joins import Row
 from planner.grounding.simplify import RawTask
 from planner.jit.arrays import Entries, empty_index, index, invert, list_of, select, wrap_items
 from planner.jit.containers_kernel import Lists
-from planner.lightweight import dataclass, field, replace
+from planner.lightweight import TYPE_CHECKING, dataclass, field, replace
 from planner.limits import Limits
 from planner.model import Atom, Formula
+from planner.model.domain import numeric_fluents
+from planner.model.formulas import comparisons_in
+from planner.model.problem import is_numeric
 from planner.plan import Step, exact
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
+
+if TYPE_CHECKING:
+    from planner.task.numeric_task import NumericTask
 
 Item = TypeVar("Item")
 
@@ -117,7 +124,7 @@ class GroundHtn:
     Tasks are numbered: first the actions of `task`, then the `compounds`; `methods_of` has for each compound the
     numbers of its methods. `is_ordered` says that all subtasks are totally ordered. `root` is the number of the one
     task to be done, None where it cannot be done: that is proved then. Actions, compounds and methods are made of the
-    `arrays` when they are asked for.
+    `arrays` when they are asked for. `numeric` is the task with its numbers, if it has any.
     """
 
     task: Task
@@ -128,32 +135,63 @@ class GroundHtn:
     arrays: Arrays | None = field(default=None)
     is_ordered: bool = True
     unreachable_goal: Formula | None = None
+    numeric: NumericTask | None = None
+
+
+def has_numbers(problem: HtnProblem) -> bool:
+    """Return whether plans of `problem` depend on numbers other than the costs of their steps."""
+    methods = problem.domain.methods.values()
+    return is_numeric(problem.classical) or any(True for each in methods for _ in comparisons_in(each.precondition))
+
+
+def refuse_numbers(problem: HtnProblem, what: str) -> None:
+    """Raise `UnsupportedError` if `problem` has numbers, which `what` does not take."""
+    if has_numbers(problem):
+        fluents = sorted(numeric_fluents(problem.classical.domain))
+        named = f", such as {fluents[0]!r}" if fluents else ""
+        raise UnsupportedError(f"numbers{named}, {what}", "solve(problem) takes numbers")
 
 
 def ground(problem: HtnProblem, limits: Limits) -> GroundHtn:
-    """Return the ground form of `problem`, reachable from above and finishable from below; raises `LimitReached`."""
+    """Return the ground form of `problem`, reachable from above and finishable from below.
+
+    Raises `LimitReached`, and `UnsupportedError` for numeric terms that are not linear.
+    """
     with pause_collector():
-        source = preprocess(problem)
-        reached = reach(compile_adl(demand_problem(source)).problem, limits)
+        abstract = None
+        if has_numbers(problem):
+            from htn.grounding.numeric_hierarchy import abstract_hierarchy
+
+            abstract = abstract_hierarchy(problem)
+        changing = abstract.abstraction.requirements if abstract else ()
+        source = preprocess(abstract.plain if abstract else problem, changing=changing)
+        reached = reach(compile_adl(demand_problem(source, changing)).problem, limits, changing)
         limits.check()
         instances = Instances(reached, source, limits.check)
         limits.check()
         instances.drop_useless()
         limits.check()
-        growing = reached.database.growing
-        found = instantiate_reached(reached, [name for name in growing if not name.startswith(DEMANDED)], limits)
+        predicates = [name for name in reached.database.growing if not name.startswith(DEMANDED)]
+        numeric = abstract.instantiate(reached, predicates, limits) if abstract else None
+        found = numeric.found if numeric else instantiate_reached(reached, predicates, limits)
         if found.unreachable_goal is not None:
             goal = found.unreachable_goal
             return GroundHtn(Task((), (), (), (), (), unreachable_goal=goal), unreachable_goal=goal)
-        groups = find_mutex_groups(found.task, found.atoms, limits)
+        groups = numeric.find_groups(limits) if numeric else find_mutex_groups(found.task, found.atoms, limits)
         instances.drop_useless_from(found.task)
         limits.check()
-        frame, numbers = build_frame(found.task, found.atoms, relevant_groups(found.task, groups))
+        groups = relevant_groups(found.task, groups)
+        if numeric:
+            groups = numeric.take_changes(groups)
+        frame, numbers = build_frame(found.task, found.atoms, groups)
         limits.check()
         entries = select_kernels(found.task.size)
         actions, methods = columns_of(found.task, numbers, entries, limits.check)
         limits.check()
-        return _Numbering(actions, methods, instances, entries).build(frame, source)
+        hierarchy = _Numbering(actions, methods, instances, entries).build(frame, source)
+        if numeric is None:
+            return hierarchy
+        return replace(hierarchy, numeric=numeric.make_task(hierarchy.task, numbers, actions.number))
 
 
 class _Numbering:

@@ -38,10 +38,13 @@ RAN: Final = Atom("@ran")
 """A fact that every action makes true: grounding would drop actions that change nothing."""
 
 
-def demand_problem(problem: HtnProblem) -> Problem:
-    """Return the classical problem whose reachable actions are the reachable actions and methods of `problem`."""
+def demand_problem(problem: HtnProblem, changing: Iterable[str] = ()) -> Problem:
+    """Return the classical problem whose reachable actions are the reachable actions and methods of `problem`.
+
+    Facts of the predicates `changing` change although no action writes them.
+    """
     domain, classical = problem.domain, problem.classical
-    needs = Needs(domain, classical.all_objects, alone=problem.is_ordered)
+    needs = Needs(domain, classical.all_objects, alone=problem.is_ordered, changing=changing)
     actions = [demanded_action(action, RAN) for action in classical.domain.actions.values()]
     actions += [demanding_method(method, needs, RAN) for method in domain.methods.values()]
     heads: list[Task | Action] = [*domain.tasks.values(), *classical.domain.actions.values()]
@@ -237,7 +240,9 @@ class Columns:
             effects = [
                 (self._numbers(e.condition), self._relevant(e.adds), self._relevant(e.deletes)) for e in raw.effects
             ]
-            self.conditional[len(self)] = tuple([ConditionalEffect(*each) for each in effects])
+            useful = [ConditionalEffect(*each) for each in effects if each[1] or each[2]]
+            if useful:
+                self.conditional[len(self)] = tuple(useful)
         for lists, facts in ((self.needs, raw.condition), (self.adds, raw.adds), (self.deletes, raw.deletes)):
             lists.item.extend([known[fact] for fact in facts if fact in known])
             lists.start.append(len(lists.item))

@@ -32,6 +32,7 @@ from planner.plan import Plan, Step
 from planner.plan_json import is_json, read_json, read_json_data
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import cost_of
+from planner.validation.validate import choose_versions
 
 _WORD: Final = re.compile(r"[^\s()\[\],;]+")
 _NUMBER: Final = re.compile(r"[+-]?\d+")
@@ -148,7 +149,7 @@ def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
     if creates_objects(problem.classical.domain):
         reader = _Reader(add_placeholders_of_steps(problem, reader.as_written(text)), source)
     reader.read(text)
-    steps = tuple(reader.steps)
+    steps = choose_versions(reader.steps, reader.problem.classical)
     if reader.roots is None:
         return Plan(steps, problem)
     return replace(arrange_children(reader.problem, Plan(steps, problem, reader.tree())), problem=problem)
@@ -360,7 +361,9 @@ def plan_from_text(text: str, problem: HtnProblem, source: str = "<string>") -> 
 def plan_from_data(data: Any, problem: HtnProblem, source: str = "<data>") -> Plan:
     """Return the plan of `data`, the result of `Plan.to_dict` or `Result.to_dict`. Raises `PlanError`."""
     plan, claimed = read_json_data(data, problem.classical, source)
-    steps = plan.steps if claimed is not None else tuple([_add_cost(step, problem) for step in plan.steps])
+    steps = plan.steps
+    if claimed is None:
+        steps = choose_versions([_add_cost(step, problem) for step in steps], problem.classical)
     while isinstance(data, dict) and isinstance(data.get("plan"), dict):
         data = data["plan"]
     written = data.get("decomposition") if isinstance(data, dict) else None

@@ -337,11 +337,16 @@ class LimitsWithDescent(Limits):
         self._next = time.thread_time() + ALONE_SECONDS
 
     @classmethod
-    def start(cls, problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> LimitsWithDescent:
-        """Return the limits of `incumbent`, with a descent unless the options name a search or ask for a proof."""
+    def start(
+        cls, problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions, *, lifted: bool = True
+    ) -> LimitsWithDescent:
+        """Return the limits of `incumbent`, with a descent unless the options name a search or ask for a proof.
+
+        There is no descent either unless `lifted`.
+        """
         alone = options.names[0] is not None or options.mode == "optimal"
         enough = options.mode == "first" and not problem.classical.budgets
-        descent = None if alone else LiftedDescent(problem, incumbent)
+        descent = None if alone or not lifted else LiftedDescent(problem, incumbent)
         return cls(incumbent.limits, descent, incumbent.run, enough=enough)
 
     @property

@@ -21,6 +21,7 @@ from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Limits, check_limits
 from planner.model import Atom, Number
+from planner.model.problem import NumericMetric
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy
 from planner.portfolio.incumbent import refuse_constructs
@@ -181,9 +182,17 @@ class _RepairSearch:
         for place in self._left:
             if simulation.rules.misfit(self._plan.steps[place]):
                 return None, [place]
-        left = [self._plan.steps[place] for place in self._left]
-        rest = self._remaining(())
-        plan = self._keep_steps(rest, [replace(step, cost=simulation.cost(step)) for step in left])
+        rest, steps = self._remaining(()), list[Step]()
+        for place in self._left:
+            step = self._plan.steps[place]
+            if isinstance(self._problem.classical.metric, NumericMetric):  # the state sets the price
+                if simulation.find_objection(step) is not None:
+                    return None, [place]
+                steps.append(replace(step, cost=simulation.cost(step)))
+                simulation.apply(step)
+            else:
+                steps.append(replace(step, cost=simulation.cost(step)))
+        plan = self._keep_steps(rest, steps)
         verdict = validate(rest.problem, plan)
         if not verdict.valid:
             return None, self._left[(verdict.failing_step or 0) - 1 :][:1]

@@ -12,6 +12,7 @@ from htn.search.task_stack_kernel import EMPTY, Hierarchy, Stacks, push_subtasks
 from planner.heuristics.relaxation_kernel import Achievers
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
+from planner.task.numeric_states_kernel import APPLIED, OUT_OF_RANGE, apply_numeric
 from planner.task.packed_states_kernel import Space, apply, holds
 from planner.task.state_registry_kernel import Registry, number_of
 
@@ -71,10 +72,11 @@ def decompose(
 
     `EAGER` evaluates places when they are generated. `DEFERRED` evaluates them at expansion: until then they have the
     estimate of their parent, and methods of its relaxed plan are preferred. `BLIND` evaluates none. Returns `PAUSED`,
-    `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
+    `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan. `number[PRUNED]`
+    counts states that were left out since their values are too great.
     """
     number[slot.WORK] = 0
-    words, actions = len(guide.room.state), len(space.actions.cost)
+    words, actions = len(guide.room.state) + len(hierarchy.numbers.low), len(space.actions.cost)
     while number[slot.WORK] < work:
         if not _has_room(number, registry, stacks, places, waiting, words):
             return FULL
@@ -122,9 +124,10 @@ def _evaluate(
     if places.estimate[place] == UNKNOWN:
         number[slot.EVALUATIONS] += 1
         number[slot.WORK] += 2 * len(guide.relaxed.cost) + 20
-        plan, state = number[slot.EVALUATIONS] + 0, places.key.state[2 * place] + 0
+        plan, words = number[slot.EVALUATIONS] + 0, len(guide.room.state) + len(hierarchy.numbers.low)
+        base = places.key.state[2 * place] * words
         cell = places.key.state[2 * place + 1] + 0
-        places.estimate[place] = estimate_stack(guide, space, hierarchy, stacks, registry.state, state, cell, plan)
+        places.estimate[place] = estimate_stack(guide, space, hierarchy, stacks, registry.state, base, cell, plan)
     return places.estimate[place] != INFINITE
 
 
@@ -302,7 +305,16 @@ def _apply_action(
     state = places.key.state[2 * place] + 0
     if not holds(hierarchy.required, action, registry.state, state * words):
         return -1
-    apply(space, action, registry.state, state * words, number[slot.STATES] * words, words)
+    target, variables = number[slot.STATES] * words, len(hierarchy.numbers.low)
+    if variables:
+        numbers, comparisons, facts = hierarchy.numbers, hierarchy.comparisons, words - variables
+        outcome = apply_numeric(space, numbers, comparisons, action, facts, registry.state, state * words, target)
+        if outcome == OUT_OF_RANGE:
+            number[slot.PRUNED] += 1
+        if outcome != APPLIED:
+            return -1
+    else:
+        apply(space, action, registry.state, state * words, target, words)
     after = number_of(registry, number[slot.STATES], words)
     if after == number[slot.STATES]:
         number[slot.STATES] += 1

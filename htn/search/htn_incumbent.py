@@ -11,6 +11,7 @@ from htn.model import Decomposition, HtnProblem, Node, linearise
 from htn.verification.plan_verification import validate
 from planner.limits import Limits
 from planner.model import COST, Atom, Variable
+from planner.model.problem import NumericMetric
 from planner.options import SolveOptions
 from planner.plan import Plan
 from planner.portfolio.incumbent import Incumbent
@@ -79,6 +80,10 @@ def tree_of(ground: GroundHtn, moves: Sequence[int]) -> DecompositionTree:
 def plan_of(tree: DecompositionTree, problem: HtnProblem, ground: GroundHtn) -> Plan:
     """Return the plan of `tree`, without the tasks that preprocessing and grounding added to those of `problem`."""
     steps = tuple([ground.task.actions[action].step for action in tree.steps])
+    if isinstance(problem.classical.metric, NumericMetric):
+        from planner.semantics.simulation import price_steps
+
+        steps = price_steps(problem.classical, steps)
     return Plan(steps, problem, tree=_build_decomposition(tree, problem, ground))
 
 

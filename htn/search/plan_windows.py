@@ -37,7 +37,7 @@ class _Window:
 class PlanWindows:
     """Improves the best plan of `run`; `moves` returns its moves, or None if there is no plan.
 
-    Tasks must be totally ordered, and actions must have no conditional effects; `fits` tests this.
+    Tasks must be totally ordered, and actions must have no conditional or numeric effects; `fits` tests this.
     """
 
     def __init__(self, packed: PackedHierarchy, run: Run, moves: Callable[[], Sequence[int] | None]) -> None:
@@ -52,8 +52,9 @@ class PlanWindows:
     @staticmethod
     def fits(packed: PackedHierarchy) -> bool:
         """Return whether windows of plans on `packed` can be searched."""
-        task = packed.ground.task
-        return packed.ground.is_ordered and not task.has_axioms and not task.has_conditional_effects
+        ground = packed.ground
+        plain = ground.numeric is None and not ground.task.has_axioms and not ground.task.has_conditional_effects
+        return ground.is_ordered and plain
 
     def steps(self) -> Steps:
         """Search windows of growing length with growing effort, as long as more effort may help."""

@@ -129,7 +129,8 @@ class Progression:
 
     def _proves(self, run: Run) -> bool:
         """Return whether exhaustion of this search is a proof: a greedy search ignores cheaper paths to a place."""
-        thorough = self._number[slot.NESTED] and (self._past > 0 or run.plan is None)
+        number = self._number
+        thorough = number[slot.NESTED] and not number[slot.PRUNED] and (self._past > 0 or run.plan is None)
         return bool(self._packed.ground.is_ordered and thorough)
 
     def _call(self) -> int:
@@ -149,7 +150,7 @@ class Progression:
 
     def _grow(self) -> None:
         """Make room for another child and the places that follow it."""
-        number, width, entries = self._number, self._packed.packing.words, self._packed.entries
+        number, width, entries = self._number, len(self._initial), self._packed.entries
         states, places, cells = _needed_room(number)
         self._registry = _with_room(self._registry, number[slot.STATES], states, width, entries)
         key = _with_room(self._places.key, number[slot.PLACES], places, 2, entries)

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from operator import sub
 
-from htn.grounding.ground_htn import Arrays
+from htn.grounding.ground_htn import Arrays, GroundHtn
 from htn.search.relaxed_composition_kernel import LOWEST, OWNER, Demands, Progress
 from htn.search.relaxed_operators_kernel import NEEDS, Library, Needs
 from planner.heuristics.relaxation_compiled import facts_of_zero
@@ -65,20 +65,21 @@ class Relaxation:
         return Demands(self.component, self.links, self.operators, *by_component, zeros(OWNER + 1), zeros(1), progress)
 
 
-def build_relaxation(task: Task, arrays: Arrays, packing: Packing, entries: Entries) -> Relaxation:
-    """Build the relaxed composition of `task` with its hierarchy `arrays`."""
+def build_relaxation(ground: GroundHtn, arrays: Arrays, packing: Packing, entries: Entries) -> Relaxation:
+    """Build the relaxed composition of `ground` with its hierarchy `arrays`."""
+    task, free = ground.task, _free_facts(ground)
     facts, actions, methods = len(task.facts), len(arrays.costs), len(arrays.task)
     compounds = len(arrays.methods_of.start) - 1
     tasks = actions + compounds
     component, members = _find_components(arrays, entries)
-    library = _build_library(task, arrays, entries)
+    library = _build_library(task, arrays, free, entries)
     needs = Needs(index([0]) * compounds, index([0]) * (NEEDS * compounds), zeros(facts), zeros(facts))
     entries["find_needs"](library, members, needs)
     size = len(library.required.item) + len(library.possible.item) + len(library.subtasks.item) + actions + methods
     preconditions = make_lists(actions + methods, size)
     effects = make_lists(actions + methods, len(library.adds.item) + actions + methods)
     del preconditions.item[entries["build_operators"](facts, library, needs, preconditions, effects) :]
-    odd = [*_other_operators(task, arrays, facts + tasks)]
+    odd = [*_other_operators(task, arrays, free, facts + tasks)]
     for lists, more in ((preconditions, [each[0] for each in odd]), (effects, [each[1] for each in odd])):
         extend_lists(lists, Lists(*flatten(more)))
     action = index([*range(actions + methods), *[each[2] for each in odd]])
@@ -119,10 +120,21 @@ def _link_components(arrays: Arrays, component: array[int], members: Lists, entr
     return links
 
 
-def _build_library(task: Task, arrays: Arrays, entries: Entries) -> Library:
-    """Build the hierarchy without negated derived facts, which the relaxation assumes to hold."""
+def _free_facts(ground: GroundHtn) -> set[int]:
+    """Return the facts that the relaxation assumes to hold: negated derived facts, and comparisons of numbers."""
+    found = {fact for layer in ground.task.axioms for fact, _ in layer.negated}
+    if ground.numeric is not None:
+        from planner.task.numeric_task_compiled import find_opposites
+
+        compared = [each.fact for each in ground.numeric.conditions]
+        opposite = find_opposites(ground.task)
+        found.update(compared, [opposite[fact] for fact in compared])
+    return found
+
+
+def _build_library(task: Task, arrays: Arrays, free: set[int], entries: Entries) -> Library:
+    """Build the hierarchy without the facts that are `free`."""
     name = index(range(len(task.facts)))
-    free = [fact for layer in task.axioms for fact, _ in layer.negated]
     for fact in free:
         name[fact] = NOTHING
 
@@ -133,9 +145,8 @@ def _build_library(task: Task, arrays: Arrays, entries: Entries) -> Library:
     return Library(required, adds, possible, arrays.task, arrays.subtasks, arrays.methods_of)
 
 
-def _other_operators(task: Task, arrays: Arrays, start: int) -> Iterator[Odd]:
+def _other_operators(task: Task, arrays: Arrays, free: set[int], start: int) -> Iterator[Odd]:
     """Yield the operators for conditional effects, axioms and the goal; the fact `start` always holds."""
-    free = {fact for layer in task.axioms for fact, _ in layer.negated}
 
     def operator(needed: Sequence[int], added: Sequence[int], action: int) -> Odd:
         conditions = tuple([fact for fact in dict.fromkeys(needed) if fact not in free])

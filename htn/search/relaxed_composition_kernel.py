@@ -146,9 +146,12 @@ class Guide(NamedTuple):
 
 @kernel
 def estimate_stack(
-    guide: Guide, space: Space, hierarchy: Hierarchy, stacks: Stacks, states: Words, state: int, cell: int, plan: int
+    guide: Guide, space: Space, hierarchy: Hierarchy, stacks: Stacks, states: Words, base: int, cell: int, plan: int
 ) -> int:
-    """Return the estimate for `cell` in `state`, `INFINITE` for a dead end; `plan` must exceed all earlier numbers."""
+    """Return the estimate for `cell` in the state at `states[base]`, `INFINITE` for a dead end.
+
+    `plan` must exceed all earlier numbers.
+    """
     count, again, roots, done = 0, 0, 0, hierarchy.done[0] + 0
     while cell != EMPTY:
         task = stacks.cells.state[2 * cell] + 0
@@ -159,7 +162,7 @@ def estimate_stack(
         else:
             roots = _mark_component(guide.demands, guide.demands.component[task] + 0, plan, roots)
         cell = stacks.cells.state[2 * cell + 1] + 0
-    _set_demands(guide, space, states, state * len(guide.room.state), roots, plan)
+    _set_demands(guide, space, states, base, roots, plan)
     return _relaxed_plan_size(guide, count, plan, again)
 
 

@@ -21,6 +21,7 @@ from planner.jit.library import bind_last
 from planner.lightweight import Final, TypeVar, replace
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import State, bits, facts_of
+from planner.task.numeric_space import NO_STATE, NumericSpace
 from planner.task.successor_generator import Space
 
 Entry = tuple[int, int]
@@ -67,7 +68,8 @@ class NetworkSpace:
     def __init__(self, packed: PackedHierarchy, costs: Sequence[int] | None, own: int) -> None:
         ground = packed.ground
         self._packed = packed
-        self.space = Space(replace(ground.task, actions=tuple(_with_checks(ground.task.actions, packed.check))))
+        task = replace(ground.task, actions=tuple(_with_checks(ground.task.actions, packed.check)))
+        self.space = Space(task) if ground.numeric is None else NumericSpace(replace(ground.numeric, task=task))
         self._actions = len(packed.costs)
         self.checks = self._actions + len(ground.compounds)
         """The number of the check of method 0."""
@@ -121,7 +123,8 @@ class NetworkSpace:
             ]
         if self.space.preconditions[task] & ~full:
             return []
-        return [(self._drop_checks(self.space.apply(task, state), replace_task(network, place, ())), first)]
+        after = self.space.apply(task, state)
+        return [] if after == NO_STATE else [(self._drop_checks(after, replace_task(network, place, ())), first)]
 
     def _place(self, network: Network, place: int) -> int:
         """Return the place of a task, not counting checks."""

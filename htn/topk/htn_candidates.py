@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from htn import kernels
 from htn.compilations.htn_reductions import compile_constraints, compile_wishes, remove_wishes
-from htn.grounding.ground_htn import GroundHtn, ground
+from htn.grounding.ground_htn import GroundHtn, ground, refuse_numbers
 from htn.model import HtnProblem
 from htn.search.htn_incumbent import plan_of, tree_of
 from htn.search.packed_hierarchy import PackedHierarchy
@@ -300,6 +300,7 @@ def candidates(problem: HtnProblem, limits: Limits, options: CandidateOptions) -
     Plans with the same steps are one, whatever they came of. Raises `UnsupportedError` for problems that it does not
     take.
     """
+    refuse_numbers(problem, "in candidates of tasks")
     if problem.classical.unknown:
         raise UnsupportedError("candidates of tasks where facts are unknown")
     refused = refuse_constructs(problem.classical, takes=("budgets", "soft goals", "soft constraints"))

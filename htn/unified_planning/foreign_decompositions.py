@@ -17,9 +17,9 @@ from unified_planning.plans.hierarchical_plan import MethodInstance
 from htn.model import Decomposition, Node
 from planner.errors import PlanError, kind_of
 from planner.lightweight import replace
-from planner.model import Atom
+from planner.model import Atom, NumericMetric
 from planner.plan import Step
-from planner.semantics.simulation import Simulation
+from planner.semantics.simulation import Simulation, price_steps
 
 if TYPE_CHECKING:
     from unified_planning.model import FNode
@@ -57,9 +57,15 @@ def instances_of(plan: ForeignPlan) -> list[ActionInstance]:
 
 
 def with_costs(problem: HtnProblem, steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Return `steps` with what each costs in `problem`."""
+    """Return `steps` with what each costs in `problem`; as they are if the plan is invalid and the state counts."""
+    given = tuple(steps)
+    if isinstance(problem.classical.metric, NumericMetric):
+        try:
+            return price_steps(problem.classical, given)
+        except PlanError:
+            return given
     costs = Simulation(problem.classical)
-    return tuple([replace(step, cost=costs.cost(step)) for step in steps])
+    return tuple([replace(step, cost=costs.cost(step)) for step in given])
 
 
 def tree_from(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from htn.grounding.ground_htn import GroundHtn, ground
+from htn.grounding.ground_htn import GroundHtn, ground, refuse_numbers
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.search.htn_incumbent import DecompositionTree, plan_of
 from htn.unified_planning.htn_outgoing import HtnOutgoing, to_unified_planning
@@ -80,9 +80,10 @@ def to_ground_unified_planning(
 ) -> GroundOutgoing:
     """Return the ground form of `problem` as one of unified-planning, with the way back for plans.
 
-    Raises `UnsupportedError` for derived facts that depend on themselves, and where there would be too many actions or
-    methods; `GoalUnreachableError` where grounding proves that there is no plan, and `LimitReached`.
+    Raises `UnsupportedError` for numbers, for derived facts that depend on themselves, and where there would be too
+    many actions or methods; `GoalUnreachableError` where grounding proves that there is no plan, and `LimitReached`.
     """
+    refuse_numbers(problem, "in the ground form for unified-planning")
     limits = limits or Limits()
     found = ground(problem, limits)
     if found.unreachable_goal is not None:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unified_planning.environment import get_environment
+from unified_planning.exceptions import UPTypeError
 from unified_planning.model.htn import HierarchicalProblem, Subtask, Task, TaskNetwork
 from unified_planning.model.htn import Method as ForeignMethod
 from unified_planning.plans import HierarchicalPlan
@@ -21,6 +22,7 @@ from planner.compilations.cost_tables import with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import PlanError
 from planner.language.pddl.legal_names import Names, Renaming, make_legal
+from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
@@ -243,13 +245,11 @@ def to_unified_planning(
     classical = with_tables(compile_adl(problem.classical).problem, limits)
     freight = carry_hierarchy(problem, classical)
     source, names = prepare(freight.problem, limits)
-    target = HierarchicalProblem(source.name, get_environment(environment))
-    writing = HtnWriting(source, names, target, problem.domain.classical.actions)
-    for task in problem.domain.tasks:
-        writing.add_task(task)
-    for name, method in freight.methods.items():
-        writing.add_method(name, method)
-    is_rooted = writing.set_network(freight.network, problem.network)
+    try:
+        target, is_rooted = _write(problem, freight, source, names, environment)
+    except UPTypeError:
+        bounded = require_bounds(source, "in unified-planning")
+        target, is_rooted = _write(problem, freight, bounded, names, environment)
     return HtnOutgoing(
         target,
         problem,
@@ -258,6 +258,19 @@ def to_unified_planning(
         {word: name for name, word in names.objects.items()},
         is_rooted,
     )
+
+
+def _write(
+    problem: HtnProblem, freight: Carried, source: Problem, names: Names, environment: Environment | None
+) -> tuple[HierarchicalProblem, bool]:
+    """Return the problem that `source` says with its freight, and whether a task is above its initial network."""
+    target = HierarchicalProblem(source.name, get_environment(environment))
+    writing = HtnWriting(source, names, target, problem.domain.classical.actions)
+    for task in problem.domain.tasks:
+        writing.add_task(task)
+    for name, method in freight.methods.items():
+        writing.add_method(name, method)
+    return target, writing.set_network(freight.network, problem.network)
 
 
 def _look_up(names: Mapping[str, str], word: str) -> str:

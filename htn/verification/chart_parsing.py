@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 
+from htn.compilations.htn_in_time import as_sequences, check_times, is_in_time, price_sequence
 from htn.compilations.htn_reductions import add_placeholders_of_steps
 from htn.model import Decomposition, HtnProblem, Method, Node
 from htn.verification.decomposition_tree import INITIAL
@@ -125,7 +126,8 @@ class Grammar:
             if self._replay.find_objection(step) is not None:
                 return worlds, False
             changes = self._replay.apply(step)
-            state = State()
+            before = worlds[-1].state.values
+            state = State(values=simulation.world.state.values.copy() if changes.numbers else before)
             state.tables = worlds[-1].state.tables.copy()
             for predicate in {fact.predicate for fact in (*changes.added, *changes.removed)}:
                 state.tables[predicate] = Table(simulation.world.state.table(predicate).rows)
@@ -317,8 +319,11 @@ def find_decomposition(problem: HtnProblem, steps: Sequence[Step], limits: Limit
 def verify(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
     """Return whether `plan` works: as `validate` where it has a decomposition, else whether it has any.
 
-    Where `limits` is used up in the search for a decomposition, the verdict says by which limit.
+    Where `limits` is used up in the search for a decomposition, the verdict says by which limit. Where time is planned,
+    the steps must decompose the tasks as a sequence, and their times must keep the order of the tasks.
     """
+    if is_in_time(problem):
+        return _verify_in_time(problem, plan, limits)
     if plan.tree is not None:
         return validate(problem, plan)
     verdict = check_steps(problem.classical, plan)
@@ -333,6 +338,17 @@ def verify(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
     if tree is None:
         return Verdict(valid=False, cost=verdict.cost, reason="no decomposition of the tasks gives these steps")
     return validate(problem, replace(plan, problem=problem, tree=tree))
+
+
+def _verify_in_time(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
+    """Return the verdict on `plan` of a problem in time."""
+    sequential = as_sequences(problem)
+    plain = Plan(price_sequence(sequential, plan.steps), sequential, plan.tree)
+    verdict = verify(sequential, plain, limits)
+    if not verdict.valid:
+        return verdict
+    tree = plan.tree if plan.tree is not None else find_decomposition(sequential, plain.steps, limits)
+    return check_times(problem, replace(plan, tree=tree))
 
 
 def _undecided_verdict(verdict: Verdict, stopped_by: StoppedBy) -> Verdict:

@@ -15,6 +15,7 @@ from planner.model import Atom
 from planner.model.formulas import TRUE, substitute
 from planner.plan import Plan
 from planner.semantics.condition_solver import EMPTY, Binding, Compiler, Solver, Universe
+from planner.semantics.numeric_state import Values
 
 MOST_TRIES: Final = 20_000
 """Assignments of a child after which the search for further ways ends."""
@@ -317,7 +318,7 @@ class _Arrangement:
         if constraints == TRUE or len(known) < len(method.parameters):
             return True
         condition = Compiler(self._universe).compile(substitute(constraints, binding))
-        return Solver(lambda _: EMPTY).holds(condition, {})
+        return Solver(lambda _: EMPTY, Values.of(self._problem.classical)).holds(condition, {})
 
 
 def _spans(nodes: list[Node]) -> Spans:

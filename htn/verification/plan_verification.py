@@ -23,6 +23,7 @@ from planner.model import And, Formula
 from planner.model.domain import creates_objects
 from planner.model.formulas import TRUE, atoms_in, substitute
 from planner.plan import Plan, Step
+from planner.semantics.axioms import functions_read, name_function
 from planner.semantics.condition_solver import Binding, Condition, Domains
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import Replay
@@ -67,6 +68,7 @@ class Sweep:
             changes = self._replay.apply(step)
             self._slot = number + 1
             touched = {fact.predicate for fact in (*changes.added, *changes.removed)}
+            touched.update([name_function(each.fluent.predicate) for each in changes.numbers])
             again = dict.fromkeys(event for predicate in touched for event in self._readers.get(predicate, ()))
             self._settle([*again, *self._successors(step_events[number])])
         return self._failure(steps) if self._waiting else self._replay.judge_end(plan.cost)
@@ -99,14 +101,16 @@ class Sweep:
         return [other for other in self._events.following[event] if not self._waits_for[other]]
 
     def _condition(self, frame: Frame) -> tuple[Condition, frozenset[str]]:
-        """Return the condition for the method of `frame` to begin, and the base predicates that it reads."""
+        """Return the condition for the method of `frame` to begin, and the base predicates and functions it reads."""
         method = frame.method
         if method.name not in self._compiled:
             rules = self._replay.simulation.rules
             formula = And((method.precondition, method.network.constraints))
             predicates = {atom.predicate for atom in atoms_in(formula)}
             reads = [rules.axioms.reads(each) if each in rules.axioms else {each} for each in predicates]
-            self._compiled[method.name] = rules.compiler.compile(formula), frozenset().union(*reads)
+            condition = rules.compiler.compile(formula)
+            functions = map(name_function, functions_read(condition))
+            self._compiled[method.name] = condition, frozenset(functions).union(*reads)
         return self._compiled[method.name]
 
     def _begin(self, frame: Frame) -> bool:

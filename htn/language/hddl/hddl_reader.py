@@ -102,15 +102,18 @@ def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
     All names become lower-case; plans are written with the spelling of the file. Tasks may be used before they are
     declared. The PDDL part is read as `planner.language.pddl.parse_domain` reads it.
 
-    Raises `PddlError` for mistakes, `UnsupportedError` for constructs beyond the ADL level.
+    Raises `PddlError` for mistakes, `UnsupportedError` for constructs beyond PDDL 2.1, level 2.
     """
     definition = read_definition(Source(text, source), "domain", _SECTIONS, WITHOUT_MEANING)
     classical, words = build_domain(definition, last_counts=True)
+    words.numbers.reads.clear()
     tasks = _read_tasks(definition, words, classical.derived)
     for tree in definition.all(":task"):
         if tree[1] in classical.actions:
             raise _name_clash(definition, tree)
     methods, named = _read_methods(definition, words, tasks, classical.actions)
+    if words.numbers.total in words.numbers.reads and words.numbers.total not in classical.functions:
+        raise UnsupportedError("the total cost in conditions of methods", "count it with a function of another name")
     spelling = read_spelling(definition.source, named)
     return HtnDomain(with_undeclared(classical, words), tasks, methods, spelling=spelling)
 
@@ -186,14 +189,14 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     of its actions; without a metric, its length. The domain name in the problem does not matter: many matching files
     differ in it.
 
-    Raises `PddlError` for mistakes, `UnsupportedError` for constructs beyond the ADL level.
+    Raises `PddlError` for mistakes, `UnsupportedError` for constructs beyond PDDL 2.1, level 2.
     """
     definition = read_definition(Source(text, source), "problem", _PROBLEM_SECTIONS, WITHOUT_MEANING_PROBLEMS)
     classical, words = build_problem(definition, domain.classical, same_name=False)
     if classical.domain.versions:
         construct = "preferences in preconditions that the metric counts, in hierarchical problems"
         raise UnsupportedError(construct, "leave them out of the metric")
-    if domain.classical.unfinished.is_any:
+    if domain.classical.unfinished.is_any or classical.domain.actions is not domain.classical.actions:
         domain = replace(domain, classical=classical.domain)
     network, parameters = _read_initial_network(definition, words, domain)
     return seal_problem(HtnProblem(domain, classical, network, parameters, read_spelling(definition.source)))

@@ -10,10 +10,11 @@ from planner.compilations.object_creation import refuse_creation
 from planner.errors import UnsupportedError
 from planner.language.pddl import pddl_writer as pddl
 from planner.language.pddl.legal_names import RESERVED, Names, Renaming, make_distinct, make_legal, variables_of
+from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import dataclass, field, replace
-from planner.model import TRUE, Atom, DomainModel, Metric, Problem, Variable
-from planner.model.domain import refuse_unfinished
+from planner.model import TRUE, Atom, DomainModel, Problem, Variable, is_numeric
+from planner.model.domain import has_numbers, refuse_unfinished
 from planner.problem_kinds import AnyDomain, AnyProblem
 
 
@@ -150,7 +151,7 @@ def write_domain(domain: HtnDomain) -> str:
         [
             f"(define (domain {classical.name})",
             f"  (:requirements {' '.join(required)})",
-            *pddl.write_declarations(classical, costs=costs),
+            *pddl.write_declarations(classical, costs=costs, numbers=True),
             *map(_write_task, written.tasks.values()),
             *map(_write_method, methods),
             *pddl.write_actions(classical, costs=costs),
@@ -166,11 +167,11 @@ def write_problem(problem: HtnProblem) -> str:
     """
     from planner.language.pddl.export import to_plain_outcomes
 
-    plain = to_plain_outcomes(problem.classical)
+    plain = require_bounds(to_plain_outcomes(problem.classical))
     domain = replace(problem.domain, classical=plain.domain)
     written = rename_problem(replace(problem, domain=domain, classical=plain))
     classical = written.classical
-    costs = classical.metric is Metric.COST or bool(classical.values)
+    costs = pddl.counts_costs(classical) or bool(classical.values and not is_numeric(classical))
     parameters = [f"    :parameters {pddl.write_variables(written.parameters)}"]
     goal = [] if classical.goal.hard == TRUE else [f"  (:goal {pddl.write_block(classical.goal.hard, '    ')})"]
     return "\n".join(
@@ -193,11 +194,12 @@ def _to_plain_domain(domain: HtnDomain) -> HtnDomain:
     from planner.language.pddl.export import to_plain_outcomes
 
     refuse_creation(domain.classical, "in HDDL")
-    return replace(domain, classical=to_plain_outcomes(Problem(domain.name, domain.classical)).domain)
+    return replace(domain, classical=require_bounds(to_plain_outcomes(Problem(domain.name, domain.classical))).domain)
 
 
 def _has_costs(domain: DomainModel) -> bool:
-    return bool(domain.functions) or any(action.cost for action in domain.actions.values())
+    priced = any(action.cost for action in domain.actions.values())
+    return priced or bool(domain.functions and not has_numbers(domain))
 
 
 def _write_task(task: Task) -> str:

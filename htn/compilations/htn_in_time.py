@@ -1,0 +1,188 @@
+"""Tasks in time: decompositions of sequences of steps, whose schedules keep the order of the tasks.
+
+Each action that lasts is taken as one step (`planner.compilations.sequential_steps`), and the tasks are decomposed as
+always. A simple temporal network then lets steps overlap where nothing orders them: neither what they read and write,
+nor the networks of the decomposition. A task that comes before another one ends before the other begins. In the order
+of their starts, the steps of a plan decompose the tasks as a sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from htn.model import Decomposition, HtnProblem, Network
+from htn.verification.plan_verification import validate
+from planner.compilations.sequential_steps import compile_sequential
+from planner.errors import PlanError, UnsupportedError
+from planner.grounding.action_tables import make_cost_function
+from planner.lightweight import replace
+from planner.model import Problem, is_temporal
+from planner.model.problem import NumericMetric
+from planner.model.timing import TOTAL_TIME
+from planner.options import Solve, SolveOptions
+from planner.plan import Plan, Progress, Result, Status, Step, StepTime, StoppedBy, unsupported_result
+from planner.scheduling.epoch_order import order_by_epochs
+from planner.scheduling.happening_schedule import find_times, in_sequence
+from planner.semantics.snap_actions import make_snap_problem
+from planner.validation.timed_replay import TimedReplay
+from planner.validation.verdict import Verdict
+
+
+def is_in_time(problem: HtnProblem) -> bool:
+    """Return whether `problem` asks for a plan in time: a deadline alone does so as well."""
+    return problem.classical.deadline is not None or is_temporal(problem.classical)
+
+
+def as_sequences(problem: HtnProblem) -> HtnProblem:
+    """Return the problem whose plans are sequences of the steps of `problem`. Raises as `compile_sequential` does."""
+    classical = compile_sequential(problem.classical)
+    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain), seal=())
+
+
+def price_sequence(sequential: HtnProblem, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return `steps` with their costs in the problem of sequences; unknown actions keep theirs."""
+    actions = sequential.classical.domain.actions
+    return tuple(
+        [
+            replace(step, cost=make_cost_function(actions[step.action], sequential.classical)(step.arguments))
+            if step.action in actions and len(step.arguments) == len(actions[step.action].parameters)
+            else step
+            for step in steps
+        ]
+    )
+
+
+def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result | None:
+    """Solve `problem` by sequences and their schedules; return None where it asks for no plan in time."""
+    if not is_in_time(problem):
+        return None
+    classical = problem.classical
+    if classical.timed:
+        return unsupported_result("changes at known times in a problem with tasks")
+    if classical.goal.soft or classical.constraints or classical.budgets:
+        return unsupported_result("soft goals, constraints or budgets in a problem with tasks in time")
+    try:
+        sequential = as_sequences(problem)
+    except UnsupportedError as error:
+        return unsupported_result(error.construct)
+    best: list[Plan] = []
+
+    def take(plan: Plan | None) -> bool:
+        timed = None if plan is None else schedule_tasks(problem, plan)
+        better = timed is not None and (not best or timed.cost < best[-1].cost)
+        if timed is not None and better:
+            best.append(timed)
+        return better
+
+    def report(progress: Progress) -> None:
+        if take(progress.plan) and options.on_progress is not None:
+            options.on_progress(replace(progress, plan=best[-1], lower_bound=None))
+
+    found = answer(sequential, options.within(options.limits(), on_progress=report))
+    take(found.plan)
+    if best:
+        stopped_by = StoppedBy.INCOMPLETE if found.stopped_by is StoppedBy.EXHAUSTED else found.stopped_by
+        return Result(Status.SOLVED, stopped_by, best[-1], None, found.statistics)
+    if found.plan is None:
+        return found
+    reason = "no sequence of steps was found that meets the deadlines"
+    return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
+
+
+def timed_part(problem: HtnProblem) -> Problem:
+    """Return the classical part of `problem`, which counts the makespan where nothing else asks for a plan in time."""
+    classical = problem.classical
+    return classical if is_temporal(classical) else replace(classical, metric=NumericMetric(TOTAL_TIME))
+
+
+def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:
+    """Return `plan`, whose steps can be taken one after another, with the earliest times; None where it is late.
+
+    The order of the tasks of its decomposition is kept. Where the steps may also start as soon as they can, and still
+    decompose the tasks, that order is used if it ends earlier.
+    """
+    classical, steps = timed_part(problem), [replace(step, cost=0) for step in plan.steps]
+    ordered = list(order_steps(problem, plan.tree)) if isinstance(plan.tree, Decomposition) else []
+    try:
+        snap = make_snap_problem(classical)
+        early = order_by_epochs(classical, snap, steps, ordered)
+        sequences = [in_sequence(len(steps)), *([] if early is None else [early])]
+        found = [_time(problem, plan, find_times(classical, snap, steps, each, ordered)) for each in sequences]
+    except PlanError:
+        return None
+    return min([each for each in found if each is not None], key=lambda each: each.cost, default=None)
+
+
+def _time(problem: HtnProblem, plan: Plan, times: Sequence[StepTime] | None) -> Plan | None:
+    """Return `plan` with its steps at these `times`, in the order of their starts; None where that is not valid."""
+    if times is None:
+        return None
+    order = sorted(range(len(times)), key=lambda place: (times[place].start, place))
+    steps = [replace(plan.steps[place], cost=0) for place in order]
+    replay = TimedReplay(timed_part(problem), steps, [times[place] for place in order])
+    if not replay.judge(None).valid:
+        return None
+    tree = plan.tree
+    if isinstance(tree, Decomposition):
+        place_of = {place: new for new, place in enumerate(order)}
+        nodes = [each if each.step is None else replace(each, step=place_of[each.step]) for each in tree.nodes]
+        tree = replace(tree, nodes=tuple(nodes))
+    sequential = as_sequences(problem)
+    plain = Plan(price_sequence(sequential, steps), sequential, tree)
+    if not validate(sequential, plain).valid:
+        return None
+    return replace(replay.price(), problem=problem, tree=tree)
+
+
+def order_steps(problem: HtnProblem, tree: Decomposition) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of steps, by their places in the plan, that the networks of `tree` put in this order."""
+    steps = _steps_below(tree)
+    for places, network in _networks(problem, tree):
+        for first, second in network.ordering:
+            for earlier in steps[places[first]]:
+                for later in steps[places[second]]:
+                    yield earlier, later
+
+
+def _steps_below(tree: Decomposition) -> list[list[int]]:
+    """Return for each node of `tree` the places of the steps below it."""
+    found: list[list[int]] = [[] for _ in tree.nodes]
+    order, stack = list[int](), list(tree.roots)
+    while stack:
+        place = stack.pop()
+        order.append(place)
+        stack += tree.nodes[place].children
+    for place in reversed(order):
+        node = tree.nodes[place]
+        found[place] = (
+            [node.step] if node.step is not None else [step for each in node.children for step in found[each]]
+        )
+    return found
+
+
+def _networks(problem: HtnProblem, tree: Decomposition) -> Iterator[tuple[tuple[int, ...], Network]]:
+    """Yield the nodes of the tasks of each network in `tree`, and the network."""
+    yield tree.roots, problem.network
+    for node in tree.nodes:
+        if node.step is None:
+            yield node.children, problem.domain.methods[node.method].network
+
+
+def check_times(problem: HtnProblem, plan: Plan) -> Verdict:
+    """Return the verdict on the times of `plan`, whose steps decompose the tasks of `problem` as a sequence.
+
+    A plan without times gets the earliest ones.
+    """
+    classical = timed_part(problem)
+    timed = plan if plan.times or not plan.steps else schedule_tasks(problem, plan)
+    if timed is None:
+        return Verdict(valid=False, cost=plan.cost, reason="its steps have no times that meet the deadlines")
+    verdict = TimedReplay(classical, timed.steps, timed.times).judge(None)
+    if not verdict.valid or not isinstance(plan.tree, Decomposition):
+        return verdict
+    for earlier, later in order_steps(problem, plan.tree):
+        if timed.times[earlier].end > timed.times[later].start:
+            names = f"step {earlier + 1} {timed.steps[earlier]}", f"step {later + 1} {timed.steps[later]}"
+            reason = f"{names[1]} starts at {timed.times[later].start}, before {names[0]} of an earlier task has ended"
+            return Verdict(valid=False, cost=verdict.cost, reason=reason, failing_step=later + 1)
+    return verdict
