@@ -20,7 +20,7 @@ from executor.arguments import check_id, check_model, check_named, check_parts
 from executor.background_searches import search_in_turn
 from executor.errors import JournalError, RunError
 from executor.events import stored_runs
-from executor.events.events import Event, GoalDropped, RunResumed, RunStarted, RunStatus, event_from_data
+from executor.events.events import Event, GoalDropped, RunResumed, RunStarted, RunStatus, StepStatus, event_from_data
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.journal import Durability, Journal
@@ -35,6 +35,7 @@ from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess, Run, RunOutcome, find_running_loop
+from executor.tools.clock import WALL, Clock
 from executor.tools.context import CAPACITY, Memory
 from executor.tools.json_data import load_json
 from executor.tools.world import World
@@ -81,7 +82,7 @@ class Executor:
     With `learned`, planning and patching use the costs expected from earlier runs: those in the journal (True, or a
     `Learning` with options), or an `Experience`, combined with the journal. `client` is a `ModelClient`: handlers with
     a context ask its language model, within its allowance. `retention` limits how long runs are kept; expired ones are
-    deleted in a thread when a run begins or ends.
+    deleted in a thread when a run begins or ends. `clock` tells the time of events, and when windows open and close.
     """
 
     world: World
@@ -101,6 +102,7 @@ class Executor:
     learned: LearnedFrom = False
     retention: Retention | None = None
     client: ModelAccess | None = None
+    clock: Clock = WALL
     performer: Performer = field(init=False, default_factory=Performer)
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
@@ -118,6 +120,8 @@ class Executor:
             self.journal = Journal(self.journal, self.durability)
         locks = None if self.journal is None else self.journal.locks
         self.performer = Performer(Slots(self.concurrency), self.world.model.name, Turns(locks), self.world.hooks)
+        if self.journal is not None:
+            self.performer.reservations = self.journal.reservations
         self.pricing = Pricing.of(self.learned, self.journal)
 
     async def run(self, what: Runnable, **options: Any) -> RunOutcome:
@@ -331,6 +335,8 @@ class Executor:
             left = self._unfinished.pop(taken.id, None)
             taken.recorded = [] if left is None else list(left.events)
             with self._register_run(taken):
+                open_steps = taken.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+                self.performer.reservations.keep(taken.id, [each.id for each in open_steps])
                 taken.emit(RunResumed(taken.id))
                 taken.learn(*news)
                 for question, answer in answers.items():

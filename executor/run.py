@@ -11,13 +11,14 @@ import asyncio
 import contextlib
 import random
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from executor.arguments import is_listener
+from executor.dispatching.dispatcher import Dispatcher
+from executor.dispatching.timed_loop import TimedLoop
 from executor.errors import RunError
 from executor.events import events as run_events
 from executor.events.answers import DOUBT, HAPPENED, as_journal_data, is_approval, is_clear, read_told_result
@@ -38,6 +39,7 @@ from executor.tools.json_data import dump_json
 from executor.tools.results import ActionResult, Wait
 from planner.errors import ForethoughtError, InputError
 from planner.model import Atom, Problem
+from planner.model.domain import has_numbers
 from planner.problem_kinds import resolve_problem
 
 if TYPE_CHECKING:
@@ -171,15 +173,21 @@ class Run:
             [],
             rng,
             None if self._client is None else self._client.for_run(state.spent.asked),
+            executor.clock,
         )
         state.memory.listen(
             lambda key, value, relevance, step="": self.emit(run_events.MemorySet(key, value, relevance, step))
         )
         lacking = frozenset(executor.world.without_handler())
-        ladder = Ladder(
-            state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit), self.pricing
-        )
-        self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
+        survey = Survey(state, lookout, self.emit)
+        dispatcher = None if state.timetable is None else Dispatcher(state, executor.clock)
+        ladder = Ladder(state, self.emit, asking, executor.recovery, lacking, survey, self.pricing, dispatcher)
+        if dispatcher is None:
+            self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
+        else:
+            stepper.dispatch_by(dispatcher)
+            parts = state, self.emit, stepper, ladder, executor.concurrency, executor.stay
+            self._loop = TimedLoop(*parts, dispatcher=dispatcher)
         if self._interrupted:
             self._loop.interrupt()
         if self.called_off.is_set():
@@ -202,7 +210,7 @@ class Run:
             return
         if self._lost is not None:
             raise self._lost
-        kind, now = type(event).__name__, time.time()
+        kind, now = type(event).__name__, self._executor.clock.time()
         journal = self._executor.journal
         if kind in NOT_KEPT:
             pass
@@ -216,7 +224,18 @@ class Run:
                 self._lost = error
                 raise
         self.state.apply(event, now)
+        self._release_reserved(event)
         self.audience.tell(event)
+
+    def _release_reserved(self, event: run_events.Event) -> None:
+        """Release what a step has reserved that is over, and what a run has reserved that is over."""
+        reservations = self._executor.performer.reservations
+        if not (has_numbers(self.state.domain) or self.state.problem.capacity):
+            return
+        if isinstance(event, run_events.StepEnded) and event.status is not run_events.StepStatus.IN_DOUBT:
+            reservations.release(self.id, event.step)
+        elif isinstance(event, run_events.RunEnded) and event.status.is_over:
+            reservations.keep(self.id, ())
 
     async def drive(self) -> RunOutcome:
         """Drive the run until it ends, or waits."""

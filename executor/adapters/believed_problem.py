@@ -66,10 +66,12 @@ class RealNames:
         ]
         values = {bindings.real_name(name): value for name, value in bindings.items() if isinstance(value, Entity)}
         ran = tuple([Atom(each.predicate, tuple(map(bindings.real_name, each.args))) for each in after.ran])
+        names = {each.name: bindings.real_name(each.name) for each in after.all_objects}
         return replace(
             self._problem,
             objects=tuple(dict.fromkeys(objects)),
             initial=tuple(self.facts_of(after.initial)),
+            values={term.substitute(names): value for term, value in after.values.items()},
             ran=ran,
             entities={**self._problem.entities, **values},
         )

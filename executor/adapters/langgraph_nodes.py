@@ -62,19 +62,31 @@ def call_node(calls: PlannedCalls) -> Any:
     async def act(state: Mapping[str, Any]) -> dict[str, Any]:
         message = state["messages"][-1]
         asked = message.tool_calls if isinstance(message, AIMessage) else []
-        answers = {}
-        for each in asked:  # before anything is done: LangGraph begins the node again after an interrupt
-            if await calls.needs_approval(each["name"]) and not await calls.find_bar(each["name"], each["args"]):
-                answers[each["id"]] = interrupt({"approve": each["name"], "arguments": each["args"]})
-        return {"messages": [await _answer_call(calls, each, answers) for each in asked]}
+        answers = dict[int, Any]()  # by the place of the call: ids are the model's, and may be given twice
+        for place, each in enumerate(
+            asked
+        ):  # before anything is done: LangGraph begins the node again after an interrupt
+            if await _lacks_approval(calls, each):
+                answers[place] = interrupt({"approve": each["name"], "arguments": each["args"]})
+        return {"messages": [await _answer_call(calls, each, place, answers) for place, each in enumerate(asked)]}
 
     return _node(act, "call")
 
 
-async def _answer_call(calls: PlannedCalls, asked: Mapping[str, Any], answers: Mapping[str, Any]) -> ToolMessage:
-    answer = answers.get(asked["id"], True)
-    if answer is True or str(answer).strip().casefold() in ("yes", "y", "true"):
-        report = (await calls.call(asked["name"], asked["args"], approved=asked["id"] in answers)).to_dict()
+async def _lacks_approval(calls: PlannedCalls, asked: Mapping[str, Any]) -> bool:
+    """Return whether a call could be made now if a person approved it."""
+    return await calls.needs_approval(asked["name"]) and not await calls.find_bar(asked["name"], asked["args"])
+
+
+async def _answer_call(
+    calls: PlannedCalls, asked: Mapping[str, Any], place: int, answers: Mapping[int, Any]
+) -> ToolMessage:
+    answer = answers.get(place, True)
+    if place not in answers and await _lacks_approval(calls, asked):
+        reason = "a person has to approve it, which was not asked before this turn; call it again"
+        report = {"step": asked["name"], "status": "REFUSED", "reason": reason}
+    elif answer is True or str(answer).strip().casefold() in ("yes", "y", "true"):
+        report = (await calls.call(asked["name"], asked["args"], approved=place in answers)).to_dict()
     else:
         report = {"step": asked["name"], "status": "REFUSED", "reason": f"a person refused it: {answer}"}
     failed = report["status"] in ("REFUSED", "FAILED", "PARTIAL", "IN_DOUBT")

@@ -28,7 +28,7 @@ from executor.plans.prepare import PreparedPlan
 from executor.recovery.ask_people import Callback
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import dump_json, load_json
-from planner.errors import ForethoughtError, InputError, PlanError, UnsupportedError, did_you_mean, kind_of
+from planner.errors import ForethoughtError, InputError, PlanError, UnsupportedError, did_you_mean, kind_of, printable
 from planner.explain.unsolvability import explain_unsolvable
 from planner.lightweight import replace
 from planner.limits import Limits
@@ -234,8 +234,11 @@ class PlannedCalls:
 
     def _read_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[Step, Mapping[str, Any], str]:
         """Return the step that a call means, values for its data parameters, and what is wrong with it."""
-        action = self.world.model.actions.get(name)
+        if not isinstance(arguments, Mapping) or not all(isinstance(each, str) for each in arguments):
+            return Step(str(name)), {}, f"arguments are a mapping from names, got {printable(repr(arguments)):.80}"
+        action = self.world.model.actions.get(name) if isinstance(name, str) else None
         if action is None or not self._is_handled(action):
+            name = str(name)
             hint = did_you_mean(name, self.world.model.actions) or "call one of those that are offered"
             return Step(name), {}, f"there is no tool {name!r}; {hint}"
         created = {each.removeprefix("?"): f"{each.removeprefix('?')}-new" for each in action.creates}
@@ -245,7 +248,7 @@ class PlannedCalls:
         wrong = found.wrong or (f"{action.signature} has no argument {unknown[0]!r}" if unknown else "")
         step = Step(found.step.action, found.step.arguments[: len(action.parameters)])
         wrong = wrong or self._find_misfit(action, step)
-        return step, found.data, wrong or self._find_lack(action, found.data)
+        return step, found.data, wrong or _find_kept(action, found.data) or self._find_lack(action, found.data)
 
     def _find_lack(self, action: Action, data: Mapping[str, Any]) -> str:
         """Return which value is missing that nothing else gives."""
@@ -315,6 +318,7 @@ class PlannedCalls:
             replace(
                 self.problem,
                 initial=tuple(dict.fromkeys([*after.initial, *unlooked])),
+                values=after.values,
                 objects=after.objects,
                 ran=after.ran,
                 entities=after.entities,
@@ -437,11 +441,12 @@ def _complete(report: CallReport, goal: str, steps: tuple[str, ...]) -> CallRepo
 def _with_goal(problem: Problem, goal: Any) -> Problem:
     if goal is None:
         return problem
-    from planner.language.declare.fields import find_caller
+    from planner.language.declare.fields import CodePlace
     from planner.language.declare.problem_builder import ProblemBuilder
 
-    builder = ProblemBuilder(problem.domain, {each.name: each for each in problem.objects}, find_caller())
-    return replace(problem, goal=Goal(builder.condition(goal, find_caller())))
+    place = CodePlace("the goal of the planned calls")
+    builder = ProblemBuilder(problem.domain, {each.name: each for each in problem.objects}, place)
+    return replace(problem, goal=Goal(builder.condition(goal, place)))
 
 
 def _refuse_history(problem: Problem) -> None:
@@ -453,6 +458,17 @@ def _refuse_history(problem: Problem) -> None:
     found = [name for name, there in has.items() if there]
     if found:
         raise UnsupportedError(f"{' and '.join(found)} with planned calls", "an Executor carries such plans out")
+
+
+def _find_kept(action: Action, data: Mapping[str, Any]) -> str:
+    """Return which value in `data` the domain provides itself, so that no agent may give it."""
+    for each in action.data:
+        if each.name in data and each.source is not None:
+            fact = str(each.source.fact).replace("?", "")
+            return f"{each.name!r} of {action.signature} comes from the result that provided {fact}; leave it out"
+        if each.name in data and each.fixed:
+            return f"{each.name!r} of {action.signature} is fixed; leave it out"
+    return ""
 
 
 def _find_action(world: World, name: str) -> Action:

@@ -145,8 +145,7 @@ def append_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
     simulation = Simulation(problem)
     for step in plan.steps:
         simulation.apply(step)
-    later = replace(problem, initial=tuple(simulation.facts), ran=tuple(simulation.history))
-    rest = solve(later, **options).plan
+    rest = solve(simulation.problem_now, **options).plan
     steps = [(step.action, step.arguments) for step in (*plan.steps, *(rest.steps if rest is not None else ()))]
     whole = make_valid_plan(problem, steps, {})
     return plan if whole is None or whole.charge >= plan.charge else whole

@@ -13,6 +13,7 @@ from executor.agent.proposals import Proposal, Standing
 from executor.agent.standing_goals.goal_conditions import find_predicates
 from executor.errors import NoRunError, RunError
 from executor.events.events import Asked
+from executor.events.fluent_values import FluentValue, pattern_of
 from executor.events.run_state import RunState
 from executor.executor import Executor
 from executor.language_model.checked_answers import ModelClient
@@ -214,10 +215,18 @@ class Runs:
         ]
         facts = tuple(sorted([fact for fact in stated if known.issuperset(fact.args)], key=str))
         unknown, likely = restrict_unknown_facts(self.problem, open_facts)
-        unknown = tuple(dict.fromkeys([*unknown, *sorted(unconfirmed, key=str)]))
-        values = {state.objects.real_name(name): state.objects[name] for name in state.objects.created}
-        entities = {**self.problem.entities, **{name: value for name, value in values.items() if name in known}}
-        return replace(self.problem, objects=objects, initial=facts, unknown=unknown, likely=likely, entities=entities)
+        claimed = [fact for fact in unconfirmed if not isinstance(fact, FluentValue)]
+        unknown = tuple(dict.fromkeys([*unknown, *sorted(claimed, key=str)]))
+        made = {state.objects.real_name(name): state.objects[name] for name in state.objects.created}
+        entities = {**self.problem.entities, **{name: value for name, value in made.items() if name in known}}
+        values = {
+            Atom(term.predicate, tuple(map(real_name, term.args))): value
+            for term, value in state.beliefs.problem.values.items()
+            if pattern_of(term) not in unconfirmed
+        }
+        values = {term: value for term, value in values.items() if known.issuperset(term.args)}
+        now = replace(self.problem, objects=objects, initial=facts, values=values, entities=entities)
+        return replace(now, unknown=unknown, likely=likely)
 
     def current_problem(self, run: str = "") -> Problem:
         """Return the problem in the present state, or as `run` believes if it is active."""

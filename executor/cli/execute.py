@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from executor import ActionPlan, Event, ExecutionPolicy, Executor, Proposal, RunOutcome, Show, World
+from executor import ActionPlan, Event, ExecutionPolicy, Executor, Journal, Proposal, RunOutcome, Show, World
 from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import usage_of
 from executor.agent.run_goals import plan_to_run
 from executor.cli.sentence import SentenceContext, SentenceOptions, propose_sentence
 from executor.events.run_state import RunState
 from executor.events.tasks import Hierarchy
+from executor.learning.experience import OPTIMISTIC
 from executor.loop.parameters import Fill
 from executor.plan_check.check_plan import errors_in
 from executor.plan_check.import_step import NOT_IMPORTED
 from executor.plan_check.read_plan import is_action_plan, read_plan
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan
-from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
+from executor.testing import Fault, FaultKind, SimulatedWorld, VirtualClock, run_virtual
+from executor.tools.clock import WALL, Clock
 from executor.tools.world import domain_model_of
 from planner.cli.interrupt import interruptible, limit_memory, limited_memory
 from planner.cli.options import name_source, read_plan_file
@@ -34,6 +38,7 @@ from planner.language.loading.load import Source, load_from, open_source
 from planner.language.loading.python_files import PythonSource
 from planner.limits import LimitReached
 from planner.model import Problem
+from planner.model.domain import has_numbers
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, is_other_domain, is_other_problem
 
 
@@ -94,6 +99,8 @@ Seconds = Callable[[], float | None]
 WITHOUT_METHODS: Final = (
     "a sentence asks for facts, no tasks: plans for it come of the actions alone, not of the methods"
 )
+LONGEST: Final = 86_400.0
+"""Seconds for a simulated step whose duration depends on its arguments or the state."""
 PATIENCE: Final = 60.0
 """Timeout of a simulated handler beyond the declared duration of its action, in seconds of simulated time."""
 KINDS: Final = (
@@ -109,6 +116,8 @@ KINDS: Final = (
     FaultKind.CHANGE_DURING,
 )
 """Random faults of handlers."""
+AMOUNTS: Final = (FaultKind.NUMBER_DRIFTS, FaultKind.NUMBER_HALVES, FaultKind.NUMBER_STAYS, FaultKind.NUMBER_JUMPS)
+"""Random faults of handlers in domains with numbers."""
 BLIND: Final = (FaultKind.OBSERVER_FAILS, FaultKind.OBSERVER_CANNOT_SAY)
 """Random faults of observers; none of them gives a wrong answer."""
 
@@ -125,6 +134,8 @@ class RunOptions:
     faults: float = 0.0
     chances: bool = False
     learns: bool = False
+    quantile: float | None = None
+    """The share of attempts that the durations to plan with did not exceed; None is their mean."""
     seed: int = 0
     journal: Path | None = None
     resume: str | None = None
@@ -206,7 +217,11 @@ def _run(
         simulated = None if wanted.is_real else make_simulation(wanted, found.problem, run)
         world = find_world(wanted, source, found.problem.domain) if simulated is None else simulated.world
     watcher = Watcher()
-    executor = _make_executor(wanted, world, watcher, fill)
+    clock: Clock = WALL
+    if simulated is not None:
+        began, epoch = _find_times(wanted, found.problem)
+        clock, simulated.truth.began = VirtualClock(epoch), began - epoch
+    executor = _make_executor(wanted, world, watcher, fill, clock)
     main: Coroutine[Any, Any, RunOutcome]
     if wanted.resume is None:
         what, options = found.executor_arguments(planning())
@@ -230,6 +245,22 @@ def _run(
     return RunReport(outcome, holds, error, "" if wanted.journal is None else _resume_command(wanted, run))
 
 
+def _find_times(wanted: RunOptions, problem: AnyProblem) -> tuple[float, float]:
+    """Return when the plans of a run begin and what the time is in its simulated world, in seconds since 1970.
+
+    Virtual time may be ahead of the clock of the machine: it never goes back.
+    """
+    start = classical_of(problem).starts_at
+    now = time.time() if start is None else start.timestamp()
+    if wanted.resume is None or wanted.journal is None:
+        return now, now
+    with Journal(wanted.journal) as journal:
+        times = [each.time for each in journal.read(wanted.resume)]
+    if not times:
+        return now, now
+    return times[0] if start is None else now, max(time.time() if start is None else now, times[-1])
+
+
 @dataclass(slots=True)
 class Watcher:
     """Keeps the state of the run that it follows."""
@@ -243,7 +274,9 @@ class Watcher:
         yield lambda _: None
 
 
-def _make_executor(wanted: RunOptions, world: World, watcher: Watcher, fill: Fill | None) -> Executor:
+def _make_executor(
+    wanted: RunOptions, world: World, watcher: Watcher, fill: Fill | None, clock: Clock = WALL
+) -> Executor:
     return Executor(
         world,
         fill=fill,
@@ -253,7 +286,8 @@ def _make_executor(wanted: RunOptions, world: World, watcher: Watcher, fill: Fil
         ask="later" if wanted.journal else None,
         listeners=(watcher,) if wanted.quiet else (watcher, Show(transient=True)),
         seed=wanted.seed,
-        learned=wanted.learns,
+        learned=wanted.learns if wanted.quantile is None else replace(OPTIMISTIC, quantile=wanted.quantile),
+        clock=clock,
     )
 
 
@@ -264,6 +298,8 @@ def check_options(wanted: RunOptions) -> None:
         raise InputError(f"{option} belongs to the simulated world, and --real calls handlers")
     if wanted.said is not None and wanted.plan is not None:
         raise InputError("--say asks for a plan, and --plan gives one", hint="leave one of them out")
+    if wanted.quantile is not None and not wanted.learns:
+        raise InputError("--quantile is about what is learned", hint="say --learn, too")
     if wanted.learns and wanted.journal is None:
         raise InputError("--learn learns from a journal", hint="name its file with --journal FILE")
     if wanted.journal is not None and (wanted.journal.is_dir() or not wanted.journal.name):
@@ -298,14 +334,19 @@ def ledger_path(journal: Path, run: str) -> Path:
 
 def make_simulation(wanted: RunOptions, problem: AnyProblem, run: str) -> SimulatedWorld:
     """Return a world in which faults strike with the wanted probability."""
-    kinds = {each: wanted.faults / len(KINDS) for each in KINDS} | {each: wanted.faults / len(BLIND) for each in BLIND}
+    classical: Problem = classical_of(problem)
+    handled = (*KINDS, *(AMOUNTS if has_numbers(classical.domain) else ()))
+    kinds = {each: wanted.faults / len(handled) for each in handled}
+    kinds |= {each: wanted.faults / len(BLIND) for each in BLIND}
     faults = [Fault(kind, times=None, rate=rate) for kind, rate in kinds.items() if rate]
     ledger = None if wanted.journal is None else ledger_path(wanted.journal, run)
     if ledger is not None:
         ledger.touch()
     simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger, chances=wanted.chances)
     for name, action in simulated.problem.domain.actions.items():
-        simulated.world.policy(name, ExecutionPolicy(timeout=simulated.seconds_of(action) + PATIENCE))
+        known = not simulated.timed or isinstance(action.duration, int | Decimal | None)
+        timeout = simulated.seconds_of(action) + PATIENCE if known else LONGEST
+        simulated.world.policy(name, ExecutionPolicy(timeout=timeout))
     return simulated
 
 

@@ -72,6 +72,12 @@ def run(
     learn: Annotated[
         bool, typer.Option("--learn", help="Plan with the risks and costs that runs in the journal have shown.")
     ] = False,
+    quantile: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01, max=1, metavar="SHARE", help="With --learn: plan with durations that so large a share kept."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Determines what is random in the simulated world.")] = 0,
     journal: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep what happens in FILE.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Take up a run from the journal.")] = None,
@@ -133,6 +139,7 @@ def run(
             faults=faults,
             chances=chances,
             learns=learn,
+            quantile=quantile,
             seed=seed,
             journal=journal,
             resume=resume,

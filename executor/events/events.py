@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, Literal
 
+from executor.events.fluent_values import FluentValue
 from executor.plans.created_objects import name_of
 from executor.plans.execution_models import ExecutionModel
 from planner.lightweight import dataclass, field
@@ -149,7 +150,10 @@ class RunResumed:
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A handler is about to be called with these data `parameters`; `sources` has the source of each value."""
+    """A handler is about to be called with these data `parameters`; `sources` has the source of each value.
+
+    In a plan in time, `facts` are notes on what the start of the step changes.
+    """
 
     step: str
     attempt: int
@@ -157,6 +161,7 @@ class StepStarted:
     key: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+    facts: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +232,14 @@ class FactsSeen:
 
     facts: tuple[Note, ...]
     cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimePassed:
+    """The change with this `number` among those at known times has come about; `facts` are notes on what it changes."""
+
+    number: int
+    facts: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +398,7 @@ Event = (
     | StepReturned
     | StepWaiting
     | FactsSeen
+    | TimePassed
     | ObjectsFound
     | Disagreement
     | StepEnded
@@ -446,11 +460,18 @@ def event_from_data(kind: str, data: Mapping[str, Any]) -> Event:
     return cls(**found)  # type: ignore[no-any-return]  # one of the union
 
 
+_VALUE: Final = "="
+"""Begins the data of a `FluentValue`; no predicate has this name."""
+
+
 def _from_atom(atom: Atom) -> list[str]:
-    return [atom.predicate, *atom.args]
+    data = [atom.predicate, *atom.args]
+    return [_VALUE, *data] if isinstance(atom, FluentValue) else data
 
 
 def _to_atom(data: list[str]) -> Atom:
+    if data[0] == _VALUE:
+        return FluentValue(data[1], tuple(data[2:]))
     return Atom(data[0], tuple(data[1:]))
 
 

@@ -7,7 +7,7 @@ begun again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
@@ -77,10 +77,10 @@ class Failures(dict[Key, Tried]):
         """Whether a step has failed, and none has begun since."""
         return bool(self._latest)
 
-    def note_seen(self, facts: frozenset[Atom]) -> None:
-        """Record that `facts` were observed: they held already when the latest steps failed."""
+    def note_seen(self, situation_for: Callable[[Step], frozenset[Atom]]) -> None:
+        """Record what was observed for each step: it held already when the latest steps failed."""
         for key in self._latest:
-            self[key] = replace(self[key], facts=facts)
+            self[key] = replace(self[key], facts=situation_for(Step(*key)))
 
     def pardon(self, steps: Iterable[Step]) -> None:
         """Allow `steps`, and no others, to be tried again in a state in which they failed."""

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from executor.dispatching.timetable import Timetable
 from executor.events import events
 from executor.events.answers import RETRY, interpret_answer
 from executor.events.failures import Failures, Irreversible, Key, Spent, find_repetitions
+from executor.events.fluent_values import FluentValue, item_of
 from executor.events.steps import Results, StepRecord, Steps
 from executor.events.tasks import TASKS, Hierarchy
 from executor.observe.beliefs import Beliefs, is_in_place
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 _RAN: Final = frozenset({events.StepStatus.SUCCEEDED, events.StepStatus.UNVERIFIED, events.StepStatus.PARTIAL})
 _FAILED: Final = frozenset({events.StepStatus.FAILED, events.StepStatus.PARTIAL})
+_NO_NEWS: Final = (events.StepStarted, events.StepProgress, events.StepReturned, events.ModelAsked, events.RungTaken)
+"""Kinds of events after which the same is left to do as before."""
 
 
 class RunState:
@@ -61,6 +65,14 @@ class RunState:
     """Diagnosis why no plan reaches the goal, if that is proved."""
     at: float | None = None
     """Time of the latest event, in seconds since 1970."""
+    version = 0
+    """Number of events that may have changed what is left to do."""
+    surprises = 0
+    """Number of unexpected facts, and of steps without their declared effects."""
+    changes = 0
+    """Number of changes of the plan."""
+    settled = 0
+    """Number of steps in doubt that were settled, and of begun steps that were put back."""
     is_undoing = False
     """Whether the present plan undoes what was done."""
     wants_plan = False
@@ -92,23 +104,19 @@ class RunState:
         self.watches = ConstraintMonitors(self.beliefs.simulation) if problem.constraints else None
         """Monitors of the trajectory constraints, if there are any."""
         self._follow(plan.policy, self.problem)
+        self.timetable = Timetable.of(plan, self.problem)
+        """What the run knows about times, if its plan is one in time."""
         self.run, self.model, self.status, self.reason = "", plan.model, events.RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
         self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent(plan.basis)
-        self.surprises = 0
-        """Number of unexpected facts, and of steps without their declared effects."""
         self.mended: set[str] = set()
         """Steps that failed before the latest change of the plan."""
         self.given_up: tuple[str, ...] = ()
         """Causes of failure when the run began to undo what was done."""
         self.left: tuple[str, ...] = ()
         """What will not be undone, with reasons."""
-        self.changes = 0
-        """Number of changes of the plan."""
         self.patched: Counter[tuple[frozenset[Atom], tuple[Key, ...]]] = Counter()
         """How often the same rest of a plan was adopted while the same facts were believed."""
-        self.settled = 0
-        """Number of steps in doubt that were settled, and of begun steps that were put back."""
         self.rungs: list[events.RungTaken] = []
         self.redirected: list[events.GoalChanged] = []
         self.dropped: list[str] = []
@@ -131,22 +139,28 @@ class RunState:
     def apply(self, event: events.Event, at: float | None = None) -> None:  # noqa: PLR0915 - a case for each kind of event
         """Apply an event that happened `at` a time in seconds since 1970; None if the time is unknown."""
         self.at = at
+        self.version += not isinstance(event, _NO_NEWS)
         match event:
             case events.RunStarted(run, _, model, memory):
                 self.run, self.model, self.status = run, model, events.RunStatus.ACTIVE
                 self._remember(memory)
                 self.given = frozenset(memory)
+                if self.timetable is not None:
+                    self.timetable.begin(at)
             case events.RunResumed():
                 self.status, self.reason = events.RunStatus.ACTIVE, ""
-            case events.StepStarted(id_, attempt, skill, _, parameters, sources):
+            case events.StepStarted(id_, attempt, skill, _, parameters, sources, facts):
                 record = self.steps[id_]
                 self.tried.note_begun()
                 self.spent.note_attempt(id_)
                 self._note_failed_attempt(record)
                 self.steps.move(record, events.StepStatus.RUNNING)
                 record.begin(attempt, skill, parameters, sources)
-                record.started, record.ended = record.started or at, None
+                record.started, record.ended, record.begun_at = record.started or at, None, at
                 self._begin_irreversible(record)
+                if self.timetable is not None:
+                    record.begun, record.prior = facts, tuple(map(self._note_prior, facts))
+                    self.beliefs.adopt(facts)
             case events.ParametersChanged(id_, values, by):
                 record = self.steps[id_]
                 record.parameters = {**record.parameters, **values}
@@ -176,8 +190,13 @@ class RunState:
                 self.beliefs.adopt(facts)
                 self.irreversible.see(facts)
                 if self.tried.is_fresh:
-                    self.tried.note_seen(self.beliefs.simulation.facts)
+                    self.tried.note_seen(self.beliefs.situation_for)
                 self._watch()
+            case events.TimePassed(number, facts):
+                assert self.timetable is not None, "only plans in time have changes at known times"
+                self.timetable.passed.add(number)
+                self.beliefs.adopt(facts)
+                self.irreversible.see(facts)
             case events.ObjectsFound(objects, _, entities):
                 self._join(objects, entities)
             case events.Disagreement(_, _, strangers):
@@ -207,6 +226,13 @@ class RunState:
                 self.status, self.reason, self.metrics = status, reason, event.metrics
             case events.StepProgress():
                 pass
+        if self.timetable is not None:
+            self.timetable.note_reached(self.beliefs, at)
+
+    def _note_prior(self, note: events.Note) -> events.Note:
+        """Return a note on the fact, or on the number, of `note` as it is now."""
+        fact = note.fact
+        return self.beliefs.note(self.beliefs.value(fact.fluent) if isinstance(fact, FluentValue) else fact)
 
     @property
     def has_goal(self) -> bool:
@@ -258,12 +284,15 @@ class RunState:
         self.mended.update(self.steps.with_status_ever(events.StepStatus.FAILED, events.StepStatus.PARTIAL))
         self.is_undoing, self.left = event.undoes, event.left
         if event.policy is not None:
-            now = tuple(self.beliefs.simulation.facts)
-            self._follow(event.policy, replace(self.problem, initial=now, constraints=self.constraints))
+            now = self.beliefs.problem
+            stated = replace(self.problem, initial=now.initial, values=now.values, constraints=self.constraints)
+            self._follow(event.policy, stated)
         if event.decomposition is not None and self.hierarchy is not None:
             self.hierarchy = self.hierarchy.with_decomposition(event.decomposition)
         steps = [PlanStep.model_validate(each) for each in event.steps]
         self._suppose(steps, event.supposes)
+        if self.timetable is not None:
+            self.timetable.adopt(steps)
         self.steps.change(steps, self.domain, event.reason)
         self.tried.pardon([each.step for each in self.pending()] if event.follows else ())
         if event.new and not event.undoes:
@@ -273,12 +302,14 @@ class RunState:
         """Replace goal, constraints, budgets and deadline; the objects stay those of the problem."""
         self.plan, self.source = replace_aim(self.plan, aim, self.source)
         wanted = self.source
-        limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
+        limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline, "due": wanted.due}
         self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
         self.steps.proposed |= self.plan.basis.proposed
         self.is_by_agent |= self.plan.basis.is_by_agent
         self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
         self.dropped.clear()
+        if self.timetable is not None:
+            self.timetable.change_aim(self.problem, self.beliefs, self.at)
         self.wants_plan, self.hierarchy, self.kept, self.outlived = True, None, None, self.policy
         watches = self.watches or ConstraintMonitors(self.beliefs.simulation)
         self.watches = watches.switch_to(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
@@ -291,11 +322,14 @@ class RunState:
         self.steps.move(record, event.status)
         record.reason, record.wait = event.reason, None
         record.ended = None if event.status is events.StepStatus.PENDING else self.at
+        record.begun_at = None if event.status is events.StepStatus.PENDING else record.begun_at
         record.awaited, record.facts = event.awaited, event.facts or record.facts
         self.spent.note_end(event.step, event.result)
         if event.result is not None:
             record.result = event.result
         before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
+        if record.begun and not event.status.is_done:
+            self.beliefs.adopt(_take_back(record, event))
         self.beliefs.adopt(event.facts)
         self.irreversible.end(event.step, event.status, repeatable=event.repeatable, denied=event.denied)
         self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
@@ -317,7 +351,7 @@ class RunState:
         self.steps.end(event.step, changed if event.status in _RAN else ())
         if event.status in _FAILED:
             alike = find_similar_steps(self.source, self.problem, record.step)
-            facts, begun = self.beliefs.simulation.facts, record.attempts > 0
+            facts, begun = self.beliefs.situation_for(record.step), record.attempts > 0
             self.tried.note_failure(alike, facts, repeatable=event.repeatable, begun=begun)
 
     def _join(self, objects: Mapping[str, tuple[str, ...]], entities: Mapping[str, Any]) -> None:
@@ -513,13 +547,13 @@ class RunState:
         return self.patched[self._key_of_situation(steps)]
 
     def _key_of_situation(self, steps: Iterable[Step]) -> tuple[frozenset[Atom], tuple[Key, ...]]:
-        return self.beliefs.simulation.facts, tuple([(each.action, each.arguments) for each in steps])
+        return self.beliefs.situation, tuple([(each.action, each.arguments) for each in steps])
 
     def has_failed_here(self, step: Step) -> bool:
         """Return whether `step` has failed while the present facts were believed."""
         if (step.action, step.arguments) not in self.tried:
             return False
-        return self.tried.is_barred(step, self.beliefs.simulation.facts)
+        return self.tried.is_barred(step, self.beliefs.situation_for(step))
 
     def pending(self) -> list[StepRecord]:
         """Return the pending steps in the order of the plan."""
@@ -538,6 +572,15 @@ class RunState:
     def finished(self) -> list[str]:
         """Ids of the steps that are over, in the order of their ends."""
         return self.steps.finished
+
+
+def _take_back(record: StepRecord, event: events.StepEnded) -> list[events.Note]:
+    """Return notes on what the start of a step changed that has not come about, and that nobody has looked at."""
+    known = {item_of(note.fact) for note in event.facts}
+    left = [note for note in record.prior if item_of(note.fact) not in known]
+    if event.status in (events.StepStatus.FAILED, events.StepStatus.PENDING):
+        return left
+    return [events.Note(note.fact, None, events.Provenance.UNKNOWN, event.reason) for note in left]
 
 
 def _is_news(note: events.Note) -> bool:

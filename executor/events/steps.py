@@ -48,6 +48,12 @@ class StepRecord:
     """Time of its first attempt, in seconds since 1970."""
     ended: float | None = None
     """Time of its end, or of coming into doubt, in seconds since 1970."""
+    begun_at: float | None = None
+    """Time of its latest attempt, in seconds since 1970; None for a step that has not begun, or was put back."""
+    begun: tuple[Note, ...] = ()
+    """Notes on what the start of its latest attempt changed, in a plan in time."""
+    prior: tuple[Note, ...] = ()
+    """Notes on the same as it was before."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Sources of the values in `parameters`."""
     because: str = ""

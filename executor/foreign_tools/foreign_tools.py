@@ -31,7 +31,7 @@ from executor.tools.returned_values import FIELDS, result_of
 from executor.tools.world import Withheld
 from planner.errors import InputError, did_you_mean, kind_of, printable
 from planner.language.declare import Domain
-from planner.language.declare.atom_syntax import is_atom_name
+from planner.language.declare.atom_syntax import is_atom_name, is_name
 from planner.language.documents.document_reader import read_action_fields
 from planner.lightweight import dataclass, field
 from planner.model import Action
@@ -224,7 +224,7 @@ class ForeignTools(Mapping[str, OfferedTool]):
             near = did_you_mean(name, self._listed) if other is None else f"{quote_foreign(other)} has the same schema"
             reason = "; ".join(filter(None, [GONE, near]))
             self.findings.append(ToolFinding(name, "gone" if other is None else "renamed", reason))
-            tops = {key: text for key, text in seen.parameters.items() if "." not in key}
+            tops = _recall_parameters(contract)
             schema = {
                 "type": "object",
                 "properties": {key: {} for key in tops},
@@ -281,16 +281,18 @@ class ForeignTools(Mapping[str, OfferedTool]):
         where a contract does not fit its tool or the domain.
         """
         _check_domain(domain)
-        actions = list[Action]()
+        added = dict[str, str]()
         for tool in self._listed.values():
             offered = self._declare(tool, domain)
             if offered.action in domain.model.handlers:
-                hint = "prefix='…' or 'action: NAME' in its contract names the action otherwise"
-                raise InputError(f"the action {offered.action} has a handler already", hint=hint)
+                other = f" from the tool {added[offered.action]!r}" if offered.action in added else ""
+                what = f"the action {offered.action} of the tool {quote_foreign(tool.name)!r}"
+                hint = "prefix='…' or 'action: NAME' in its contract names the action otherwise, only=[…] leaves it out"
+                raise InputError(f"{what} has a handler already{other}", hint=hint)
             domain.bind(offered.action, self._choose_handler(offered))
             self._offered[tool.name] = offered
-            actions.append(domain.model.actions[offered.action])
-        return actions
+            added[offered.action] = quote_foreign(tool.name)
+        return [domain.model.actions[name] for name in added]
 
     def _declare(self, tool: ForeignTool, domain: Domain) -> OfferedTool:
         """Declare the action of `tool`, unless it is declared; what a source says that does not fit is left out."""
@@ -496,6 +498,14 @@ def _check_mapping(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value):
         raise InputError(f"{what} must be a mapping from names, got {value!r}")
     return dict(value)
+
+
+def _recall_parameters(contract: Contract) -> dict[str, str]:
+    """Return the parameters of a tool that is gone: those that were seen, or else the names in its contract."""
+    document = contract.document
+    if document.seen is not None:
+        return {key: text for key, text in document.seen.parameters.items() if "." not in key}
+    return {name: "" for name in sorted(contract.arguments | set(document.parameters)) if is_name(name) and name != "_"}
 
 
 def _without_gone(tool: ForeignTool, document: ContractDocument) -> dict[str, Any]:

@@ -97,7 +97,22 @@ def decide_roles(
                     "a planning object",
                 )
             found.append(Role(name, "", type_, "the contract has it, and the tool does not"))
-    return tuple(found)
+    taken = {*names, *names.values(), *written}
+    return (*found, *(_recall_object(each, known) for each in _list_former(contract) if each not in taken))
+
+
+def _list_former(contract: Contract) -> list[str]:
+    """Return the names in the atoms of a contract that its tool had as parameters before it changed.
+
+    An action keeps them, so that plans can name the tool, and say why it must not be called.
+    """
+    seen = contract.document.seen
+    return sorted(contract.arguments & set(seen.parameters)) if seen is not None and contract.changes else []
+
+
+def _recall_object(name: str, types: Mapping[str, str]) -> Role:
+    type_, _ = _apply_rules(ForeignTool(""), name, {}, types, is_used=True)
+    return Role(name, "", type_, "its contract uses it in an atom, and the tool had it")
 
 
 def _make_names(properties: Iterable[str]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError
 from executor.journal.locks import RESTORE, LockFile
+from executor.journal.reservations import Reservations, ReservationsInJournal
 from executor.journal.store import TRIGGERS, Store
 from planner.errors import did_you_mean
 from planner.lightweight import dataclass
@@ -205,6 +206,8 @@ class Journal:
             raise JournalError(self.path, "a journal is a file", "run without a journal to keep nothing")
         self._store = Store(self.path, power=durability == "power")
         self._driven: dict[str, _Run] = {}
+        self.reservations: Reservations = ReservationsInJournal(self._store)
+        """What the runs of this journal have reserved of numbers that they share."""
 
     @property
     def locks(self) -> LockFile:
@@ -290,7 +293,7 @@ class Journal:
     def delete(self, run: str, *, events: int | None = None) -> bool:
         """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.
 
-        Its name is free again. Raises `DrivenError` if it is being driven.
+        Its name is free again, and what it reserved. Raises `DrivenError` if it is being driven.
         """
         with self._store.use():
             self._store.check_file()
@@ -304,6 +307,7 @@ class Journal:
                 self._store.locks.set_count(at.number, 0)
             finally:
                 self._store.locks.release(at.number)
+        self.reservations.keep(run, ())
         return True
 
     def read(self, run: str) -> Iterator[Entry]:

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -60,6 +60,8 @@ class Trial:
     cost: float | None = None
     seconds: float | None = None
     tokens: float | None = None
+    lasted: float | None = None
+    """Seconds from the start of the step to its end, by the clock of the run."""
 
 
 @dataclass(slots=True)
@@ -71,6 +73,8 @@ class _Begun:
     waits: bool = False
     in_doubt: bool = False
     died: bool = False
+    at: float | None = None
+    """When it began, in seconds since 1970."""
 
     @property
     def says_nothing(self) -> bool:
@@ -86,6 +90,7 @@ class AttemptReader:
         self._failed_last: list[Trial] = []
         """Those that failed with nothing done about it since."""
         self._begun: dict[str, _Begun] = {}
+        self._at: float | None = None
         self._steps: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
 
     @property
@@ -94,8 +99,9 @@ class AttemptReader:
         doubts = [self._trial(step, begun, Verdict.OPEN) for step, begun in self._begun.items() if begun.in_doubt]
         return [*self._over, *self._failed_last, *doubts]
 
-    def take(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Read an event."""
+    def take(self, kind: str, data: Mapping[str, Any], at: float | None = None) -> None:
+        """Read an event that happened `at` a time, in seconds since 1970."""
+        self._at = at
         match kind:
             case "RunStarted":
                 self._plan(data["plan"]["steps"])
@@ -133,7 +139,7 @@ class AttemptReader:
         before = self._begun.get(step)
         if before is not None and not before.says_nothing:
             self._over.append(self._trial(step, before, Verdict.FAILED))
-        self._begun[step] = _Begun()
+        self._begun[step] = _Begun(at=self._at)
 
     def _return(self, data: Mapping[str, Any]) -> None:
         begun = self._begun.get(data["step"])
@@ -151,16 +157,19 @@ class AttemptReader:
         del self._begun[step]
         if begun.says_nothing:
             return
-        trial = self._trial(step, begun, verdict, data.get("outcome", ""))
+        trial = self._trial(step, begun, verdict, data.get("outcome", ""), self._at)
         (self._failed_last if verdict is Verdict.FAILED else self._over).append(trial)
 
-    def _trial(self, step: str, begun: _Begun, verdict: Verdict, outcome: str = "") -> Trial:
+    def _trial(
+        self, step: str, begun: _Begun, verdict: Verdict, outcome: str = "", ended: float | None = None
+    ) -> Trial:
         action, arguments = self._steps[step]
         result = begun.result or {}
         metrics = result.get("metrics") or {}
         nothing = 0.0 if result.get("success") else None
         cost, tokens = (metrics.get(name) or nothing for name in ("cost", "tokens"))
-        return Trial(action, arguments, verdict, outcome, cost, metrics.get("duration"), tokens)
+        lasted = None if ended is None or begun.at is None or begun.died else max(ended - begun.at, 0.0)
+        return Trial(action, arguments, verdict, outcome, cost, metrics.get("duration"), tokens, lasted)
 
 
 @dataclass(slots=True)
@@ -194,6 +203,42 @@ class Mean:
         return float("inf") if self.count < 2 else (self.squares / (self.count - 1) / self.count) ** 0.5
 
 
+MOST_KEPT: Final = 1_000
+"""Most numbers of a sample: the latest ones count."""
+
+
+@dataclass(slots=True)
+class Sample:
+    """The latest of some numbers, for their quantiles."""
+
+    numbers: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+
+    def add(self, number: float) -> None:
+        """Add a number."""
+        self.numbers.append(number)
+
+    def merge(self, other: Sample) -> None:
+        """Add all numbers of `other`."""
+        self.numbers.extend(other.numbers)
+
+    def quantile(self, share: float, prior: float | None = None, weight: float = 0.0) -> float:
+        """Return the least number that at least a `share` of the numbers does not exceed.
+
+        A `prior` counts as `weight` numbers. Raises `ValueError` where there is none.
+        """
+        weighted = [(each, 1.0) for each in self.numbers]
+        weighted += [] if prior is None or not weight else [(prior, weight)]
+        if not weighted:
+            raise ValueError("there is no number to take a quantile of")
+        weighted.sort()
+        left = share * sum(each for _, each in weighted)
+        for number, each in weighted:
+            left -= each
+            if left <= 1e-9:
+                return number
+        return weighted[-1][0]
+
+
 @dataclass(slots=True)
 class Tally:
     """Counts of attempts: `done` was observed, `said` is done by report only, `failed` did not come out as declared.
@@ -209,6 +254,8 @@ class Tally:
     cost: Mean = field(default_factory=Mean)
     seconds: Mean = field(default_factory=Mean)
     tokens: Mean = field(default_factory=Mean)
+    durations: Sample = field(default_factory=Sample)
+    """Seconds from the start to the end of the attempts that worked."""
 
     @property
     def worked(self) -> int:
@@ -250,6 +297,8 @@ class Tally:
         for mean, number in ((self.cost, trial.cost), (self.seconds, trial.seconds), (self.tokens, trial.tokens)):
             if number is not None:
                 mean.add(number)
+        if trial.lasted is not None and trial.verdict in (Verdict.DONE, Verdict.SAID):
+            self.durations.add(trial.lasted)
 
     def merge(self, other: Tally) -> None:
         """Count all attempts of `other`."""
@@ -261,6 +310,7 @@ class Tally:
         self.cost.merge(other.cost)
         self.seconds.merge(other.seconds)
         self.tokens.merge(other.tokens)
+        self.durations.merge(other.durations)
 
 
 def merge_tallies(tallies: Iterable[Tally]) -> Tally:

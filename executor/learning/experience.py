@@ -117,7 +117,7 @@ class Experience:
                 with contextlib.suppress(NoRunError):  # it is deleted at this moment: what was read counts
                     for entry in journal.read(run.run):
                         if entry.kind in READ:
-                            reader.take(entry.kind, load_json(entry.data))
+                            reader.take(entry.kind, load_json(entry.data), entry.time)
                 self._live[key] = run.events, reader.trials
                 if run.status and RunStatus[run.status].is_over:
                     self._done.add(key)
@@ -210,6 +210,13 @@ class Pricing:
         if self.journal is not None:
             self.experience.read(self.journal)
         return self.experience.applied_to(problem)
+
+    def apply_durations(self, problem: Problem) -> Problem:
+        """Apply the learned durations alone to `problem`; raises as `apply_experience`."""
+        found: Problem = self.apply_experience(problem)
+        learned, declared = found.domain.actions, problem.domain.actions
+        actions = {name: replace(each, duration=learned[name].duration) for name, each in declared.items()}
+        return replace(problem, domain=replace(problem.domain, actions=actions))
 
     def apply_expected_costs(self, problem: Any) -> Any:
         """Replace action costs by the expected costs until the intended outcome; raises as `apply_experience`."""

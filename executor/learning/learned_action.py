@@ -18,6 +18,7 @@ from executor.tools.step_policy import is_amount
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import replace
 from planner.model import OPEN, Action, Case, CostFunction, CostTerm, Number
+from planner.model.actions import Duration, DurationRange
 from planner.model.formulas import exact_number
 
 HALF: Final = 0.5
@@ -92,7 +93,9 @@ class Learning:
     action counts as `weight` observations, and the observations of all other objects as `pooling` more for each object
     that is told apart. `explore` is "optimistic": risks are the lower ends of their intervals with this `confidence`;
     "sample": they are drawn from their distributions (Thompson 1933), anew after each observation; None: they are
-    means, so that an action that once looked worse is hardly tried again. The `seed` determines the draws.
+    means, so that an action that once looked worse is hardly tried again. The `seed` determines the draws. With a
+    `quantile`, such as 0.9, an action lasts as long as so large a share of its attempts did not exceed, where its
+    declared duration counts as `weight` attempts; else it lasts as long as its attempts on average.
     """
 
     by: Mapping[str, Sequence[str]] = field(default_factory=lambda: MappingProxyType({}))
@@ -101,6 +104,7 @@ class Learning:
     explore: Explore | None = None
     confidence: float = 0.9
     seed: int = 0
+    quantile: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", MappingProxyType(_check_names(self.by)))
@@ -109,6 +113,8 @@ class Learning:
                 raise InputError(f"{name} is a number of observations, 0 or more, not {getattr(self, name)!r}")
         if not (is_amount(self.confidence) and 0 < self.confidence < 1):
             raise InputError(f"confidence is a probability between 0 and 1, not {self.confidence!r}")
+        if self.quantile is not None and not (is_amount(self.quantile) and 0 < self.quantile <= 1):
+            raise InputError(f"quantile is a share of attempts above 0, up to 1, not {self.quantile!r}")
         if self.explore is not None and self.explore not in _WAYS:
             hint = did_you_mean(str(self.explore), _WAYS) or f"say one of {', '.join(_WAYS)}, or None"
             raise InputError(f"there is no way to explore {self.explore!r}", hint=hint)
@@ -222,9 +228,24 @@ class LearnedAction:
         if whole.tokens.value:
             used = self._make_cost_term({key: each.tokens for key, each in self._groups.items()}, whole.tokens)
             found["uses"] = {**self.declared.uses, TOKENS: used}
-        if whole.seconds.value:
-            found["duration"] = Decimal(round_exactly(whole.seconds.value))
+        duration = self._learn_duration(whole)
+        if duration is not None:
+            found["duration"] = duration
         return found
+
+    def _learn_duration(self, whole: Tally) -> Duration | None:
+        """Return the learned duration: the mean, or the quantile that is asked for; None where nothing was seen."""
+        share, declared = self.learning.quantile, self.declared.duration
+        if share is None:
+            return Decimal(round_exactly(whole.seconds.value)) if whole.seconds.value else None
+        if not whole.durations.numbers:
+            return None
+        low, high = (declared.low, declared.high) if isinstance(declared, DurationRange) else (declared, None)
+        prior = float(low) if isinstance(low, int | Decimal) else None
+        found = Decimal(round_exactly(whole.durations.quantile(share, prior, self.learning.weight)))
+        if not isinstance(declared, DurationRange):
+            return found
+        return DurationRange(found if not isinstance(high, int | Decimal) else min(found, Decimal(high)), high)
 
     def _make_cost_term(self, means: Mapping[Objects, Mean], whole: Mean) -> tuple[CostTerm, ...]:
         """Return the mean as a cost term: one for each combination of objects that is told apart, if any."""

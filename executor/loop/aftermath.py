@@ -18,6 +18,7 @@ from typing import Any, Final
 from executor.events.events import (
     Disagreement,
     Event,
+    FactsSeen,
     Note,
     ObjectsFound,
     Provenance,
@@ -25,6 +26,7 @@ from executor.events.events import (
     StepReturned,
     StepStatus,
 )
+from executor.events.fluent_values import item_of
 from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -267,9 +269,17 @@ class Aftermath:
         end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited, denied=denied)
         if others:
             self._keep_result(record, attempt, result)
+            self._take_back(record, found.notes)
             return NextAttempt(others, end)
         self.emit(end)
         return None
+
+    def _take_back(self, record: StepRecord, seen: Sequence[Note]) -> None:
+        """Believe what was believed before the start of a step that is tried again, and what was `seen` since."""
+        known = {item_of(note.fact) for note in seen}
+        back = [note for note in record.prior if item_of(note.fact) not in known]
+        if record.begun:
+            self.emit(FactsSeen((*back, *seen), "taken back"))
 
     def _keep_result(self, record: StepRecord, attempt: Attempt, result: Mapping[str, Any]) -> None:
         """Emit the result of an attempt, unless it is kept already or there is none."""

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.journal.reservations import Reservations, ReservationsInMemory
 from executor.loop.locks_and_rates import GRACE, RATED, HeldBack, Slots, Turns, wait_for_handler, wait_unless_cancelled
 from executor.observe.reports import check_result
 from executor.tools import containment
@@ -231,6 +232,7 @@ class Performer:
     domain: str = ""
     turns: Turns = field(default_factory=Turns)
     hooks: Sequence[Hook] = ()
+    reservations: Reservations = field(default_factory=ReservationsInMemory)
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
 
     async def make_attempt(

@@ -17,13 +17,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import heapq
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from executor.events.steps import StepRecord
 from executor.loop.attempt import Attempt
+from executor.tools.clock import WALL, Clock
 from executor.tools.results import ActionResult
 
 SINGLE: Final = frozenset({"sequential", "reactive", "hierarchical", "policy"})
@@ -157,6 +157,7 @@ class _Alarm(NamedTuple):
 class Inbox:
     """Waits for steps, answers and timers of one run."""
 
+    clock: Clock = WALL
     _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _early: dict[str, ActionResult] = field(init=False, default_factory=dict)
     """Results of events for which no step was waiting yet."""
@@ -184,9 +185,11 @@ class Inbox:
         alarms = [alarm for record in waiting if (alarm := self._find_alarm(record)) is not None]
         return self._news.is_set() or any(not alarm.deadline or alarm.at <= now for alarm in alarms)
 
-    async def wait_for_news(self, waiting: Iterable[StepRecord]) -> None:
-        """Wait for `wake`, or for the alarm of one of the steps `waiting`."""
+    async def wait_for_news(self, waiting: Iterable[StepRecord], seconds: float | None = None) -> None:
+        """Wait for `wake`, or for the alarm of one of the steps `waiting`, at most for so many `seconds`."""
         alarms = [alarm.at for record in waiting if (alarm := self._find_alarm(record)) is not None]
+        if seconds is not None:
+            alarms.append(asyncio.get_running_loop().time() + seconds)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(min(alarms, default=None)):
                 await self._news.wait()
@@ -201,17 +204,17 @@ class Inbox:
     def _find_alarm(self, record: StepRecord) -> _Alarm | None:
         key = record.id, record.since
         if key not in self._alarms:
-            self._alarms[key] = _make_alarm(record)
+            self._alarms[key] = _make_alarm(record, self.clock)
         return self._alarms[key]
 
 
-def _make_alarm(record: StepRecord) -> _Alarm | None:
+def _make_alarm(record: StepRecord, clock: Clock) -> _Alarm | None:
     """Return the end of a step's wait; None if only an answer ends it."""
     wait = record.wait or {}
     seconds, deadline = wait.get("seconds"), wait.get("deadline")
     for_somebody = bool(wait.get("event") or wait.get("choices"))
     limits = [each for each in (deadline, seconds if for_somebody else None) if each is not None]
-    passed = max(time.time() - record.since, 0.0)  # a clock that was put back makes no wait longer
+    passed = max(clock.time() - record.since, 0.0)  # a clock that was put back makes no wait longer
     since = asyncio.get_running_loop().time() - passed
     if seconds is not None and not for_somebody and (deadline is None or seconds <= deadline):
         return _Alarm(since + seconds, Attempt(ActionResult(text="the time is over that it waited for")))

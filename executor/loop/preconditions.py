@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from executor.dispatching.dispatcher import Dispatcher
 from executor.events.events import Event, FactsSeen, Note, Provenance, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.observe.beliefs import patterns_of
+from executor.journal.reservations import Reservation
+from executor.observe.beliefs import Beliefs
+from executor.observe.condition_facts import patterns_of
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import literal_of
 from executor.observe.step_verdict import Expected, expect_effects
 from executor.plans.suppositions import parse_suppositions, sensed_by
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
-from planner.model import Action, Atom, Exists, Forall, Formula
+from planner.model import Action, Atom, Comparison, Exists, Forall, Formula, Not
+from planner.model.arithmetic import Exact, show_number
 from planner.model.formulas import conjunction, conjuncts, walk
+from planner.semantics.numeric_state import NumberChange, describe_values
 
 CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
 """Tags of careful actions, whose preconditions must be observed."""
@@ -30,27 +35,31 @@ class StepConditions:
     state: RunState
     emit: Callable[[Event], None]
     lookout: Lookout
+    dispatcher: Dispatcher | None = None
+    """Dispatches the plan, if it is one in time."""
 
     async def find_unmet(self, record: StepRecord, action: Action) -> str:
         """Look where necessary, and return the reason why the step is not applicable; an empty text if it is.
 
         Unknown facts in the precondition and in the conditions of conditional effects are looked at; for a careful
-        step, all facts. A fact that the problem states and no observer can see counts as observed.
+        step, all facts. Numbers that the step reads or changes are always looked at, as others change them, too. A fact
+        that the problem states and no observer can see counts as observed.
         """
         beliefs = self.state.beliefs
         await self._look_for_objects(action, record)
         careful = not action.tags.isdisjoint(CAREFUL)
         waited = record.status is not StepStatus.PENDING
         afresh = careful or (self.state.model == "reactive" and (waited or not self.state.has_goal))
-        if beliefs.is_sure and not afresh:
+        numbers = [beliefs.value(each) for each in beliefs.fluents_of(record.step)]
+        if beliefs.is_sure and not (afresh or numbers):
             return self.find_objection(record)
         condition = self._combine_conditions(record)
         unknown = [fact for fact in beliefs.facts_of_effects(record.step) if beliefs.holds(fact) is None]
         if afresh:
-            await self._look_afresh(condition, unknown, careful=careful)
+            await self._look_afresh(condition, [*unknown, *numbers], careful=careful)
         else:
             unknown += [fact for fact in beliefs.facts_of(condition, {}) if beliefs.holds(fact) is None]
-            await self._look([*unknown, *(beliefs.derived_of(condition) if unknown else ())])
+            await self._look([*numbers, *unknown, *(beliefs.derived_of(condition) if unknown else ())])
         unseen = beliefs.find_doubtful(condition, careful=careful)
         if unseen and not careful and self._adopt_suppositions(record):
             unseen = beliefs.find_doubtful(condition, careful=careful)
@@ -58,6 +67,35 @@ class StepConditions:
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {beliefs.note(unseen[0]).provenance.name.lower()}"
+
+    async def look_at_numbers(self, record: StepRecord) -> None:
+        """Look at the numbers that the step reads or changes."""
+        beliefs = self.state.beliefs
+        await self._look([beliefs.value(each) for each in beliefs.fluents_of(record.step)])
+
+    def find_shortage(self, record: StepRecord, reserved: Sequence[tuple[Atom, Reservation]]) -> str:
+        """Return why the step is not applicable if others do what they have `reserved`; an empty text if it is.
+
+        It has to be applicable after all that they take, and after all that they give.
+        """
+        now = self.state.beliefs.simulation
+        for sign in (-1, 1):
+            then = now.copy()
+            amounts = [(fluent, each.amount) for fluent, each in reserved if each.amount * sign > 0]
+            for fluent, amount in amounts:
+                value = then.values.get(fluent)
+                if value is not None:
+                    then.world.update((), (), [NumberChange(fluent, value, value + amount)])
+            found = then.find_objection(record.step) if amounts else None
+            if found is not None:
+                runs = ", ".join(dict.fromkeys(each.run for _, each in reserved))
+                wanted = found.misfit or f"it requires {found.condition}"
+                sums: dict[Atom, Exact] = {}
+                for fluent, amount in amounts:
+                    sums[fluent] = sums.get(fluent, 0) + sign * amount
+                told = " and ".join(f"{show_number(each)} of {fluent}" for fluent, each in sums.items())
+                return f"{wanted}, and other runs have reserved {told}: {runs}"
+        return ""
 
     async def _look_for_objects(self, action: Action, record: StepRecord) -> None:
         """Look at all facts of the patterns about which the precondition speaks for all objects.
@@ -82,7 +120,8 @@ class StepConditions:
         beliefs = self.state.beliefs
         facts = beliefs.facts_of(self._combine_conditions(record), {})
         changes = beliefs.simulation.changes(record.step)
-        await self._look(dict.fromkeys([*facts, *changes.provided, *changes.removed]))
+        numbers = [beliefs.value(each.fluent) for each in changes.numbers]
+        await self._look(dict.fromkeys([*facts, *changes.provided, *changes.removed, *numbers]))
 
     async def _look_afresh(self, condition: Formula, more: Iterable[Atom], *, careful: bool) -> None:
         """Look at all facts of `condition`, and at `more`.
@@ -99,7 +138,11 @@ class StepConditions:
 
     def _combine_conditions(self, record: StepRecord) -> Formula:
         """Return the conjunction of the action's precondition and the condition that the step states itself."""
-        required = self.state.beliefs.precondition_of(record.step)
+        beliefs = self.state.beliefs
+        if self.dispatcher is None:
+            required = beliefs.precondition_of(record.step)
+        else:
+            required = self.dispatcher.moments.precondition_of(record.step)
         return conjunction([required, self._read_stated_condition(record)]) if record.plan.requires else required
 
     def _read_stated_condition(self, record: StepRecord) -> Formula:
@@ -108,6 +151,9 @@ class StepConditions:
     def find_objection(self, record: StepRecord) -> str:
         """Return the reason why the step is not applicable in the believed state; an empty text if it is."""
         beliefs = self.state.beliefs
+        if self.dispatcher is not None:
+            reason = self.dispatcher.find_start_objection(record)
+            return reason or (self._find_stated_objection(record) if record.plan.requires else "")
         found = beliefs.simulation.find_objection(record.step)
         if beliefs.has_seen_derived and (found is None or not found.misfit):
             parts = [part for part in conjuncts(beliefs.precondition_of(record.step)) if not beliefs.is_true(part)]
@@ -116,7 +162,7 @@ class StepConditions:
             found = None
         if found is None:
             return self._find_stated_objection(record) if record.plan.requires else ""
-        return found.misfit or f"it requires {found.condition}, which does not hold"
+        return found.misfit or f"it requires {found.condition}, {_describe_lack(found.condition, beliefs)}"
 
     def _find_stated_objection(self, record: StepRecord) -> str:
         """Return the reason why the condition that the step states itself fails; an empty text if it holds."""
@@ -127,7 +173,16 @@ class StepConditions:
 
     def expect_now(self, record: StepRecord) -> Expected:
         """Return the expected effects of the applicable step, by its action and its entry in the plan."""
-        found = expect_effects(self.state.beliefs, record.step)
+        return self._add_stated(record, expect_effects(self.state.beliefs, record.step))
+
+    def expect_end(self, record: StepRecord, expected: Expected) -> Expected:
+        """Return the effects of a step that ends now: in time, those of its end; else those that were `expected`."""
+        if self.dispatcher is None:
+            return expected
+        return self._add_stated(record, self.dispatcher.expect_end(record))
+
+    def _add_stated(self, record: StepRecord, found: Expected) -> Expected:
+        """Return the effects `found` with those that the entry of the step in the plan states."""
         asked = self._find_sensed_facts(record)
         found = replace(found, asked=asked) if asked else found
         if not record.plan.expects:
@@ -160,3 +215,12 @@ class StepConditions:
         looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
         adopt_look(looked, self.state.beliefs, self.emit, "observed")
         return looked
+
+
+def _describe_lack(condition: Formula, beliefs: Beliefs) -> str:
+    """Return a clause on why `condition` does not hold in the believed state, with the values of its fluents."""
+    comparison = condition.part if isinstance(condition, Not) else condition
+    if not isinstance(comparison, Comparison):
+        return "which does not hold"
+    values = [text for _, text in describe_values(comparison, beliefs.simulation.world.state.values)]
+    return f"but {' and '.join(values)}" if values else "which does not hold"

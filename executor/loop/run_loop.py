@@ -60,6 +60,7 @@ class Loop:
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
         self.agenda = Agenda(self.state.model, (), {})
+        self.inbox.clock = self.stepper.clock
         self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
 
     async def drive(self) -> RunEnded:
@@ -118,6 +119,8 @@ class Loop:
             self._start_task(record, another)
 
     def _expect_effects(self, record: StepRecord) -> Expected:
+        if self.state.timetable is not None:
+            return self.stepper.conditions.expect_end(record, NOTHING)
         simulation = self.state.beliefs.simulation
         return NOTHING if simulation.find_objection(record.step) else self.stepper.conditions.expect_now(record)
 

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+from executor.dispatching.dispatcher import Dispatcher
 from executor.events import events
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop import parameters as filling
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, call_of, run_check
-from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
+from executor.loop.locks_and_rates import PAUSE, HeldBack, wait_unless_cancelled
 from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
 from executor.observe.step_verdict import Expected
+from executor.tools.clock import WALL, Clock
 from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Outline, OutlineStep
 from executor.tools.isolated_values import copy_value
@@ -36,7 +37,14 @@ from planner.errors import InputError
 from planner.language.documents.document_conditions import Notation
 from planner.lightweight import replace
 from planner.model import Action
+from planner.model.arithmetic import exact_value
 
+OPEN: Final = frozenset({events.StepStatus.RUNNING, events.StepStatus.WAITING, events.StepStatus.IN_DOUBT})
+"""Statuses of steps that keep what they have reserved."""
+PATIENCE: Final = 30.0
+"""Longest wait of a step without time limit for what others have reserved, in seconds."""
+QUEUED: Final = 5.0
+"""Seconds after which a step that waits for capacities lets others go first."""
 Filled = tuple[dict[str, Any], dict[str, str]]
 """Values of data parameters, and their sources."""
 
@@ -86,10 +94,13 @@ class Stepper:
     rng: random.Random
     client: Client | None = None
     """Model access for handlers, if there is any."""
+    clock: Clock = WALL
     is_held: Callable[[str], bool] = field(init=False, default=lambda _: False)
     """Function whether an irreversible step must not begin now."""
     paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     """Set when no more steps may begin: open approvals and fillings are not waited for."""
+    dispatcher: Dispatcher | None = field(init=False, default=None)
+    """Dispatches the plan, if it is one in time."""
     conditions: StepConditions = field(init=False)
     aftermath: Aftermath = field(init=False)
     _contexts: dict[str, Context] = field(init=False, default_factory=dict)
@@ -97,6 +108,10 @@ class Stepper:
     def __post_init__(self) -> None:
         self.conditions = StepConditions(self.state, self.emit, self.lookout)
         self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted)
+
+    def dispatch_by(self, dispatcher: Dispatcher) -> None:
+        """Carry out the steps of a plan in time."""
+        self.dispatcher = self.conditions.dispatcher = dispatcher
 
     def abort(self) -> None:
         """Signal all handlers at work that the run is called off."""
@@ -216,6 +231,9 @@ class Stepper:
         try:
             skill = self._choose_skill(record, another.skills if another else skills, policy)
             while not reason:
+                reason = await self._reserve(record, policy, lambda: self._is_overtaken(another, plan))  # noqa: B023
+                if reason or self._is_overtaken(another, plan):
+                    break
                 expected = await self.conditions.expect_after_look(record)
                 reason = await self._run_check(record, action, filled_in[0], policy)
                 if self._is_overtaken(another, plan):
@@ -235,10 +253,74 @@ class Stepper:
             if another is not None and not self.aborted.is_set():
                 self.emit(replace(another.otherwise, status=events.StepStatus.PENDING))
                 return
+        finally:
+            if record.status not in OPEN:
+                self.performer.reservations.release(self.state.run, record.id)
         if reason:
             self._end_as_failed(record, reason, another)
         elif another is not None:
             self.emit(another.otherwise)
+
+    async def _reserve(self, record: StepRecord, policy: ExecutionPolicy, is_overtaken: Callable[[], bool]) -> str:
+        """Reserve the amounts that the step changes, and look at them; return why it cannot have them, or "".
+
+        While others have reserved too much before, the step waits for at most its time limit. In a plan in time, it
+        waits for the capacities that other runs hold until the plan is changed.
+        """
+        if self.dispatcher is not None:
+            return await self._reserve_in_time(record, self.dispatcher, is_overtaken)
+        changes = self.state.beliefs.simulation.changes(record.step).numbers
+        amounts = {
+            f"{self.performer.domain} {self.state.objects.real_fact(each.fluent)}": each.after - each.before
+            for each in changes
+            if each.before is not None and each.after is not None and each.before != each.after
+        }
+        if not amounts:
+            return ""
+        clock = asyncio.get_running_loop().time
+        until = clock() + (PATIENCE if policy.timeout is None else policy.timeout)
+        while True:
+            earlier = self.performer.reservations.reserve(self.state.run, record.id, amounts)
+            await self.conditions.look_at_numbers(record)
+            reason = self.conditions.find_objection(record)
+            if reason or not earlier:
+                return reason
+            names = {f"{self.performer.domain} {self.state.objects.real_fact(each.fluent)}": each for each in changes}
+            taken = [(names[each.item].fluent, each) for each in earlier]
+            reason = self.conditions.find_shortage(record, taken)
+            if not reason or clock() >= until or self.paused.is_set():
+                return reason
+            await wait_unless_cancelled(asyncio.sleep(PAUSE), self.paused)
+
+    async def _reserve_in_time(
+        self, record: StepRecord, dispatcher: Dispatcher, is_overtaken: Callable[[], bool]
+    ) -> str:
+        """Reserve the capacities that the step holds, when other runs do not hold them; return why it cannot start.
+
+        A step that waits gives its place up from time to time: others that wait for it may be what it waits for.
+        """
+        held = dispatcher.find_capacities(record)
+        if not held:
+            return ""
+        items = {f"{self.performer.domain} capacity {name}": name for name in held}
+        amounts = {item: -held[name] for item, name in items.items()}
+        clock, own, reservations = asyncio.get_running_loop().time, self.state.run, self.performer.reservations
+        since, waited = clock(), False
+        while True:
+            earlier = reservations.reserve(own, record.id, amounts)
+            taken = dict.fromkeys(held, exact_value(0))
+            for each in earlier:
+                taken[items[each.item]] -= each.amount
+            if dispatcher.has_capacities(record, taken):
+                return self.conditions.find_objection(record) if waited else ""
+            if is_overtaken() or self.paused.is_set():
+                reservations.release(own, record.id)
+                return "" if is_overtaken() else "other runs hold the capacities that it needs"
+            if clock() - since > QUEUED:
+                reservations.release(own, record.id)
+                since = clock()
+            waited = True
+            await wait_unless_cancelled(asyncio.sleep(PAUSE), self.paused)
 
     def _is_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> bool:
         """Return whether an irreversible step must not begin, or be tried again, now.
@@ -325,7 +407,8 @@ class Stepper:
                 self._is_held_back(record, another, plan) or self.conditions.find_objection(record)
             ):
                 raise HeldBack
-            self.emit(events.StepStarted(record.id, number, skill.name, self.state.key_of(record), *filled_in))
+            facts = () if self.dispatcher is None else self.dispatcher.note_start(record)
+            self.emit(events.StepStarted(record.id, number, skill.name, self.state.key_of(record), *filled_in, facts))
 
         self._check_held_back(record, another, plan)
         if not is_irreversible:
@@ -361,9 +444,10 @@ class Stepper:
         finally:
             self._contexts.pop(record.id, None)
         if attempt.wait is not None:
-            self.emit(events.StepWaiting(record.id, data_of(attempt.wait), time.time()))
+            self.emit(events.StepWaiting(record.id, data_of(attempt.wait), self.clock.time()))
             return None
         skills = self.world.skills.get(record.step.action, ())
+        expected = self.conditions.expect_end(record, expected)
         return await self.aftermath.end_attempt(record, attempt, expected, policy, skills)
 
     def _change_parameters(
@@ -433,6 +517,7 @@ class Stepper:
             undoes=tuple([copy_value(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),
             aborted=asyncio.Event(),
             model=None if self.client is None else self.client.for_step(partial(self._note_model_call, record.id)),
+            duration=None if self.dispatcher is None else self.dispatcher.find_duration(record),
             _outline=partial(outline_plan, self.state, record),
             _on_progress=progress,
             _on_replanning=self.replanning_requests.append,

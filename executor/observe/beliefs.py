@@ -1,131 +1,35 @@
 """Keep what a run believes about the world: facts, each with its provenance.
 
 The facts that hold are the state of a `Simulation`, so that conditions and effects have the semantics of the plan
-checker. An unknown fact is not in that state, and no condition may rest on it. Strong three-valued logic (Kleene, 1952)
-decides whether a condition holds for all truth values of uncertain facts.
+checker. An unknown fact is not in that state, and no condition may rest on it. The value of a numeric fluent is a fact,
+too (`FluentValue`); there is one note on each fluent, whatever its value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import partial
-from itertools import product
 
 from executor.events.events import ANSWER, TRUSTED, UNCONFIRMED, Note, Provenance
+from executor.events.fluent_values import FluentValue, places_of, value_of
+from executor.observe.condition_facts import is_certain, trace_atoms
 from executor.observe.discovery import find_new_objects
+from executor.plans.steps_in_turn import take_in_turn
 from planner.errors import did_you_mean, with_article
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import replace
-from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
+from planner.model import Atom, Comparison, Forall, Formula, Not
 from planner.model.actions import When, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel
-from planner.model.formulas import OPEN, atoms_in, conjuncts, is_variable, substitute
+from planner.model.arithmetic import Exact
+from planner.model.domain import has_numbers, numeric_fluents
+from planner.model.formulas import OPEN, conjunction, conjuncts, functions_in, substitute
 from planner.model.problem import Problem
 from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Step
-from planner.semantics.condition_solver import Universe
+from planner.semantics.numeric_state import NumberChange, bounds_on
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import Changes, staleness_of
-
-
-def is_certain(formula: Formula, truth: Callable[[Atom], bool | None], universe: Universe, *, positive: bool) -> bool:
-    """Return whether the ground `formula`, or its negation unless `positive`, is certain to hold.
-
-    It has to hold for all values of the facts for which `truth` returns None.
-    """
-    match formula:
-        case Atom():
-            return truth(formula) is positive
-        case Equals(left, right):
-            return (left == right) is positive
-        case Not(part):
-            return is_certain(part, truth, universe, positive=not positive)
-        case And() | Or() | Imply() | Forall() | Exists():
-            together = all if isinstance(formula, And | Forall) is positive else any
-            return together(
-                is_certain(each, truth, universe, positive=positive) for each in _list_parts(formula, universe)
-            )
-
-
-def _list_parts(formula: And | Or | Imply | Forall | Exists, universe: Universe) -> Iterable[Formula]:
-    """Return the conjuncts or disjuncts of `formula`, instances of a quantified one."""
-    match formula:
-        case And(parts) | Or(parts):
-            return parts
-        case Imply(premise, conclusion):
-            return Not(premise), conclusion
-        case Forall(variables, part) | Exists(variables, part):
-            names = [each.name for each in variables]
-            rows = product(*[tuple(universe.of_types(each.types)) for each in variables])
-            return (substitute(part, dict(zip(names, row, strict=True))) for row in rows)
-
-
-def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
-    """Return a pattern for each quantified atom that the ground `formula` depends on; each once.
-
-    A pattern has `OPEN` in place of each variable.
-    """
-    found: dict[Atom, None] = {}
-    stack = [formula]
-    while stack:
-        for atom in atoms_in(stack.pop()):
-            pattern = Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
-            if pattern not in found:
-                found[pattern] = None
-                stack += _find_explanations(pattern, domain)
-    return [pattern for pattern in found if OPEN in pattern.args]
-
-
-def _find_explanations(fact: Atom, domain: DomainModel) -> list[Formula]:
-    """Return the conditions of the axioms for a derived fact, or for a pattern of such facts."""
-    return [
-        substitute(axiom.condition, dict(zip([each.name for each in axiom.parameters], fact.args, strict=True)))
-        for axiom in domain.axioms
-        if axiom.predicate == fact.predicate
-    ]
-
-
-def _trace_atoms(
-    formula: Formula,
-    domain: DomainModel,
-    universe: Universe,
-    binding: Mapping[str, str],
-    *,
-    known: Container[Atom] = (),
-) -> dict[Atom, None]:
-    """Return the ground facts in `formula`, and recursively those in the axioms of its derived facts."""
-    derived = domain.derived
-    found: dict[Atom, None] = {}
-    stack = [substitute(formula, binding)]
-    while stack:
-        for fact in _iterate_atoms(stack.pop(), universe):
-            if fact in found:
-                continue
-            found[fact] = None
-            if fact.predicate in derived and fact not in known:
-                stack += _find_explanations(fact, domain)
-    return found
-
-
-def _iterate_atoms(formula: Formula, universe: Universe) -> Iterator[Atom]:
-    """Yield the ground atoms of `formula`, with quantified parts instantiated."""
-    stack = [formula]
-    while stack:
-        match stack.pop():
-            case Atom() as fact:
-                yield fact
-            case And(parts) | Or(parts):
-                stack.extend(parts)
-            case Not(part):
-                stack.append(part)
-            case Imply(premise, conclusion):
-                stack += [premise, conclusion]
-            case Forall(variables, part) | Exists(variables, part):
-                names = [each.name for each in variables]
-                choices = [tuple(universe.of_types(each.types)) for each in variables]
-                stack += [substitute(part, dict(zip(names, each, strict=True))) for each in product(*choices)]
-
 
 SEEN = frozenset({Provenance.GIVEN, Provenance.OBSERVED})
 DECLARED = "the problem"
@@ -138,6 +42,7 @@ class Beliefs:
     """The believed state of a run's world: a truth value or unknown for each fact, with its provenance."""
 
     def __init__(self, problem: Problem, internal: frozenset[str] = frozenset()) -> None:
+        problem = take_in_turn(problem)
         self._simulation = Simulation(replace(problem, unknown=()))
         self._notes: dict[Atom, Note] = {}
         self._unknown: set[Atom] = set()
@@ -175,11 +80,14 @@ class Beliefs:
 
         Facts about new objects that are declared unknown are unknown. Facts about objects that are gone are forgotten.
         """
+        problem = take_in_turn(problem)
         before, gone = self._simulation, {each.name for each in self._stated.objects}
         self._stated, self._joined = problem, joined
         gone -= {each.name for each in problem.objects}
-        facts = [fact for fact in before.world.state if gone.isdisjoint(fact.args)]
-        self._simulation = Simulation(replace(problem, unknown=(), initial=tuple(facts), ran=tuple(before.history)))
+        now = before.problem_now
+        facts = [fact for fact in now.initial if gone.isdisjoint(fact.args)]
+        values = {term: each for term, each in now.values.items() if gone.isdisjoint(term.args)}
+        self._simulation = Simulation(replace(problem, unknown=(), initial=tuple(facts), values=values, ran=now.ran))
         self._notes = {fact: note for fact, note in self._notes.items() if gone.isdisjoint(fact.args)}
         self._unknown = {fact for fact in self._unknown if gone.isdisjoint(fact.args)}
         self._derived.clear()
@@ -196,16 +104,79 @@ class Beliefs:
 
     @property
     def problem(self) -> Problem:
-        """The problem from the believed state: with its facts as initial state, and the actions that ran."""
-        simulation = self._simulation
-        return replace(simulation.problem, initial=tuple(simulation.world.state), ran=tuple(simulation.history))
+        """The problem from the believed state: with its facts and values as initial state, and the actions that ran."""
+        return self._simulation.problem_now
+
+    @property
+    def situation(self) -> frozenset[Atom]:
+        """The facts that hold now, derived ones left out, and the values of fluents."""
+        numbers = self._simulation.world.state.values.fluents
+        return self._simulation.facts.union([value_of(key, value) for key, value in numbers.items()])
+
+    def situation_for(self, step: Step) -> frozenset[Atom]:
+        """Return the facts that hold, and the values of the fluents that `step` reads or changes: others do not count.
+
+        A failed step is no better for a change of numbers that it has nothing to do with.
+        """
+        return self.situation_in(self._simulation, step)
+
+    def situation_in(self, simulation: Simulation, step: Step) -> frozenset[Atom]:
+        """Return what `situation_for` returns, in the state of `simulation`."""
+        get = simulation.world.state.values.fluents.get
+        keys = [(each.predicate, each.args) for each in self.fluents_of(step)]
+        return simulation.facts.union([value_of(key, get(key)) for key in keys])
+
+    def fluents_of(self, step: Step) -> list[Atom]:
+        """Return the numeric fluents that the precondition or the effects of `step` read or change, each once."""
+        domain = self._simulation.problem.domain
+        if not has_numbers(domain):
+            return []
+        action = domain.actions[step.action]
+        binding = dict(bind_parameters(action, step))
+        effects = [*action.numbers, *(each for outcome in action.outcomes for each in outcome.numbers)]
+        terms = [term.substitute(binding) for each in effects for term in (each.fluent, *functions_in(each.value))]
+        terms += [each.fluent for each in self._simulation.changes(step).numbers]
+        named = [term for term in terms if term.predicate in numeric_fluents(domain) and term.is_ground]
+        facts = [*self.facts_of_precondition(step), *self.facts_of_effects(step)]
+        return list(dict.fromkeys([*named, *(fact.fluent for fact in facts if isinstance(fact, FluentValue))]))
+
+    def list_values(self) -> list[FluentValue]:
+        """Return the values of all numeric fluents that have or had one."""
+        numbers = self._simulation.world.state.values.fluents
+        gone = [fact.fluent for fact in self._notes if isinstance(fact, FluentValue) and fact.key not in numbers]
+        return [*[value_of(key, value) for key, value in numbers.items()], *map(self.value, gone)]
+
+    def value(self, fluent: Atom) -> FluentValue:
+        """Return the fact which value `fluent` has."""
+        key = fluent.predicate, fluent.args
+        return value_of(key, self._simulation.world.state.values.fluents.get(key))
+
+    def matching(self, pattern: Atom) -> list[Atom]:
+        """Return the facts that hold now and that `pattern` covers; of a fluent without a value, that it has none."""
+        if not isinstance(pattern, FluentValue):
+            return self._simulation.world.state.matching(pattern)
+        if pattern.fluent.is_ground:
+            now = self.value(pattern.fluent)
+            return [now] if pattern.matches(now) else []
+        numbers = self._simulation.world.state.values.fluents
+        return [fact for key, value in numbers.items() if pattern.matches(fact := value_of(key, value))]
 
     def holds(self, fact: Atom) -> bool | None:
         """Return whether `fact` holds; None if that is unknown."""
+        if isinstance(fact, FluentValue):
+            note = self._notes.get(fact.any)
+            return None if note is not None and note.holds is None else fact.matches(self.value(fact.fluent))
         if fact.predicate in self._simulation.problem.domain.derived:
             return self._derived[fact].holds if fact in self._derived else self._simulation.holds(fact)
         note = self._notes.get(fact)
         return fact in self._simulation.world.state if note is None else note.holds
+
+    def truth(self, part: Atom | Comparison) -> bool | None:
+        """Return whether a fact or a ground comparison holds; None if that is unknown."""
+        if isinstance(part, Atom):
+            return self.holds(part)
+        unknown = any(self.holds(fact) is None for fact in self.facts_of(part, {}))
+        return None if unknown else self.is_true(part)
 
     @property
     def unknown(self) -> list[Atom]:
@@ -239,8 +210,12 @@ class Beliefs:
 
     def note(self, fact: Atom) -> Note:
         """Return the believed value of `fact` with its provenance."""
-        found = self._notes.get(fact)
-        return found or Note(fact, fact in self._simulation.world.state, Provenance.GIVEN)
+        found = self._find_note(fact)
+        return found or Note(fact, self.holds(fact), Provenance.GIVEN)
+
+    def _find_note(self, fact: Atom) -> Note | None:
+        """Return the note on `fact`, or on the numeric fluent whose value it is, if there is one."""
+        return self._notes.get(fact.any if isinstance(fact, FluentValue) else fact)
 
     def notes(self) -> Iterator[Note]:
         """Yield the notes taken since the problem was stated."""
@@ -248,14 +223,14 @@ class Beliefs:
 
     def is_seen(self, fact: Atom) -> bool:
         """Return whether `fact` was observed, is stated by the problem, or is trusted."""
-        note = self._notes.get(fact)
+        note = self._find_note(fact)
         if note is None or note.provenance in SEEN:
             return True
         return self.is_trusted(fact) and note.provenance is not Provenance.UNKNOWN
 
     def is_noted(self, fact: Atom) -> bool:
         """Return whether there is a note on `fact` since the problem was stated."""
-        return fact in self._notes
+        return self._find_note(fact) is not None
 
     def is_internal(self, fact: Atom) -> bool:
         """Return whether the predicate of `fact` is an internal one, about placeholders."""
@@ -267,10 +242,10 @@ class Beliefs:
 
     def is_trusted(self, fact: Atom) -> bool:
         """Return whether the believed value of `fact` counts as observed without a look."""
-        note = self._notes.get(fact)
+        note = self._find_note(fact)
         if note is not None and note.source in {TRUSTED, UNCONFIRMED}:
             return note.source == TRUSTED
-        return fact.predicate in self._trusted
+        return fact.predicate in self._trusted and not isinstance(fact, FluentValue)
 
     @property
     def unconfirmed(self) -> frozenset[Atom]:
@@ -288,18 +263,16 @@ class Beliefs:
         A stale fact stays false for observers without versions: they cannot tell whether it was made anew.
         """
         news = [note for note in notes if not self.describe_stranger(note.fact) and self._is_news(note)]
-        written = [note.fact for note in news if note.holds is not None and note.holds is not self.holds(note.fact)]
+        facts = [note for note in news if note.holds is not None and not isinstance(note.fact, FluentValue)]
+        written = [note.fact for note in facts if note.holds is not self.holds(note.fact)]
         seen = {note.fact for note in news}
         stale = [fact for fact in self._find_stale_after(written) if fact not in seen]
         return [*news, *(Note(fact, False, Provenance.STALE) for fact in stale)]
 
     def describe_stranger(self, fact: Atom) -> str:
         """Describe the argument of `fact` that is no object of the problem or has the wrong type; empty if all fit."""
-        universe, predicate = (
-            self._simulation.rules.universe,
-            self._simulation.problem.domain.predicates[fact.predicate],
-        )
-        for arg, parameter in zip(fact.args, predicate.parameters, strict=True):
+        universe = self._simulation.rules.universe
+        for arg, parameter in places_of(fact, self._simulation.problem.domain):
             if arg not in universe:
                 hint = did_you_mean(arg, universe)
                 return f"the problem has no object {arg!r}" + (f"; {hint}" if hint else "")
@@ -312,9 +285,13 @@ class Beliefs:
         if note.fact.predicate in self._simulation.problem.domain.derived:
             seen = self._derived.get(note.fact)
             return seen is None or seen.holds is not note.holds
-        known = self._notes.get(note.fact)
+        known = self._find_note(note.fact)
         if known is None:
-            return note.holds is not (note.fact in self._simulation.world.state) or note.version is not None
+            return note.holds is not self.holds(note.fact) or note.version is not None
+        if isinstance(note.fact, FluentValue):
+            if note.holds is False and known.fact != note.fact:
+                return False  # another value is believed
+            return (known.fact, known.holds, known.provenance) != (note.fact, note.holds, note.provenance)
         if note.holds is None and known.source == ANSWER:
             return False  # a person was asked because observers disagree
         if known.provenance is Provenance.STALE and note.holds and note.version is None:
@@ -336,8 +313,10 @@ class Beliefs:
         """Take over `notes`; the last one about a fact counts."""
         derived = self._simulation.problem.domain.derived
         latest = {note.fact: note for note in notes}
+        numbers = [latest.pop(fact) for fact in list(latest) if isinstance(fact, FluentValue)]
+        self._adopt_values(numbers)
         seen = {fact: latest.pop(fact) for fact in list(latest) if fact.predicate in derived} if derived else {}
-        if latest and self._derived:
+        if (latest or numbers) and self._derived:
             self._derived.clear()
         self._derived.update(seen)
         self._notes.update(latest)
@@ -354,6 +333,20 @@ class Beliefs:
             follows = list(self._infer(latest))
             if follows:
                 self.adopt(follows)
+
+    def _adopt_values(self, notes: Iterable[Note]) -> None:
+        """Take over notes on values: a value that does not hold leaves its fluent undefined, if it was believed."""
+        for note in sorted(notes, key=lambda each: each.holds is True):
+            fact = note.fact
+            assert isinstance(fact, FluentValue)
+            if note.holds is False and not fact.matches(self.value(fact.fluent)):
+                continue
+            _set_value(self._simulation, fact, fact.value if note.holds else None)
+            self._notes[fact.any] = note
+            if note.holds is None:
+                self._unknown.add(fact.any)
+            else:
+                self._unknown.discard(fact.any)
 
     def _infer(self, known: Iterable[Atom]) -> Iterator[Note]:
         """Yield notes that follow by exclusion within hidden variables from the facts `known` now, unless supposed."""
@@ -387,12 +380,16 @@ class Beliefs:
     def facts_of(self, formula: Formula, binding: Mapping[str, str]) -> list[Atom]:
         """Return the ground facts, without derived ones, that `formula` depends on; each once.
 
-        Axioms of observed derived facts are not followed.
+        Axioms of observed derived facts are not followed. Of a numeric fluent, it is the fact which value it has.
         """
         rules, known = self._simulation.rules, self._derived
         domain = rules.problem.domain
-        found = _trace_atoms(formula, domain, rules.universe, binding, known=known)
-        return [fact for fact in found if fact.predicate not in domain.derived and fact not in known]
+        found = trace_atoms(formula, domain, rules.universe, binding, known=known)
+        return [
+            self.value(fact.fluent) if isinstance(fact, FluentValue) else fact
+            for fact in found
+            if isinstance(fact, FluentValue) or (fact.predicate not in domain.derived and fact not in known)
+        ]
 
     def derived_of(self, formula: Formula) -> list[Atom]:
         """Return the ground derived facts that the ground `formula` depends on; each once."""
@@ -400,7 +397,8 @@ class Beliefs:
         domain = rules.problem.domain
         if not domain.derived:
             return []
-        return [fact for fact in _trace_atoms(formula, domain, rules.universe, {}) if fact.predicate in domain.derived]
+        found = trace_atoms(formula, domain, rules.universe, {})
+        return [fact for fact in found if fact.predicate in domain.derived and not isinstance(fact, FluentValue)]
 
     def get_seen_derived(self, fact: Atom) -> Note:
         """Return the observation of a derived fact; raises `KeyError` without one."""
@@ -412,9 +410,24 @@ class Beliefs:
         return bool(self._derived)
 
     def precondition_of(self, step: Step) -> Formula:
-        """Return the ground precondition of `step`, without the actions that have to run before it."""
-        action = self._simulation.problem.domain.actions[step.action]
-        return substitute(action.requires, dict(bind_parameters(action, step)))
+        """Return the ground precondition of `step`, without the actions that have to run before it.
+
+        It says, too, that the step's own numeric effects keep the bounds of their fluents.
+        """
+        domain = self._simulation.problem.domain
+        action = domain.actions[step.action]
+        binding = dict(bind_parameters(action, step))
+        required = substitute(action.requires, binding)
+        if not action.numbers:
+            return required
+        effects = [each.substitute(binding) for each in action.numbers]
+        fluents = dict.fromkeys(each.fluent for each in effects)
+        bounds = [
+            bound
+            for fluent in fluents
+            for bound in bounds_on(fluent, [each for each in effects if each.fluent == fluent], domain)
+        ]
+        return conjunction([*conjuncts(required), *bounds])
 
     def facts_of_effects(self, step: Step, *, on: str = "") -> list[Atom]:
         """Return the facts that the conditional effects of `step` depend on.
@@ -473,10 +486,12 @@ class Beliefs:
             return facts
         flips = partial(self._flips, self._simulation.copy())
 
-        def truth(fact: Atom) -> bool | None:
-            if fact in self._derived:
+        def truth(fact: Atom | Comparison) -> bool | None:
+            if isinstance(fact, Atom) and fact in self._derived:
                 return self._derived[fact].holds
             among = [each for each in self.facts_of(fact, {}) if each in uncertain]
+            if isinstance(fact, Comparison):
+                return None if among else self.is_true(fact)
             unsure = any(flips(fact, [each]) for each in among) or (among and flips(fact, among))
             return None if unsure else self.is_true(fact)
 
@@ -501,8 +516,8 @@ class Beliefs:
         if not self._derived:
             return simulation.holds(formula)
 
-        def truth(fact: Atom) -> bool | None:
-            seen = self._derived.get(fact)
+        def truth(fact: Atom | Comparison) -> bool | None:
+            seen = self._derived.get(fact) if isinstance(fact, Atom) else None
             return simulation.holds(fact) if seen is None else bool(seen.holds)
 
         return is_certain(formula, truth, simulation.rules.universe, positive=True)
@@ -537,10 +552,19 @@ def _find_changed_predicates(effect: When) -> set[str]:
 
 
 def _toggle_facts(simulation: Simulation, facts: Iterable[Atom]) -> None:
-    """Negate `facts` in the state of `simulation`."""
+    """Negate `facts` in the state of `simulation`; a fluent without its value is undefined."""
     state = simulation.world.state
-    held = [fact for fact in facts if fact in state]
-    simulation.world.update(held, [fact for fact in facts if fact not in held])
+    numbers = [fact for fact in facts if isinstance(fact, FluentValue)]
+    for each in numbers:
+        _set_value(simulation, each, each.value if state.values.fluents.get(each.key) is None else None)
+    others = [fact for fact in facts if not isinstance(fact, FluentValue)]
+    held = [fact for fact in others if fact in state]
+    simulation.world.update(held, [fact for fact in others if fact not in held])
+
+
+def _set_value(simulation: Simulation, fact: FluentValue, value: Exact | None) -> None:
+    before = simulation.world.state.values.fluents.get(fact.key)
+    simulation.world.update((), (), [NumberChange(fact.fluent, before, value)])
 
 
 def is_in_place(item: Atom) -> bool:

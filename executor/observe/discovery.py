@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
+from executor.events.fluent_values import places_of
 from planner.language.declare.atom_syntax import is_name
 from planner.model import Atom, DomainModel
 from planner.model.domain import TypeHierarchy
@@ -26,7 +27,7 @@ def find_new_objects(
     hierarchy, found = TypeHierarchy(domain.types), dict[str, Types]()
     for fact in facts:
         named = dict[str, Types]()
-        for arg, parameter in zip(fact.args, domain.predicates[fact.predicate].parameters, strict=True):
+        for arg, parameter in places_of(fact, domain):
             known = named.get(arg) or found.get(arg) or types_of(arg)
             if not known:
                 named[arg] = parameter.types

@@ -14,7 +14,8 @@ from typing import Final
 from executor.events.events import Event, FactsSeen, RunEnded, RunStatus, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.observe.beliefs import Beliefs, patterns_of
+from executor.observe.beliefs import Beliefs
+from executor.observe.condition_facts import patterns_of
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.results import SURE

@@ -12,9 +12,11 @@ from itertools import islice, product
 from typing import Any, Final
 
 from executor.events.events import Disagreement, Event, FactsSeen, Note, ObjectsFound, Provenance
+from executor.events.fluent_values import FluentValue, item_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.observe.beliefs import Beliefs, patterns_of
+from executor.observe.beliefs import Beliefs
+from executor.observe.condition_facts import patterns_of
 from executor.plans.created_objects import Bindings
 from executor.tools.containment import OutOfTime, await_within, call_contained, contain_errors, describe_error
 from executor.tools.observers import Observer, Sighting
@@ -144,10 +146,11 @@ class Lookout:
             self._note_strangers(observer, answer, beliefs, found)
             wanted |= dict.fromkeys(answer.facts)
             if answer.others_false is not None:
-                wanted |= dict.fromkeys(beliefs.simulation.world.state.matching(answer.others_false))
+                wanted |= dict.fromkeys(beliefs.matching(answer.others_false))
         sightings = _Sightings([(look[0], answer) for look, answer in answers.items() if isinstance(answer, Sighting)])
         for fact in wanted:
             _combine_sightings(fact, sightings.about(fact), looked)
+        _drop_other_values(looked)
         if self._listings:
             self._note_listed([(look[0], each) for look, each in answers.items() if isinstance(each, Sighting)], looked)
         return looked
@@ -268,10 +271,12 @@ class _Sightings:
 
     def __init__(self, sightings: Iterable[tuple[Observer, Sighting]]) -> None:
         self._named: dict[Atom, list[tuple[Observer, Sighting]]] = {}
+        self._said: set[tuple[int, Atom]] = set()
         self._covering: dict[str, dict[tuple[int, ...], dict[tuple[str, ...], list[tuple[Observer, Sighting]]]]] = {}
         for each in sightings:
-            for fact in each[1].facts:
-                self._named.setdefault(fact, []).append(each)
+            for item in dict.fromkeys(map(item_of, each[1].facts)):
+                self._named.setdefault(item, []).append(each)
+                self._said.add((id(each[1]), item))
             pattern = each[1].others_false
             if pattern is not None:
                 places = tuple([at for at, arg in enumerate(pattern.args) if arg != OPEN])
@@ -281,20 +286,23 @@ class _Sightings:
 
     def about(self, fact: Atom) -> Iterator[tuple[str, bool, Sighting, Observer]]:
         """Yield the sightings that decide `fact`: name of the observer, value, sighting, and observer."""
-        for observer, sighting in self._named.get(fact, ()):
-            yield observer.name, sighting.facts[fact], sighting, observer
+        item = item_of(fact)
+        for observer, sighting in self._named.get(item, ()):
+            yield observer.name, bool(sighting.about(fact)), sighting, observer
         for places, by_bound in self._covering.get(fact.predicate, {}).items():
             for observer, sighting in by_bound.get(tuple([fact.args[at] for at in places]), ()):
-                if fact not in sighting.facts:
-                    yield observer.name, False, sighting, observer
+                if (id(sighting), item) not in self._said:
+                    yield observer.name, bool(sighting.about(fact)), sighting, observer
 
 
 def _combine_sightings(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: LookResult) -> None:
     """Combine the sightings of `fact` in `looked`: contradicting ones make it unknown."""
     said: dict[bool, list[str]] = {}
     version = None
+    is_near = isinstance(fact, FluentValue) and fact.value is not None
     for name, holds, sighting, observer in sayings:
         said.setdefault(holds, []).append(name)
+        is_near = is_near and fact not in sighting.facts
         if observer.conclusive:
             looked.conclusive.add(fact)
         version = sighting.version if sighting.version is not None else version
@@ -306,10 +314,19 @@ def _combine_sightings(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, 
         return
     for holds, names in said.items():
         looked.seen[fact] = holds
+        if holds and is_near:
+            continue  # another value was seen, which counts as this one
         conclusive = fact in looked.conclusive
         looked.notes.append(Note(fact, holds, Provenance.OBSERVED, names[0], version, conclusive))
         if version is not None:
             looked.versions[fact] = version
+
+
+def _drop_other_values(looked: LookResult) -> None:
+    """Drop notes that a fluent does not have some value where another one was seen."""
+    known = {item_of(note.fact) for note in looked.notes if note.holds and isinstance(note.fact, FluentValue)}
+    if known:
+        looked.notes = [note for note in looked.notes if note.holds is not False or item_of(note.fact) not in known]
 
 
 NEAR: Final = 200
@@ -348,7 +365,8 @@ class Survey:
     async def look_everywhere(self) -> bool:
         """Look at all observable facts and for objects, up to a limit; return whether a belief changed."""
         predicates = self.state.domain.predicates
-        facts = (fact for name in predicates for fact in self._find_instances(name))
+        numbers = [fact for fact in self.state.beliefs.list_values() if self.lookout.can_see(fact)]
+        facts = (*numbers, *(fact for name in predicates for fact in self._find_instances(name)))
         over = [Atom(name, (OPEN,) * len(each.parameters)) for name, each in predicates.items() if each.parameters]
         return await self._look(islice(facts, MOST_LOOKS), over)
 
@@ -359,6 +377,8 @@ class Survey:
 
     def _find_similar(self, fact: Atom) -> Iterator[Atom]:
         """Yield observable facts of its predicate that share an argument with `fact`; all if it has fewer than two."""
+        if isinstance(fact, FluentValue):
+            return
         for other in self._find_instances(fact.predicate):
             if len(fact.args) < 2 or not set(fact.args).isdisjoint(other.args):
                 yield other

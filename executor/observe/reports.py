@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from executor.events.fluent_values import FluentValue, is_numeric_fluent, parse_fact
 from executor.observe.beliefs import Beliefs
 from executor.plans.created_objects import Bindings, name_of
 from executor.tools.containment import quote_value
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import result_of
 from planner.errors import InputError, did_you_mean, with_article
-from planner.language.declare.atom_syntax import NotationError, is_name, parse_atom
+from planner.language.declare.atom_syntax import NotationError, is_name
 from planner.language.declare.declared_names import fold_name
 from planner.language.declare.marks import Entity, type_names
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Atom, DomainModel, Not
-from planner.model.domain import ROOT_TYPE, TypeHierarchy
+from planner.model.domain import ROOT_TYPE, TypeHierarchy, numeric_fluents
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def _read_listing(
     if not (items or lists_data or result.found):
         return None
     open_facts = [fact for fact in beliefs.unknown if pattern.matches(fact)]
-    gone = [fact for fact in (*beliefs.simulation.world.state.matching(pattern), *open_facts) if fact not in items]
+    gone = [fact for fact in (*beliefs.matching(pattern), *open_facts) if fact not in items]
     return {**dict.fromkeys(gone, False), **dict.fromkeys(items, True)}
 
 
@@ -197,6 +198,9 @@ def _fill_places(pattern: Atom, opened: Sequence[int], names: Iterable[str]) -> 
 
 
 def _check_fact(fact: Atom, domain: DomainModel) -> None:
+    if isinstance(fact, FluentValue):
+        _check_value(fact, domain)
+        return
     predicate = domain.predicates.get(fact.predicate)
     if predicate is None:
         hint = did_you_mean(fact.predicate, domain.predicates)
@@ -207,6 +211,15 @@ def _check_fact(fact: Atom, domain: DomainModel) -> None:
     if fact.predicate in domain.derived:
         hint = "report what it follows from"
         raise InputError(f"the handler reports {fact}, which is derived from other facts", hint=hint)
+
+
+def _check_value(fact: FluentValue, domain: DomainModel) -> None:
+    if not is_numeric_fluent(fact.predicate, domain):
+        hint = did_you_mean(fact.predicate, numeric_fluents(domain))
+        raise InputError(f"the handler reports {fact}, and {fact.predicate!r} is no numeric fluent", hint=hint)
+    count = len(domain.functions[fact.predicate].parameters)
+    if len(fact.args) - 1 != count:
+        raise InputError(f"the handler reports {fact}, but {fact.predicate} has {count} arguments")
 
 
 def literal_of(literal: Any) -> tuple[Atom, bool]:
@@ -220,11 +233,12 @@ def literal_of(literal: Any) -> tuple[Atom, bool]:
             text = literal.strip()
             holds = not text.startswith("not ")
             try:
-                return parse_atom(text if holds else text[4:].strip()), holds
+                return parse_fact(text if holds else text[4:].strip()), holds
             except NotationError as mistake:
                 raise InputError(f"{literal!r} is no fact: {mistake.problem}", hint=mistake.hint) from None
         case _:
-            raise InputError(f"{literal!r} is no fact", hint="a fact is written at(r1, hall), or not at(r1, hall)")
+            hint = "a fact is written at(r1, hall), or not at(r1, hall); a value fuel(r1) = 40"
+            raise InputError(f"{literal!r} is no fact", hint=hint)
 
 
 NOTHING = Report()

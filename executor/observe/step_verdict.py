@@ -10,12 +10,14 @@ from decimal import Decimal
 from typing import Any, Final
 
 from executor.events.events import TRUSTED, UNCONFIRMED, Note, Provenance, StepStatus
+from executor.events.fluent_values import FluentValue, item_of, value_of
 from executor.observe.beliefs import Beliefs, is_in_place
 from executor.observe.observe import LookResult
 from executor.observe.reports import literal_of
 from executor.tools.results import SURE, ActionResult
-from planner.lightweight import dataclass, replace
-from planner.model import Action, Atom, Formula, Literal, Outcome
+from planner.lightweight import dataclass, field, replace
+from planner.model import Action, Atom, Formula, Literal, Number, Outcome
+from planner.model.arithmetic import Exact
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
 from planner.semantics.step_effects import Changes
@@ -29,6 +31,7 @@ class Expected:
     step writes a fact that they rest on; no observer can see that. `items` are changed in place, with their versions
     before. `asked` are unknown facts that the step is to sense. The facts of listings in `unlisted` end because the
     step may add items: they are no effects in the world, and a look may say at once that all items are known again.
+    `before` has the values of numeric fluents before the step, by the expected ones, which are among `facts`.
     """
 
     facts: Mapping[Atom, bool]
@@ -39,6 +42,7 @@ class Expected:
     looks: tuple[Atom, ...] = ()
     asked: tuple[Atom, ...] = ()
     unlisted: frozenset[Atom] = frozenset()
+    before: Mapping[FluentValue, FluentValue] = field(default_factory=dict)
 
     @property
     def all(self) -> list[Atom]:
@@ -74,10 +78,16 @@ def expect_changes(beliefs: Beliefs, changes: Changes) -> Expected:
     unlisted = frozenset(filter(beliefs.is_listing, changes.removed))
     ended = [fact for fact in changes.removed if fact not in stale and fact not in unlisted]
     unsure = [fact for fact in beliefs.unknown if any(pattern.matches(fact) for pattern in changes.retracted)]
-    facts = {**dict.fromkeys([*unsure, *ended], False), **dict.fromkeys(changes.provided, True)}
+    before = {_value(each.fluent, each.after): _value(each.fluent, each.before) for each in changes.numbers}
+    facts = {**dict.fromkeys([*unsure, *ended], False), **dict.fromkeys([*changes.provided, *before], True)}
     items = {item: beliefs.note(item).version for item in changes.modified if is_in_place(item)}
-    changed = frozenset([fact for fact in (*changes.added, *ended) if not beliefs.is_internal(fact)])
-    return Expected(facts, changed, stale - unlisted, items, unlisted=unlisted)
+    moved = [after for after, old in before.items() if after != old]
+    changed = frozenset([*moved, *(fact for fact in (*changes.added, *ended) if not beliefs.is_internal(fact))])
+    return Expected(facts, changed, stale - unlisted, items, unlisted=unlisted, before=before)
+
+
+def _value(fluent: Atom, value: Exact | None) -> FluentValue:
+    return value_of((fluent.predicate, fluent.args), value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +125,25 @@ def judge(
     seen: list[Formula] = []
     missing: list[Formula] = []
     unseen: list[Formula] = []
+    said = result.success and not doubt
+    drifts: list[str] = []
     for fact, holds in expected.facts.items():
         found = looked.seen.get(fact)
+        if isinstance(fact, FluentValue):
+            drift = _find_drift(fact, expected, looked, reported, beliefs)
+            if drift is not None:
+                drifts += _judge_drift(drift, (seen, missing, unseen), said=said, is_seen=found is not None)
+                continue
         if found is None and reported.get(fact, holds) is holds:
             believes = trusts or (beliefs.is_trusted(fact) and not doubts)
-            if not (result.success and not doubt and believes):
+            if not (said and believes):
                 unseen.append(fact)
         else:
             (seen if found is holds else missing).append(fact)
     for item, old in expected.items.items():
         believes = trusts or (beliefs.is_trusted(item) and not doubts)
         _judge_item(item, old, looked, (seen, missing, unseen), trusts=believes)
-    if result.success and not doubt:
+    if said:
         unseen += [fact for fact in expected.asked if fact not in looked.seen and fact not in reported]
     if expected.conditions:
         notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=True, doubt=doubt)
@@ -138,10 +155,75 @@ def judge(
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
     done = status.is_done or status is StepStatus.PARTIAL
+    reason = "; ".join([*([reason] if reason else []), *drifts]) if done else reason
     notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=done, doubt=doubt)
     more = _note_further_reports(action, result, reported, expected, looked, beliefs=beliefs) if reported else ()
     unlisted = _note_unlisted(expected, looked) if expected.unlisted and not absent else ()
     return Judgement(status, reason, (*notes, *more, *unlisted), absent, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drift:
+    """A fluent has the value `now`, where another one was `expected`; `before` is that before the step."""
+
+    expected: FluentValue
+    before: FluentValue
+    now: FluentValue
+    tolerance: Number
+
+    @property
+    def is_unmoved(self) -> bool:
+        """Whether the value is the one from before the step, or there is none."""
+        return self.now.value is None or self.now.is_near(self.before, self.tolerance)
+
+    @property
+    def is_towards(self) -> bool:
+        """Whether the value moved in the direction of the effect."""
+        old, now, wanted = self.before.value, self.now.value, self.expected.value
+        if old is None or now is None or wanted is None:
+            return True
+        return (now > old) is (wanted > old)
+
+    def __str__(self) -> str:
+        return f"{self.now} where {self.expected.args[-1]} was expected"
+
+
+def _find_drift(
+    fact: FluentValue, expected: Expected, looked: LookResult, reported: Mapping[Atom, bool], beliefs: Beliefs
+) -> _Drift | None:
+    """Return how the observed, or else the reported, value differs from the expected one; None if it does not."""
+    if looked.seen.get(fact):
+        return None
+    notes = [note.fact for note in looked.notes if note.holds and item_of(note.fact) == fact.any]
+    if fact not in looked.seen:
+        notes = [each for each, holds in reported.items() if holds and item_of(each) == fact.any]
+    elif not notes:
+        notes = [value_of(fact.key, None)]
+    tolerance = beliefs.simulation.problem.domain.functions[fact.predicate].tolerance
+    for now in notes:
+        assert isinstance(now, FluentValue)
+        if not now.is_near(fact, tolerance):
+            return _Drift(fact, expected.before.get(fact, beliefs.value(fact.fluent)), now, tolerance)
+    return None
+
+
+def _judge_drift(drift: _Drift, lists: tuple[list[Formula], ...], *, said: bool, is_seen: bool) -> list[str]:
+    """Sort an effect on a fluent with an unexpected value into the lists; return what to say of it.
+
+    An unmoved value is a missing effect. If the handler has `said` that it succeeded, any other value is believed to be
+    what came of the step. Otherwise it shows that something has happened if it moved in the direction of the effect.
+    """
+    seen, missing, unseen = lists
+    if drift.is_unmoved:
+        missing.append(drift.expected)
+        return []
+    if said:
+        (seen if is_seen else unseen).append(drift.expected)
+        return [str(drift)]
+    if drift.is_towards and is_seen:
+        seen.append(drift.expected)
+    unseen.append(drift.expected)
+    return [str(drift)]
 
 
 def _is_trusted(action: Action) -> bool:
@@ -224,14 +306,17 @@ def _note_effects(
     doubt: str,
 ) -> Iterator[Note]:
     """Yield notes on the declared effects: observations override reports, and reports override declarations."""
-    observed = {note.fact: note for note in looked.notes}
+    observed = {item_of(note.fact): note for note in looked.notes}
+    told = {item_of(fact): fact for fact in reported}
     trusted, unsure = _is_trusted(action), UNCONFIRMED if "unconfirmed" in action.tags else ""
     for fact, holds in expected.facts.items():
-        if fact in observed:
-            yield observed[fact]
-        elif fact in reported:
-            source = TRUSTED if trusted and reported[fact] is holds else unsure
-            yield Note(fact, reported[fact], Provenance.REPORTED, source)
+        item = item_of(fact)
+        if item in observed:
+            yield observed[item]
+        elif item in told:
+            said = told[item]
+            source = TRUSTED if trusted and said == fact and reported[said] is holds else unsure
+            yield Note(said, reported[said], Provenance.REPORTED, source)
         elif result.success and not doubt and done:
             is_declared = Note(fact, holds, Provenance.ASSUMED, unsure)
             yield Note(fact, holds, Provenance.REPORTED, TRUSTED) if trusted else is_declared
@@ -265,8 +350,9 @@ def _note_further_reports(
     A report on a fact that the step declares to sense counts as an observation.
     """
     unsure = UNCONFIRMED if "unconfirmed" in action.tags else ""
+    items = {item_of(fact) for fact in (*looked.seen, *expected.facts)}
     for fact, holds in reported.items():
-        known = fact in looked.seen or fact in expected.facts or fact in expected.stale or beliefs.is_stale(fact)
+        known = item_of(fact) in items or fact in expected.stale or beliefs.is_stale(fact)
         if not known:
             sensed = result.success and result.confidence >= SURE and fact in expected.asked and not unsure
             provenance, source = (Provenance.OBSERVED, action.name) if sensed else (Provenance.REPORTED, unsure)
@@ -280,29 +366,31 @@ def expect_alternatives(beliefs: Beliefs, step: Step) -> list[Expected]:
     """Return the expected effects of the other outcomes of `step`, which is applicable."""
     action = beliefs.simulation.problem.domain.actions[step.action]
     variants = [
-        replace(action, provides=each.provides, modifies=each.modifies) for each in _find_other_outcomes(action)
+        replace(action, provides=each.provides, modifies=each.modifies, numbers=each.numbers)
+        for each in _find_other_outcomes(action)
     ]
     return [expect_changes(beliefs, _simulate_with(beliefs, each).changes(step)) for each in variants]
 
 
 def _find_other_outcomes(action: Action) -> list[Outcome]:
-    intended = action.provides, action.modifies
-    return [each for each in action.outcomes if (each.provides, each.modifies) != intended]
+    return [each for each in action.outcomes if not _is_intended(each, action)]
+
+
+def _is_intended(outcome: Outcome, action: Action) -> bool:
+    declared = action.provides, action.modifies, action.numbers
+    return (outcome.provides, outcome.modifies, outcome.numbers) == declared
 
 
 def label_outcomes(action: Action) -> list[str]:
     """Return the labels of the outcomes of `action`: the intended one, then those of `expect_alternatives`."""
-    intended = action.provides, action.modifies
-    first = [each for each in action.outcomes if (each.provides, each.modifies) == intended]
-    return [
-        label_outcome(each)
-        for each in (*(first[:1] or [Outcome(Decimal(1), *intended)]), *_find_other_outcomes(action))
-    ]
+    first = [each for each in action.outcomes if _is_intended(each, action)][:1]
+    declared = Outcome(Decimal(1), action.provides, action.modifies, numbers=action.numbers)
+    return [label_outcome(each) for each in (*(first or [declared]), *_find_other_outcomes(action))]
 
 
 def label_outcome(outcome: Outcome) -> str:
     """Return the label of `outcome` in the records of runs: its name, or else its effects."""
-    effects = [*map(str, outcome.provides), *(f"modifies {each}" for each in outcome.modifies)]
+    effects = [*map(str, outcome.provides), *(f"modifies {each}" for each in (*outcome.modifies, *outcome.numbers))]
     return outcome.name or ", ".join(effects) or "nothing"
 
 

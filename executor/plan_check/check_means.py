@@ -9,6 +9,7 @@ from typing import Final
 from executor.plan_check.plan_findings import PLAN, PlanFinding, PlanPlace
 from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.partial_order import find_wanted_facts, order_of, predecessors_of
+from executor.plans.steps_in_turn import take_in_turn
 from executor.tools.returned_values import describe_return_type, may_have, may_leave
 from executor.tools.world import Skill, World
 from planner.compilations.object_creation import for_steps
@@ -17,6 +18,7 @@ from planner.language.declare import resolve_action
 from planner.model import Action, Atom, DataParameter, Number, Outcome, Problem, When
 from planner.model.actions import positive_atoms
 from planner.plan import exact_sum
+from planner.semantics.durations import least_duration
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import cost_of, uses_of
 
@@ -37,7 +39,7 @@ def check_means(
     steps = [(number, each, resolve_action(world.model, each.action)) for number, each in enumerate(plan.steps)]
     flows = any(parameter.source for _, _, action in steps for parameter in action.data)
     problem = for_steps(problem, [each.step(problem.domain) for each in plan.steps]) if flows else problem
-    sources = order_of(problem, plan.steps).sources if flows else {}
+    sources = order_of(take_in_turn(problem), plan.steps).sources if flows else {}
     found = list(check_handlers([(number, each, action.name) for number, each, action in steps], world))
     for number, each, action in steps:
         facts = dict(find_wanted_facts(action, each, each.step(problem.domain)))
@@ -175,8 +177,12 @@ def estimate(problem: Problem, steps: Sequence[PlanStep], model: str = "sequenti
     problem = for_steps(problem, ground)
     actions = [problem.domain.actions[each.action] for each in ground]
     stated = [
-        each.duration if each.duration is not None else None if action.duration is None else float(action.duration)
-        for each, action in zip(steps, actions, strict=True)
+        each.duration
+        if each.duration is not None
+        else None
+        if action.duration is None
+        else float(least_duration(problem, step))
+        for each, action, step in zip(steps, actions, ground, strict=True)
     ]
     durations = {each.id: seconds or 0.0 for each, seconds in zip(steps, stated, strict=True)}
     costs = [

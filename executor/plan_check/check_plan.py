@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any, Final
 
+from executor.dispatching.timetable import TIMED
 from executor.plan_check.check_means import check_handlers, check_limits, check_means
 from executor.plan_check.check_steps import Vocabulary, check_conditions, check_data_sources, check_stated
 from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, PlanPlace
@@ -23,7 +24,7 @@ from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.model_builder import objects_of
 from planner.language.documents.text_formats import Document
-from planner.model import Action, DomainModel, Problem
+from planner.model import Action, DomainModel, Problem, is_temporal
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.plan import Step
 from planner.problem_kinds import AnyDomain
@@ -88,7 +89,15 @@ def read_statement(plan: ActionPlan, domain: DomainModel) -> Statement:
         return Statement(good, good.problem(domain), tuple(findings), start)
 
 
-_LATER: Final = {"goal": Goals(), "constraints": (), "budgets": {}, "deadline": None}
+_LATER: Final = {
+    "goal": Goals(),
+    "constraints": (),
+    "budgets": {},
+    "deadline": None,
+    "metric": "cost",
+    "timed": (),
+    "due": (),
+}
 """Empty values of the fields that do not describe the initial state."""
 _NOTHING: Final = {**_LATER, "initial": (), "values": {}, "unknown": (), "likely": {}, "ran": ()}
 
@@ -126,6 +135,10 @@ def _split_statement(plan: ActionPlan) -> Iterator[tuple[Path, dict[str, Any]]]:
         yield ("constraints", index), {"constraints": (each,)}
     if plan.deadline is not None:
         yield ("deadline",), {"deadline": plan.deadline}
+    for name in ("timed", "due"):
+        for index, each in enumerate(getattr(plan, name)):
+            yield (name, index), {name: (each,)}
+    yield ("metric",), {"metric": plan.metric}
     for index, text in enumerate(plan.goal.hard):
         yield ("goal", "hard", index), {"goal": Goals(hard=(text,))}
     for text, utility in plan.goal.soft.items():
@@ -326,11 +339,27 @@ def _check_simulation(
         if plan.policy is not None:
             yield from _check_policy(plan, problem)
             return
+        if plan.model == TIMED or is_temporal(problem):
+            yield from _check_times(problem, plan, bad)
+            return
         yield from check_conditions(problem, plan, steps, left_out)
         if in_order:
             sources = order_of(problem, steps).sources
             yield from check_data_sources(plan, problem.domain, dict(zip(fits, left_out, strict=False)), sources)
             yield from check_limits(problem, plan, steps)
+
+
+def _check_times(problem: Problem, plan: ActionPlan, bad: set[str]) -> Iterator[PlanFinding]:
+    """Yield why the steps of a plan in time do not lead to the goal at their times; unresolved steps keep it silent."""
+    from executor.dispatching.dispatch_network import check_times
+
+    if plan.model != TIMED:
+        message = f"the problem asks for a plan in time, and the execution model is {plan.model!r}"
+        yield PLAN.error("model", message, "model", hint=f"'{TIMED}' carries steps out by their times")
+        return
+    reason = "" if bad else check_times(problem, plan)
+    if reason:
+        yield PLAN.error("times", reason, "steps")
 
 
 def _check_policy(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:

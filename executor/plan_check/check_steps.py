@@ -269,7 +269,7 @@ class _Run:
     def __init__(self, problem: Problem, unknown: frozenset[str]) -> None:
         self.simulation = Simulation(problem)
         self.latest = Changes((), (), (), (), ())
-        self._chronicle = ChangeHistory(problem.domain.derived)
+        self._chronicle = ChangeHistory(problem.domain.derived, self.simulation.world.state.values)
         self._unknown = unknown
 
     def find_failures(self, step: Step, left_out: set[str]) -> Iterator[str]:

@@ -43,6 +43,7 @@ _MARKS: Final = frozenset({"actionName", "action_name", "dependencies", "depends
 """Keys of steps that our own plans do not have."""
 _OURS: Final = frozenset(
     {"objects", "initial", "values", "unknown", "likely", "constraints", "budgets", "deadline", "ran", "metric"}
+    | {"timed", "due", "capacity", "starts_at"}
 )
 """Keys that state a problem, as in our own plans."""
 _CONDITION: Final = re.compile(

@@ -8,7 +8,7 @@ value from the result of an earlier step: `{{step.data.tasks}}`. An object that 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -31,8 +31,20 @@ from planner.language.declare.model_builder import objects_of
 from planner.language.declare.problem_builder import ProblemBuilder
 from planner.language.documents.document_conditions import Notation, demand_of, write_constraint
 from planner.language.documents.schema import ConstraintDocument, NetworkDocument
-from planner.model import Action, Atom, Constraint, DomainModel, Goal, Metric, Object, Problem
-from planner.plan import Plan, Result, Status, Step, Supposition
+from planner.model import (
+    Action,
+    Atom,
+    Constraint,
+    DomainModel,
+    Formula,
+    Goal,
+    Metric,
+    NumericMetric,
+    Object,
+    Problem,
+)
+from planner.model.timing import TimedEffect
+from planner.plan import Plan, Result, Status, Step, StepTime, Supposition
 from planner.problem_kinds import is_other_problem
 from planner.validation.validate import check_steps
 
@@ -140,6 +152,8 @@ def _exact_utilities(value: Any) -> Any:
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Amount = Annotated[int | Decimal, Field(ge=0, allow_inf_nan=False)]
 """An exact number; JSON has decimals as texts, and numbers are accepted, too."""
+Cost = Annotated[int | Decimal, Field(allow_inf_nan=False)]
+"""An exact number that may be below 0: the change of a numeric metric by a step."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Span = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Times = Annotated[int, Field(ge=1)]
@@ -197,7 +211,8 @@ class PlanStep(_Part):
     objects to placeholders. `requires` and `expects` are conditions before and after the step, beyond those of its
     action. `supposes` are literals that the step takes to hold unless they are known by then. `undoes` are the steps
     that this one undoes; its handler gets their results. `cost`, `duration` (seconds) and `tokens` are estimates; where
-    they are None, the action's declarations count.
+    they are None, the action's declarations count. In a plan in time, `start` is planned for so many seconds after the
+    run began.
     """
 
     id: StepId
@@ -210,7 +225,8 @@ class PlanStep(_Part):
     expects: Texts = ()
     supposes: Texts = ()
     policy: StepPolicy | None = None
-    cost: Amount | None = None
+    cost: Cost | None = None
+    start: Amount | None = None
     duration: Seconds | None = None
     tokens: Annotated[int, Field(ge=0)] | None = None
     description: str = ""
@@ -272,6 +288,22 @@ class Constraints(_Part):
     tokens: Annotated[int, Field(ge=0)] | None = None
 
 
+class TimedChange(_Part):
+    """What comes about so many seconds after a run began: literals, and changes of numbers such as `fuel(r2) += 3`."""
+
+    time: Amount
+    provides: Texts = ()
+    numbers: Texts = ()
+
+
+class Due(_Part):
+    """A condition that must be reached `by` so many seconds after a run began; with a `weight`, it may be late."""
+
+    condition: str
+    by: Amount
+    weight: Amount | None = None
+
+
 class Metadata(_Part):
     """When a plan was made, its estimated duration in seconds, its priority and its limits."""
 
@@ -287,8 +319,11 @@ class ActionPlan(_Part):
     `types` maps types of its objects that the domain does not name itself to the types right above them. `goal` is a
     list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `tasks` are the initial tasks of a hierarchical
     plan, and `decomposition` is its decomposition, whose steps are numbered from 0 in the order of `steps`.
-    `constraints` are trajectory constraints in the form of documents. `supposes` are literals that the goal itself
-    rests on; where it is None, patches of the plan do not suppose anything, either.
+    `constraints` are trajectory constraints in the form of documents. `values` are those of functions, and `metric` is
+    "cost", "length" or an expression such as "minimize fuel-used". `supposes` are literals that the goal itself
+    rests on; where it is None, patches of the plan do not suppose anything, either. `timed` are changes at known times,
+    `due` says by when parts of the goal must be reached, and `capacity` has how much of each capacity there is. Times
+    are seconds since the run began, or since the absolute time `starts_at`, if there is one.
 
     A plan without steps may follow a `policy`, the data of `Policy.to_dict` with the `objective` and the `penalty` of
     `decide`; these are used to find a new policy after an outcome that the first does not cover. `alternatives` are
@@ -312,8 +347,12 @@ class ActionPlan(_Part):
     constraints: Annotated[tuple[ConstraintDocument, ...], BeforeValidator(_exact_utilities)] = ()
     budgets: dict[str, Amount] = {}
     deadline: Amount | None = None
+    timed: tuple[TimedChange, ...] = ()
+    due: tuple[Due, ...] = ()
+    capacity: dict[str, Amount] = {}
+    starts_at: datetime | None = None
     ran: Texts = ()
-    metric: Literal["cost", "length"] = "cost"
+    metric: str = "cost"
     metadata: Metadata = Metadata()
     status: PlanStatus = "proposed"
     tasks: list[str] | NetworkDocument | None = None
@@ -328,9 +367,9 @@ class ActionPlan(_Part):
         """Convert a result of planning to data, with other `fields` such as `model`, `metadata` or `id`.
 
         Raises `NoPlan` where there is no plan. The execution model is hierarchical for a plan with a decomposition,
-        policy for a policy, else sequential. Steps are `s1`, `s2`, …. The metadata have the present time and, if all
-        actions have a duration, the estimated duration. The first of several candidates is the plan, and all are its
-        alternatives.
+        policy for a policy, timed for a plan in time, else sequential. Steps are `s1`, `s2`, …. The metadata have the
+        present time and, if all actions have a duration, the estimated duration. The first of several candidates is the
+        plan, and all are its alternatives.
         """
         if is_candidate_set(plan):
             return cls.of(
@@ -344,9 +383,9 @@ class ActionPlan(_Part):
         supposing, goal = texts_by_step(_suppositions(plan, problem), len(plan.steps))
         found = {
             **statement_of(problem),
-            "steps": tuple(steps_of(plan.steps, problem.domain, supposing=supposing)),
+            "steps": tuple(_time_steps(steps_of(plan.steps, problem.domain, supposing=supposing), plan.times)),
             "supposes": goal,
-            "model": "sequential" if plan.tree is None else "hierarchical",
+            "model": "timed" if plan.times else "sequential" if plan.tree is None else "hierarchical",
             **({} if plan.tree is None else _decomposition_fields(plan)),
         }
         made = cls(**{**found, **fields})
@@ -368,6 +407,15 @@ class ActionPlan(_Part):
         if found is None:
             raise KeyError(name)
         return found
+
+
+def _time_steps(steps: Iterable[PlanStep], times: Sequence[StepTime]) -> Iterator[PlanStep]:
+    """Yield `steps` with their `times`, if there are any."""
+    for step, time in zip(steps, times or repeat(None), strict=False):
+        if time is None:
+            yield step
+        else:
+            yield step.model_copy(update={"start": time.start, "duration": float(time.duration)})
 
 
 def _estimate_seconds(plan: ActionPlan, problem: Problem) -> float | None:
@@ -423,6 +471,10 @@ def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Ma
         constraints=[demand_of(each, place.within("constraints", at)) for at, each in enumerate(plan.constraints)],
         budgets=plan.budgets,
         deadline=plan.deadline,
+        timed=[(each.time, [*each.provides, *each.numbers]) for each in plan.timed],
+        due=[(each.condition, {"by": each.by, "weight": each.weight}) for each in plan.due],
+        capacity=plan.capacity,
+        starts_at=plan.starts_at,
         ran=plan.ran,
         metric=plan.metric,
         resolution=None,
@@ -444,9 +496,19 @@ def statement_of(problem: Problem) -> dict[str, Any]:
         "constraints": tuple([_constraint(each) for each in problem.constraints]),
         "budgets": dict(problem.budgets),
         "deadline": problem.deadline,
+        "timed": tuple([_timed_change(each) for each in problem.timed]),
+        "due": tuple([Due(condition=_write(each.condition), by=each.by, weight=each.weight) for each in problem.due]),
+        "capacity": dict(problem.capacity),
+        "starts_at": problem.starts_at,
         "ran": tuple(map(str, problem.ran)),
-        "metric": "length" if problem.metric is Metric.LENGTH else "cost",
+        "metric": _metric_text(problem.metric),
     }
+
+
+def _metric_text(metric: Metric | NumericMetric) -> str:
+    if isinstance(metric, NumericMetric):
+        return str(metric)
+    return "length" if metric is Metric.LENGTH else "cost"
 
 
 def _unnamed_types(problem: Problem) -> dict[str, tuple[str, ...]]:
@@ -469,6 +531,16 @@ def _unnamed_types(problem: Problem) -> dict[str, tuple[str, ...]]:
             found[kind] = domain.types[kind]
             waiting += domain.types[kind]
     return found
+
+
+def _write(condition: Formula) -> str:
+    return Notation((), ()).single(condition)
+
+
+def _timed_change(effect: TimedEffect) -> TimedChange:
+    return TimedChange(
+        time=effect.time, provides=tuple(map(str, effect.provides)), numbers=tuple(map(str, effect.numbers))
+    )
 
 
 def _constraint(constraint: Constraint) -> ConstraintDocument:
@@ -510,7 +582,7 @@ def _suppositions(plan: Plan, problem: Problem) -> tuple[Supposition, ...]:
     return check_steps(problem, plan.steps).suppositions
 
 
-FIELDS: Final = frozenset({"goal", "constraints", "budgets", "deadline", "basis"})
+FIELDS: Final = frozenset({"goal", "constraints", "budgets", "deadline", "due", "basis"})
 """The fields of an `ActionPlan` that state its aim."""
 
 
@@ -525,4 +597,5 @@ def replace_aim(plan: ActionPlan, aim: Mapping[str, Any], source: Problem) -> tu
     changed = ActionPlan.model_validate({**plan.model_dump(mode="json", exclude=set(FIELDS)), **aim})
     found = changed.problem(source.domain)
     limits: dict[str, Any] = {"constraints": found.constraints, "budgets": found.budgets, "deadline": found.deadline}
+    limits["due"] = found.due
     return changed, replace(source, goal=found.goal, **limits)

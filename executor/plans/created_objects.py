@@ -104,6 +104,10 @@ class Bindings(Mapping[str, Any]):
         """Return the real name of the object with the plan name `name`."""
         return name_of(self._created[name]) if name in self._created else name
 
+    def real_fact(self, fact: Atom) -> Atom:
+        """Return `fact` with the real names of objects."""
+        return Atom(fact.predicate, tuple(map(self.real_name, fact.args)))
+
     def is_open(self, name: str) -> bool:
         """Return whether `name` is a placeholder without a real object yet."""
         return name in self._open
@@ -116,7 +120,7 @@ class Bindings(Mapping[str, Any]):
         """Replace real names in `fact` by their names in plans."""
         if not (self._names or self._placeholders):
             return fact
-        return Atom(fact.predicate, tuple(map(self.plan_name, fact.args)))
+        return fact.substitute({name: self.plan_name(name) for name in fact.args})
 
     def plan_name(self, name: str) -> str:
         """Return the name in plans of the real object `name`."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from planner.policies.policy import Policy
     from planner.topk.top_k import CandidateSet
 
-ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy"]
+ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy", "timed"]
 
 
 def is_policy(value: object) -> TypeIs[Policy]:

@@ -19,9 +19,10 @@ from executor.plans.suppositions import find_looks
 from planner.errors import PlanError
 from planner.garbage_collection import pause_collector
 from planner.lightweight import dataclass, field, replace
-from planner.model import OPEN, Action, Atom, Problem, is_variable
+from planner.model import OPEN, Action, Atom, Formula, Problem, is_variable
 from planner.model.actions import has_open_argument, negated_atoms, positive_atoms
-from planner.model.formulas import atoms_in
+from planner.model.domain import numeric_fluents
+from planner.model.formulas import atoms_in, comparisons_in, functions_in
 from planner.partial_order.causal_links import Ordering, find_item_orderings, find_links, find_orderings
 from planner.partial_order.read_write_sets import Access, find_accesses, find_base_patterns
 from planner.plan import Plan, Step
@@ -60,15 +61,22 @@ class _Schema:
     def __init__(self, action: Action, below: Mapping[str, tuple[Atom, ...]]) -> None:
         self.action = action
         conditions = [action.requires, *(effect.requires for effect in action.effects)]
-        read = [atom for each in conditions for atom in atoms_in(each)]
+        numbers = [number for effect in action.effects for number in effect.numbers]
+        read = [atom for each in conditions for atom in (*atoms_in(each), *_fluents_in(each))]
+        read += [term for number in numbers for term in (number.fluent, *functions_in(number.value))]
         base = [pattern for atom in read for pattern in below.get(atom.predicate, (atom,))]
         provided = [atom for effect in action.effects for atom in positive_atoms(effect.provides)]
         ended = [atom for effect in action.effects for atom in (*negated_atoms(effect.provides), *effect.modifies)]
         names = {each.name for each in action.parameters}
         self.reads = _open_variables([*base, *map(_history_fact, action.after)], names)
-        writes = _open_variables([*provided, *ended], names)
+        writes = _open_variables([*provided, *ended, *(number.fluent for number in numbers)], names)
         self.writes = [each for each in writes if not any(one != each and one.matches(each) for one in writes)]
         self.provides = _open_variables(provided, names)
+
+
+def _fluents_in(condition: Formula) -> Iterator[Atom]:
+    """Yield the functions that comparisons in `condition` read."""
+    return (term for part in comparisons_in(condition) for term in part.functions)
 
 
 def _open_variables(patterns: Iterable[Atom], names: set[str]) -> list[Atom]:
@@ -217,12 +225,17 @@ Pair = tuple[int, int, str, str]
 def _causal_pairs(spelled: SpelledOutPlan) -> tuple[list[Access], list[Pair]]:
     """Return the accesses of the parts of steps, and the pairs of steps that the accesses order."""
     problem, owners = spelled.problem, spelled.owners
-    try:
-        found = find_accesses(problem, Plan(spelled.steps, problem))
-        pairs = [*find_orderings(found, find_links(found, problem.ran)), *_find_undone(found[:-1])]
-    except PlanError:
+    pairs: list[Ordering]
+    if numeric_fluents(problem.domain):  # observers cannot tell effects on one fluent apart
         found = find_possible_accesses(problem, spelled.steps)
-        pairs = [replace(each, reason="given") for each in find_item_orderings(found[:-1])]
+        pairs = list(find_item_orderings(found[:-1]))
+    else:
+        try:
+            found = find_accesses(problem, Plan(spelled.steps, problem))
+            pairs = [*find_orderings(found, find_links(found, problem.ran)), *_find_undone(found[:-1])]
+        except PlanError:
+            found = find_possible_accesses(problem, spelled.steps)
+            pairs = [replace(each, reason="given") for each in find_item_orderings(found[:-1])]
     places = (
         (owners[each.earlier - 1], owners[each.later - 1], each.reason, str(each.about))
         for each in pairs

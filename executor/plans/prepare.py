@@ -10,6 +10,7 @@ from typing import Any, Final
 from executor.learning.experience import Pricing
 from executor.plans.action_plan import ActionPlan, statement_of, texts_of
 from executor.plans.execution_models import is_candidate_set, is_decision, is_policy
+from executor.plans.steps_in_turn import take_in_turn
 from executor.recovery.hierarchy import check_tasks
 from executor.tools.world import World
 from planner.compilations.object_creation import for_steps
@@ -32,7 +33,7 @@ def alternatives_of(given: Any, problem: Problem) -> tuple[tuple[str, ...], ...]
     plans = given.plans if is_candidate_set(given) else given
     if isinstance(plans, str | Plan | Result | ActionPlan) or not isinstance(plans, Iterable):
         raise InputError(f"alternatives are several plans, not {given!r:.80}", hint="such as k_best(problem, 5)")
-    rules = Rules(replace(problem, unknown=()))
+    rules = Rules(take_in_turn(replace(problem, unknown=())))
     return tuple([_step_texts(each, number, rules) for number, each in enumerate(plans, 1)])
 
 
@@ -124,7 +125,7 @@ def _resolve(what: Any) -> tuple[Any, Any]:
     source = resolve_problem(what.problem)
     what = what if source is what.problem else replace(what, problem=source)
     if isinstance(what, Plan):
-        rules = Rules(for_steps(replace(classical_of(source), unknown=()), what.steps))
+        rules = Rules(take_in_turn(for_steps(replace(classical_of(source), unknown=()), what.steps)))
         for number, step in enumerate(what.steps, 1):
             misfit = rules.misfit(step)
             if misfit:

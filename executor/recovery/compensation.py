@@ -14,6 +14,7 @@ from typing import Final
 
 from executor.background_searches import search_in_turn
 from executor.events.events import Event, PlanChanged, Rung, RungTaken, StepEnded, StepStatus
+from executor.events.fluent_values import FluentValue, value_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import is_in_place
@@ -23,6 +24,7 @@ from executor.plans.action_plan import PlanStep
 from executor.recovery.options import Options
 from planner.model import Atom
 from planner.model.actions import When, negated_atoms, positive_atoms
+from planner.model.arithmetic import exact_value
 from planner.plan import Step, exact_sum
 from planner.repair.undoing import Written, undo
 from planner.semantics.simulation import bind_parameters
@@ -48,8 +50,8 @@ async def find_remains(state: RunState, lookout: Lookout, emit: Callable[[Event]
     before, listed = frozenset(state.problem.initial), "; ".join(state.left)
     found = {}
     for fact, id_ in written.items():
-        holds = beliefs.holds(fact)
-        if holds is not (fact in before):
+        holds = looked.seen.get(fact) if isinstance(fact, FluentValue) else beliefs.holds(fact)
+        if holds is not (fact in before or isinstance(fact, FluentValue)):
             found[fact] = f"{fact} {_NOW[holds]}, since {id_}"
         elif not is_confirmed(fact, looked, beliefs):
             found[fact] = f"nobody has seen that {fact} {_NOW[holds]} after {id_}"
@@ -69,8 +71,16 @@ def _find_written_facts(state: RunState, record: StepRecord) -> Iterator[tuple[A
     facts = dict.fromkeys(_list_own_facts(state, record) if tags.isdisjoint(_LEFT_ALONE) else [])
     if not _is_done(record):
         changes = state.beliefs.simulation.changes(record.step)
-        facts |= dict.fromkeys([*changes.provided, *changes.removed])
+        numbers = [state.beliefs.value(each.fluent) for each in changes.numbers]
+        facts |= dict.fromkeys([*changes.provided, *changes.removed, *numbers])
+    facts = {_value_before(state, fact) if isinstance(fact, FluentValue) else fact: None for fact in facts}
     yield from ((fact, record.id) for fact in facts if _is_of_the_world(state, fact))
+
+
+def _value_before(state: RunState, fact: FluentValue) -> FluentValue:
+    """Return the value that the fluent of `fact` had before the run."""
+    number = state.problem.values.get(fact.fluent)
+    return value_of(fact.key, None if number is None else exact_value(number))
 
 
 def _is_of_the_world(state: RunState, fact: Atom) -> bool:
@@ -149,6 +159,7 @@ class Compensation:
         found = await search_in_turn(look)
         left = [f"{each.item} is not as before: {each.reason}" for each in found.left]
         left += [f"{each.item} was written by {each.step}, which is irreversible" for each in found.exempt]
+        left += [f"{each} is not as before: numbers are restored along with facts" for each in self._find_numbers()]
         cost = float(exact_sum(each.step.cost for each in found.steps))
         seconds = time.perf_counter() - started
         said = "; ".join([found.status.value, *left])
@@ -182,8 +193,16 @@ class Compensation:
                 self.emit(StepEnded(id_, StepStatus.COMPENSATED, "undone"))
         return [*self.state.left, *remains.reasons]
 
+    def _find_numbers(self) -> Iterator[Atom]:
+        """Yield the numeric fluents whose believed values differ from those before the run, after steps wrote them."""
+        records = [each for each in self.state.steps.values() if each.status in _WROTE]
+        values = [note.fact for record in records for note in record.facts if isinstance(note.fact, FluentValue)]
+        for fluent, fact in {fact.fluent: fact for fact in values}.items():
+            if not self.state.beliefs.holds(_value_before(self.state, fact)):
+                yield fluent
+
     def _find_written(self) -> Iterator[Written]:
-        """Yield the facts and items that the steps wrote, in the order of their ends."""
+        """Yield the facts and items that the steps wrote, in the order of their ends; numbers are none of them."""
         for id_ in self.state.finished:
             record = self.state.steps[id_]
             if record.status not in _WROTE or record.plan.undoes:
@@ -193,7 +212,7 @@ class Compensation:
                 continue
             final = "irreversible" in action.tags
             for fact in _list_own_facts(self.state, record):
-                if _is_of_the_world(self.state, fact):
+                if _is_of_the_world(self.state, fact) and not isinstance(fact, FluentValue):
                     yield Written(fact, id_, final)
             for pattern in action.modifies:
                 item = pattern.substitute(bind_parameters(action, record.step))

@@ -12,6 +12,8 @@ from itertools import takewhile
 from typing import Any, Final
 
 from executor.background_searches import search_in_turn
+from executor.dispatching.dispatcher import Dispatcher
+from executor.dispatching.timed_replanning import TimedOptions, TimedReplanning
 from executor.events.events import Event, Note, ProvedImpossible, Provenance, Rung, StepEnded, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -89,6 +91,8 @@ class Ladder:
     without_handler: frozenset[str]
     survey: Survey
     pricing: Pricing | None = None
+    dispatcher: Dispatcher | None = None
+    """Dispatches the plan, if it is one in time."""
     options: Options = field(init=False)
     replanning: Replanning = field(init=False)
     questions: Questions = field(init=False)
@@ -96,8 +100,14 @@ class Ladder:
     following: PolicyExecution = field(init=False)
 
     def __post_init__(self) -> None:
-        self.options = Options(self.state, self.without_handler)
-        self.replanning = Replanning(self.state, self.emit, self.options, self.recovery, self.pricing)
+        if self.dispatcher is None:
+            self.options = Options(self.state, self.without_handler)
+            self.replanning = Replanning(self.state, self.emit, self.options, self.recovery, self.pricing)
+        else:
+            self.options = TimedOptions(self.state, self.without_handler, dispatcher=self.dispatcher)
+            self.replanning = TimedReplanning(
+                self.state, self.emit, self.options, self.recovery, self.pricing, dispatcher=self.dispatcher
+            )
         self.questions = Questions(self.state, self.emit, self.asking)
         self.compensation = Compensation(
             self.state,
@@ -214,7 +224,7 @@ class Ladder:
 
     async def prove_impossible(self) -> None:
         """Emit `ProvedImpossible` if the observed facts prove that no plan reaches the goal."""
-        if self.state.missing is None and not self.state.is_undoing:
+        if self.state.missing is None and not self.state.is_undoing and self.dispatcher is None:
             missing = await prove_impossible(self.state, self.options)
             if missing is not None:
                 self.emit(ProvedImpossible(missing))

@@ -168,8 +168,8 @@ class Options:
 
     def find_barred(self) -> set[Step]:
         """Return the ground actions that must not be tried in the present state."""
-        facts = self.state.beliefs.simulation.facts
-        return self.find_spent() | {Step(*key) for key, tried in self.state.tried.items() if tried.was_in(facts)}
+        situation_for, tried = self.state.beliefs.situation_for, self.state.tried
+        return self.find_spent() | {Step(*key) for key in tried if tried[key].was_in(situation_for(Step(*key)))}
 
     def find_spent(self) -> set[Step]:
         """Return the ground actions that must not be tried any more."""
@@ -195,7 +195,9 @@ class Options:
     def _has_failed(self, step: Step, simulation: Simulation) -> bool:
         """Return whether `step` has failed in the state of `simulation`, or must not be tried any more."""
         tried = self.state.tried.get((step.action, step.arguments))
-        return tried is not None and (_is_hopeless(tried) or tried.was_in(simulation.facts))
+        if tried is None or _is_hopeless(tried):
+            return tried is not None
+        return tried.was_in(self.state.beliefs.situation_in(simulation, step))
 
 
 def _is_hopeless(tried: Tried) -> bool:

@@ -79,7 +79,9 @@ class PolicyExecution:
         unknown = beliefs.unknown if self.state.problem.unknown else ()
         kept = () if self.state.kept is None else self.state.kept.facts
         ran, spent = simulation.history, self._sum_spent_budgets()
-        return self.policy().node(simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
+        return self.policy().node(
+            simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept, values=simulation.values
+        )
 
     def is_lost(self) -> bool:
         """Return whether the policy does not cover the believed state, and the goal does not hold."""
@@ -96,7 +98,7 @@ class PolicyExecution:
                 self._drop_wishes()
             return False
         tried = self.state.tried.get((node.step.action, node.step.arguments))
-        failed = tried is not None and (tried.spent or tried.was_in(self.state.beliefs.simulation.facts))
+        failed = tried is not None and (tried.spent or tried.was_in(self.state.beliefs.situation_for(node.step)))
         if (failed and not self._is_bad_luck(node, node.step)) or self._is_circle(node.step):
             return False
         if about:

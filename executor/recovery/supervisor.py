@@ -159,7 +159,7 @@ class Supervisor:
             self._pass_over(fresh)
             return True
         if failed and policies == {"patch"} and self.state.has_aim:
-            self._put_back()
+            self.put_back()
             if await self.ladder.climb(failed, meanwhile=True):
                 self._seen |= {record.id for record in failed}
                 return True
@@ -195,12 +195,12 @@ class Supervisor:
             return None
         if self.ladder.reopen_doubt():
             return None
-        self._put_back()
+        self.put_back()
         if await self.ladder.climb(trouble, is_asked_by=asker):
             return None
         return await self._give_up(trouble)
 
-    def _put_back(self) -> None:
+    def put_back(self) -> None:
         """Make steps pending again that wait for an approval or for parameters.
 
         Another plan may leave them out, or begin them later. Answers are kept.

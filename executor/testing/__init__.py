@@ -10,11 +10,11 @@ from executor.testing.model_doubles import ScriptedModel, scripted
 from executor.testing.simulated_observers import ALL, NOBODY, Observe, SimulatedError
 from executor.testing.simulated_world import SimulatedWorld
 from executor.testing.true_state import Act, Truth
-from executor.testing.virtual_time import Crash, Stuck, run_virtual
+from executor.testing.virtual_time import Crash, Stuck, VirtualClock, run_virtual
 
 # fmt: off
 __all__ = [
     "ALL", "NOBODY", "Act", "Crash", "Fault", "FaultKind", "Observe", "ScriptedModel", "SimulatedError",
-    "SimulatedWorld", "Stuck", "Truth", "run_virtual", "scripted",
+    "SimulatedWorld", "Stuck", "Truth", "VirtualClock", "run_virtual", "scripted",
 ]
 # fmt: on

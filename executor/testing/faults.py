@@ -52,6 +52,16 @@ class FaultKind(Enum):
     APPROVAL_RAISES = "the approval raises an error that cannot be printed"
     APPROVAL_UNPRINTABLE = "the approval answers with a value that cannot be printed or compared"
 
+    NUMBER_DRIFTS = "the handler acts, and its numbers come out a little otherwise"
+    NUMBER_HALVES = "the handler acts, and its numbers change by half of what they should"
+    NUMBER_STAYS = "the handler acts, and its numbers stay as they are"
+    NUMBER_JUMPS = "somebody else changes the handler's numbers right after it has answered"
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether handlers that change numbers have this fault; others work as if there were none."""
+        return self.name.startswith("NUMBER_")
+
     @property
     def is_of_observers(self) -> bool:
         """Whether observers have this fault."""
@@ -112,7 +122,7 @@ class Fault:
     def delay(self) -> float:
         """The delay of late faults in seconds."""
         if self.seconds is None:
-            return 0.0 if self.kind is FaultKind.CHANGE_AFTER else LONG
+            return 0.0 if self.kind in (FaultKind.CHANGE_AFTER, FaultKind.NUMBER_JUMPS) else LONG
         return self.seconds
 
     @property

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -27,8 +28,10 @@ from executor.tools.results import ActionResult
 from planner.lightweight import replace
 from planner.model import OPEN, Action, Atom, DomainModel, Outcome
 from planner.model.actions import positive_atoms
+from planner.model.arithmetic import Exact, exact_value
 from planner.model.domain import ROOT_TYPE
 from planner.plan import Step
+from planner.semantics.numeric_state import NumberChange
 from planner.semantics.simulation import bind_parameters
 
 if TYPE_CHECKING:
@@ -128,15 +131,21 @@ DEATH: Final = -1.0
 DIED: Final = "the simulated process died"
 Script = Generator[float, None, ActionResult]
 _LATE: Final = frozenset({FaultKind.LATE, FaultKind.SLOW})
+NEVER_STARTS: Final = frozenset(
+    {FaultKind.FAILS, FaultKind.RAISES, FaultKind.LIES, FaultKind.HANGS, FaultKind.CRASH_BEFORE}
+)
+"""Faults of handlers that do not even start what they are to do, in a timed world."""
+_AMOUNTS: Final = frozenset({FaultKind.NUMBER_DRIFTS, FaultKind.NUMBER_HALVES, FaultKind.NUMBER_STAYS})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a handler: `step` is the ground action, `by` the idempotency key."""
+    """A call of a handler, after so many `acts` of the world: `step` is the ground action, `by` the idempotency key."""
 
     at: float
     step: Atom
     by: str
+    acts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +171,8 @@ class Deed:
     seconds: float
     created: tuple[tuple[str, str], ...] = ()
     attempt: int = 0
+    planned: float | None = None
+    """How many seconds the step is planned to last."""
 
     @property
     def name(self) -> Atom:
@@ -171,6 +182,8 @@ class Deed:
     def script(self, struck: tuple[int, Fault] | None) -> Script:
         """Do the step: yield the seconds to wait, and return the answer."""
         kind = None if struck is None else struck[1].kind
+        if self.simulated.timed:
+            return (yield from self._script_in_time(struck))
         yield from self._before(kind, struck)
         if kind in (FaultKind.FAILS, FaultKind.LIES):
             return self._fail("it did not work") if kind is FaultKind.FAILS else self._answer()
@@ -186,6 +199,31 @@ class Deed:
         if kind is FaultKind.FAILS_DONE:
             return self._fail("it says that it did not work")
         return self._answer(leaves_out=int(kind is FaultKind.LISTING_SHORT))
+
+    def _script_in_time(self, struck: tuple[int, Fault] | None) -> Script:
+        """Do the step in a timed world: what its start changes comes first, and the rest when its time is over."""
+        kind, truth = None if struck is None else struck[1].kind, self.simulated.truth
+        lasts = self.simulated.time_step(self.step, self.by, self.planned)
+        if kind in NEVER_STARTS:
+            self.seconds = lasts
+            yield from self._before(kind, struck)
+            return self._fail("it did not work") if kind is FaultKind.FAILS else self._answer()
+        if struck is not None and kind is FaultKind.CHANGE_BEFORE:
+            self.simulated.change_from_outside(*struck, but=self.name)
+        objection = truth.begin(self.step, self.by)
+        if objection:
+            self.simulated.refusals.append((virtual_time.now(), self.name, objection))
+            return self._fail(objection)
+        if struck is not None and kind is FaultKind.LATE:
+            lasts += struck[1].delay
+        if lasts:
+            yield lasts
+        objection = truth.finish(self.step, self.by, lasts)
+        if objection:
+            self.simulated.refusals.append((virtual_time.now(), self.name, objection))
+            return self._fail(objection)
+        yield from self._after(None if kind is FaultKind.TWICE else kind, struck)
+        return self._fail("it says that it did not work") if kind is FaultKind.FAILS_DONE else self._answer()
 
     def _told_of_stranger(self) -> str:
         """Return a fact about objects that the problem lacks, of the predicate with the most arguments."""
@@ -232,6 +270,10 @@ class Deed:
             yield struck[1].delay
         if struck is not None and kind is FaultKind.CHANGE_DURING:
             self.simulated.change_from_outside(*struck, but=self.name)
+        if struck is not None and kind is FaultKind.NUMBER_JUMPS:
+            virtual_time.call_after(
+                struck[1].delay, partial(self.simulated.change_numbers_from_outside, struck[0], self.step)
+            )
         if struck is not None and kind is FaultKind.CHANGE_AFTER:
             virtual_time.call_after(
                 struck[1].delay, partial(self.simulated.change_from_outside, *struck, but=self.name)
@@ -247,8 +289,27 @@ class Deed:
         if not objection:
             partly = struck is not None and struck[1].kind is FaultKind.PARTLY
             dice = self.simulated.faults.dice("part", self.by, step) if partly else None
-            truth.apply(step, self.by, self.created, dice, outcome)
+            numbers = self._misplace_numbers(struck)
+            truth.apply(step, self.by, self.created, dice, outcome, numbers=numbers)
         return objection
+
+    def _misplace_numbers(self, struck: tuple[int, Fault] | None) -> Callable[[NumberChange], Exact] | None:
+        """Return the values that the fluents of the step get in place of the intended ones, if it has such a fault."""
+        if struck is None or struck[1].kind not in _AMOUNTS:
+            return None
+        kind, faults = struck[1].kind, self.simulated.faults
+
+        def misplace(change: NumberChange) -> Exact:
+            assert change.after is not None, "a step leaves no fluent without a value"
+            if change.before is None:
+                return change.after
+            dice = faults.dice("number", struck[0], self.simulated.truth.struck[struck[0]], change.fluent)
+            share = {FaultKind.NUMBER_HALVES: Fraction(1, 2), FaultKind.NUMBER_STAYS: Fraction(0)}.get(
+                kind, 1 + Fraction(dice.choice([-10, -1, 1, 10]), 100)
+            )
+            return exact_value(change.before + (change.after - change.before) * share)
+
+        return misplace
 
     def _act_again(self) -> None:
         truth = self.simulated.truth
@@ -326,9 +387,11 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
         step = Step(action.name, tuple([name_of(parameters[name]) for name in names]))
         struck = simulated.strike(Atom(step.action, step.arguments), skill)
         key = getattr(context, "key", "") or str(step)
-        simulated.calls.append(Call(virtual_time.now(), Atom(step.action, step.arguments), key))
+        acts = len(simulated.acts)
+        simulated.calls.append(Call(virtual_time.now(), Atom(step.action, step.arguments), key, acts))
         attempt = getattr(context, "attempt", 0) or simulated.next_call()
-        found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action), attempt=attempt)
+        planned = getattr(context, "duration", None)
+        found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action), (), attempt, planned)
         return found.script(struck), struck is not None and struck[1].kind in _LATE
 
     async def carry_out(context: Any = None, **parameters: Any) -> ActionResult:

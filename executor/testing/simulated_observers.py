@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator,
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from executor.events.fluent_values import is_numeric_fluent, value_of
 from executor.plans.created_objects import name_of
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.true_state import instances
@@ -16,6 +17,7 @@ from executor.testing.virtual_time import now
 from executor.tools.observers import CANNOT_SAY, Seen
 from planner.language.declare.local_closed_world import listings_of
 from planner.model import OPEN, Atom, DomainModel
+from planner.model.domain import numeric_fluents
 
 if TYPE_CHECKING:
     from executor.testing.simulated_world import SimulatedWorld
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Observe:
-    """Selects the observed predicates: all, or those named, and of these a random `share`.
+    """Selects the observed predicates and numeric fluents: all, or those named, and of these a random `share`.
 
     Observers show the state of `lag` seconds ago. With `twice`, each predicate has two observers. For the other fields
     see `World.observer`.
@@ -38,7 +40,7 @@ class Observe:
     twice: bool = False
 
     def chosen(self, domain: DomainModel, seed: int) -> list[str]:
-        """Return the observed predicates; derived ones, and facts about listings, are never observed."""
+        """Return the observed predicates and fluents; derived facts, and those of listings, are never observed."""
         listed = {each.fact for each in listings_of(domain)}
         names = [
             name
@@ -47,17 +49,22 @@ class Observe:
             and name not in listed
             and (self.predicates is None or name in self.predicates)
         ]
+        names += [name for name in sorted(numeric_fluents(domain)) if name in (self.predicates or (name,))]
         return [name for name in names if random.Random(f"observe {seed} {name}").random() < self.share]
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """An answer of the observer `by` at a time: exactly `seen` hold of the facts that the pattern `about` covers."""
+    """An answer of the observer `by` at a time: exactly `seen` hold of the facts that the pattern `about` covers.
+
+    It shows what `acts` have changed, so many of the acts of the world.
+    """
 
     at: float
     by: str
     about: Atom
     seen: frozenset[Atom]
+    acts: int = 0
 
     def says(self, fact: Atom) -> bool | None:
         """Return whether `fact` holds by this answer; None where the answer does not cover it."""
@@ -87,6 +94,13 @@ def observation_patterns(domain: DomainModel) -> Mapping[str, Atom]:
     return found
 
 
+def fluent_patterns(domain: DomainModel) -> dict[str, Atom]:
+    """Return the pattern of the observer of each numeric fluent, which names all arguments."""
+    return {
+        name: Atom(name, _parameter_names(len(domain.functions[name].parameters))) for name in numeric_fluents(domain)
+    }
+
+
 def in_place_predicates(domain: DomainModel) -> set[str]:
     """Return the predicates with items that some action changes in place."""
     return {pattern.predicate for pattern in _modified_patterns(domain) if OPEN not in pattern.args}
@@ -109,12 +123,15 @@ def look_at(
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Make an observer of the facts of `pattern`; faults know it by the name `skill`."""
     versioned = pattern.predicate in simulated.in_place
+    is_number = is_numeric_fluent(pattern.predicate, simulated.problem.domain)
 
     async def look(**arguments: Any) -> Any:
         args = tuple([OPEN if arg == OPEN else name_of(arguments[arg]) for arg in pattern.args])
         fact = Atom(pattern.predicate, args)
         struck = simulated.strike(fact, skill, source="observer")
         when = now() - lag
+        if is_number:
+            return await _tell_number(simulated, fact, when, struck, skill)
         seen = simulated.truth.at(when).world.state.matching(fact)
         if struck is not None:
             return await _answer_with_fault(simulated, fact, seen, struck, skill)
@@ -126,6 +143,29 @@ def look_at(
     look.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `signature` reads
     look.__name__ = f"look_at_{pattern.predicate}"
     return look
+
+
+async def _tell_number(
+    simulated: SimulatedWorld, fluent: Atom, when: float, struck: tuple[int, Fault] | None, skill: str
+) -> Any:
+    """Return the value of `fluent` at a time, as observers with a fault do if one has struck."""
+    kind = None if struck is None else struck[1].kind
+    if kind is FaultKind.OBSERVER_FAILS:
+        raise SimulatedError(f"the observer of {fluent} is broken")
+    if kind is FaultKind.OBSERVER_CANNOT_SAY:
+        return CANNOT_SAY
+    if struck is not None and kind is FaultKind.OBSERVER_LATE:
+        await asyncio.sleep(struck[1].delay)
+        when = now()
+    value = simulated.truth.at(when).values.get(fluent)
+    told = value_of((fluent.predicate, fluent.args), value)
+    if struck is not None and kind in (FaultKind.OBSERVER_WRONG, FaultKind.OBSERVER_DISAGREES):
+        dice = simulated.faults.dice("wrong", struck[0], simulated.truth.struck[struck[0]], fluent)
+        told = value_of(told.key, (value or 0) + dice.choice([-20, -3, -1, 1, 3, 20]))
+        (simulated.lies if kind is FaultKind.OBSERVER_WRONG else simulated.disputed).append(told)
+    acts = sum(act.at <= when for act in simulated.acts)
+    simulated.sightings.append(Sighting(now(), skill, told.any, frozenset([told]), acts))
+    return told.value
 
 
 def _note_sighting(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,13 @@ from executor.testing.simulated_handlers import Call, Told, handler, sample, wan
 from executor.testing.true_state import Act, Truth
 from executor.tools.world import MAIN, World
 from planner.language.declare.atom_syntax import parse_literal
-from planner.model import Action, Atom, Formula, Problem
+from planner.model import Action, Atom, Formula, Problem, is_temporal
+from planner.model.actions import DurationRange
+from planner.model.arithmetic import Exact, exact_value
+from planner.model.domain import numeric_effects
+from planner.plan import Step
 from planner.problem_kinds import AnyProblem, is_other_problem
+from planner.semantics.simulation import bind_parameters
 
 
 class SimulatedWorld:
@@ -27,8 +33,11 @@ class SimulatedWorld:
 
     `world` has a handler for every action, and observers as `observe` says. Handlers take `seconds`, or the declared
     duration of their action. A random share `plain` of the actions has plain functions as handlers, which run in
-    threads, and each action has `skills` handlers. With a `ledger`, a file, the state outlives the process. A fault
-    that makes the process die raises `Crash` (see `run_virtual`), or, if the world is `deadly`, kills the process.
+    threads, and each action has `skills` handlers. In a `careless` world, handlers change numbers without a look at
+    bounds and comparisons, as scripts do. In a `timed` world (by default, where the problem asks for plans in time),
+    steps start and end, and take their declared duration times what `stretch` draws for each. With a `ledger`, a file,
+    the state outlives the process. A fault that makes the process die raises `Crash` (see `run_virtual`), or, if the
+    world is `deadly`, kills the process.
     """
 
     def __init__(
@@ -44,10 +53,17 @@ class SimulatedWorld:
         ledger: Path | None = None,
         deadly: bool = False,
         chances: bool = False,
+        careless: bool = False,
+        timed: bool | None = None,
+        stretch: Callable[[Step, random.Random], float] | None = None,
     ) -> None:
         self.problem: Problem = problem.classical if is_other_problem(problem) else problem  # type: ignore[assignment]
         self.seed = seed
-        self.truth = Truth(self.problem, seed, ledger)
+        self.timed = is_temporal(self.problem) if timed is None else timed
+        self.truth = Truth(self.problem, seed, ledger, careless=careless, timed=self.timed)
+        self.refusals: list[tuple[float, Atom, str]] = []
+        """The steps that could not start, or come to an end, with the times and the reasons."""
+        self._stretch = stretch
         self.faults = Faults(faults, seed, self.truth.struck)
         self.in_place = simulated_observers.in_place_predicates(self.problem.domain)
         self.wanted = wanted_of(self.problem.domain)
@@ -80,7 +96,8 @@ class SimulatedWorld:
                 self.world.handler(name, name=skill)(handler(self, action, skill, is_plain=is_plain))
 
     def _add_observers(self, observe: simulated_observers.Observe) -> None:
-        looks = simulated_observers.observation_patterns(self.problem.domain)
+        domain = self.problem.domain
+        looks = {**simulated_observers.observation_patterns(domain), **simulated_observers.fluent_patterns(domain)}
         for name in observe.chosen(self.problem.domain, self.seed):
             for skill in (MAIN, SECOND) if observe.twice else (MAIN,):
                 self.world.observer(
@@ -105,6 +122,11 @@ class SimulatedWorld:
         """The true facts, derived ones left out."""
         return self.truth.facts
 
+    @property
+    def values(self) -> dict[Atom, Exact]:
+        """The true values of numeric fluents."""
+        return self.truth.values
+
     def holds(self, formula: Formula | str) -> bool:
         """Return whether `formula`, or a literal as text, is true."""
         return self.truth.holds(parse_literal(formula) if isinstance(formula, str) else formula)
@@ -118,8 +140,22 @@ class SimulatedWorld:
         return self._runs.setdefault(run, len(self._runs))
 
     def seconds_of(self, action: Action) -> float:
-        """Return the duration of handlers of `action`."""
-        return float(action.duration or 0) if self._seconds is None else self._seconds
+        """Return the duration of handlers of `action`; 0 where it depends on the arguments or the state."""
+        if self._seconds is not None:
+            return self._seconds
+        return float(action.duration or 0) if isinstance(action.duration, int | Decimal | None) else 0.0
+
+    def time_step(self, step: Step, by: str, planned: float | None) -> float:
+        """Return how many seconds `step` takes in a timed world: what is `planned`, if its action has a range."""
+        if self._seconds is not None:
+            return self._seconds
+        action = self.problem.domain.actions[step.action]
+        ranges = isinstance(action.duration, DurationRange) and planned is not None
+        seconds = planned if ranges and planned is not None else self.truth.seconds_of(step)
+        factor = (
+            1.0 if self._stretch is None else self._stretch(step, self.faults.dice("stretch", by.rpartition("/")[2]))
+        )
+        return round(seconds * factor, 6)
 
     def strike(self, name: Atom, skill: str = "", *, source: Source = "handler") -> tuple[int, Fault] | None:
         """Return the fault that strikes a call for a ground action or a fact, with its number."""
@@ -138,6 +174,20 @@ class SimulatedWorld:
         if steps:
             self.truth.apply(dice.choice(steps))
 
+    def change_numbers_from_outside(self, number: int, step: Step) -> None:
+        """Change a numeric fluent that `step` changes, by up to half of its value, within its bounds."""
+        fluents = fluents_of(self.problem.domain.actions[step.action], step)
+        now = {each: value for each, value in self.values.items() if each in fluents}
+        if now:
+            dice = self.faults.dice("jump", number, self.truth.struck[number])
+            fluent = dice.choice(sorted(now, key=str))
+            declared = self.problem.domain.functions[fluent.predicate]
+            most = max(abs(int(now[fluent])) // 2, 1)
+            value = now[fluent] + dice.choice([each for each in range(-most, most + 1) if each])
+            value = value if declared.low is None else max(value, exact_value(declared.low))
+            value = value if declared.high is None else min(value, exact_value(declared.high))
+            self.truth.set_number(fluent, value)
+
     def parameters(self, action: str) -> dict[str, Any]:
         """Make sample values for the data parameters of `action` without a source or a default."""
         return {
@@ -145,3 +195,9 @@ class SimulatedWorld:
             for each in self.problem.domain.actions[action].data
             if each.source is None and not each.has_default
         }
+
+
+def fluents_of(action: Action, step: Step) -> set[Atom]:
+    """Return the numeric fluents that `step`, an instance of `action`, changes for its own arguments."""
+    binding = dict(bind_parameters(action, step))
+    return {each.fluent.substitute(binding) for each in numeric_effects(action)}

@@ -7,25 +7,32 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from executor.testing.virtual_time import current, now
-from planner.errors import InputError
+from executor.events.fluent_values import UNDEFINED
+from executor.testing.virtual_time import RESOLUTION, current, now
+from planner.errors import InputError, PlanError
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import replace
 from planner.model import OPEN, TRUE, Action, Atom, Formula, Object, Outcome, Problem, TypeHierarchy
-from planner.model.actions import Literal, When
+from planner.model.actions import DURATION, Literal, When
+from planner.model.arithmetic import Exact, exact_value, show_number
 from planner.model.domain import Axiom
-from planner.model.formulas import atoms_in
+from planner.model.formulas import atoms_in, comparisons_in, conjunction, conjuncts, exact_decimal
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.plan import Step
+from planner.semantics.durations import duration_of
+from planner.semantics.numeric_state import NumberChange
 from planner.semantics.simulation import Simulation, bind_parameters
-from planner.semantics.step_effects import Changes, Effect, compute_changes
+from planner.semantics.snap_actions import make_snap_problem
+from planner.semantics.step_effects import Changes
 
 
 class Ledger:
@@ -36,7 +43,12 @@ class Ledger:
 
     def write_act(self, act: Act) -> None:
         """Append an act."""
-        facts = {name: [_as_row(each) for each in getattr(act, name)] for name in ("added", "removed", "written")}
+        facts: dict[str, Any] = {
+            name: [_as_row(each) for each in getattr(act, name)] for name in ("added", "removed", "written")
+        }
+        facts["numbers"] = [
+            [_as_row(each.fluent), show_number(each.before), show_number(each.after)] for each in act.numbers
+        ]
         step = None if act.step is None else _as_row(act.step)
         self._write({**asdict(act), **facts, "step": step, "at": time.time()})
 
@@ -58,7 +70,9 @@ class Ledger:
                 }
                 step = None if line["step"] is None else _as_atom(line["step"])
                 created = tuple([tuple(each) for each in line["created"]])
-                yield {**line, **facts, "step": step, "created": created, "at": line["at"] + offset}
+                numbers = tuple([_as_change(*each) for each in line["numbers"]])
+                more = {"step": step, "created": created, "numbers": numbers, "at": line["at"] + offset}
+                yield {**line, **facts, **more}
 
     def _write(self, data: dict[str, Any]) -> None:
         with self._path.open("a", encoding="utf-8") as file:
@@ -77,6 +91,11 @@ def _as_atom(row: list[str]) -> Atom:
     return Atom(row[0], tuple(row[1:]))
 
 
+def _as_change(row: list[str], before: str, after: str) -> NumberChange:
+    values = [None if text == UNDEFINED else exact_value(Fraction(text)) for text in (before, after)]
+    return NumberChange(_as_atom(row), values[0], values[1])
+
+
 NOT: Final = "not "
 
 
@@ -85,7 +104,8 @@ class Act:
     """A change of the true state at a time: `by` a step (its idempotency key), or from outside ("").
 
     `step` is the ground action, None for a change from outside. `added` and `removed` are the facts whose truth
-    changed, `written` the items that were changed in place, `created` the new objects with their types.
+    changed, `written` the items that were changed in place, `created` the new objects with their types, `numbers` the
+    changes of numeric fluents.
     """
 
     at: float
@@ -95,6 +115,7 @@ class Act:
     removed: tuple[Atom, ...] = ()
     written: tuple[Atom, ...] = ()
     created: tuple[tuple[str, str], ...] = ()
+    numbers: tuple[NumberChange, ...] = ()
 
 
 class Truth:
@@ -102,12 +123,36 @@ class Truth:
 
     The seed draws the facts that the problem leaves unknown, with the declared probabilities. With a `ledger`, a file,
     every change is written to it, and the changes in it are replayed at the start, so that the state outlives the
-    process.
+    process. In a `careless` world, nothing keeps steps from changing numbers: neither bounds nor comparisons in their
+    preconditions count. In a `timed` world, steps start and end, and changes at known times come about so many seconds
+    after the world `began`.
     """
 
-    def __init__(self, problem: Problem, seed: int = 0, ledger: Path | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int = 0,
+        ledger: Path | None = None,
+        *,
+        careless: bool = False,
+        timed: bool = False,
+    ) -> None:
+        problem = _forget_limits(problem) if careless else problem
         drawn = _decide_unknown(_open_creation(problem), random.Random(f"unknown {seed}"))
-        self.simulation = Simulation(_know_everything(drawn))
+        known = _know_everything(drawn)
+        self.snap = make_snap_problem(known) if timed else None
+        """The problem of starts and ends, where steps take their time."""
+        self.declared = known
+        self.simulation = Simulation(known if self.snap is None else self.snap.problem)
+        self.began = 0.0
+        """When the world began, in the time of the virtual clock."""
+        self.running: dict[str, Step] = {}
+        """The steps that have started and not ended, by idempotency key."""
+        self.broken: dict[str, str] = {}
+        """What running steps needed throughout, and did not have, by idempotency key."""
+        self._due = sorted(range(len(known.timed)), key=lambda number: (known.timed[number].time, number))
+        """The numbers of the changes at known times that are to come, in the order of their times."""
+        self._due = self._due if timed else []
         self._creating = {name for name, action in problem.domain.actions.items() if action.creates}
         self.acts: list[Act] = []
         self.applied: Counter[str] = Counter()
@@ -121,17 +166,23 @@ class Truth:
     def holds(self, formula: Formula) -> bool:
         """Return whether `formula` is true."""
         with self._lock:
+            self._catch_up()
             return self.simulation.holds(formula)
 
     @property
     def facts(self) -> frozenset[Atom]:
         """The true facts, derived ones left out."""
         with self._lock:
-            return self.simulation.facts
+            self._catch_up()
+            found = self.simulation.facts
+        if self.snap is None:
+            return found
+        return frozenset([fact for fact in found if fact.predicate in self.declared.domain.predicates])
 
     def about(self, patterns: Iterable[Atom]) -> list[str]:
         """Return a true literal for each fact that `patterns` cover."""
         with self._lock:
+            self._catch_up()
             problem = self.simulation.problem
             facts = dict.fromkeys(fact for pattern in patterns for fact in instances(problem, pattern))
             return [str(fact) if self.simulation.holds(fact) else f"{NOT}{fact}" for fact in facts]
@@ -139,13 +190,19 @@ class Truth:
     def find_objection(self, step: Step) -> str:
         """Return why `step` is not applicable now, or ""."""
         with self._lock:
+            self._catch_up()
             found = self.simulation.find_objection(step)
         if found is None:
             return ""
         return found.misfit or f"{step} requires {found.condition}, which does not hold"
 
     def applicable(self) -> list[Step]:
-        """Return the applicable steps that would change the state, without those that create objects."""
+        """Return the applicable steps that would change the state, without those that create objects.
+
+        There are none in a timed world, in which a step takes time.
+        """
+        if self.snap is not None:
+            return []
         with self._lock:
             simulation = self.simulation
             steps = [step for step in simulation.applicable() if step.action not in self._creating]
@@ -171,10 +228,13 @@ class Truth:
         created: tuple[tuple[str, str], ...] = (),
         part: random.Random | None = None,
         outcome: Outcome | None = None,
+        *,
+        numbers: Callable[[NumberChange], Exact] | None = None,
     ) -> Act:
         """Apply `step`, which must be applicable; with the generator `part`, only some of its changes happen.
 
-        An `outcome` replaces the intended effects of the action.
+        An `outcome` replaces the intended effects of the action; `numbers` gives the values that its fluents get in
+        place of the intended ones.
         """
         with self._lock:
             found = self.simulation.changes(step) if outcome is None else self._changes(step, outcome)
@@ -183,15 +243,19 @@ class Truth:
             if part is not None:
                 added, removed = self._part(found, part)
                 written = ()
-            return self._do(Act(now(), Atom(step.action, step.arguments), by, added, removed, written, created))
+            moved = found.numbers if numbers is None else [replace(each, after=numbers(each)) for each in found.numbers]
+            moved = tuple([each for each in moved if each.before != each.after])
+            done = Atom(step.action, step.arguments)
+            return self._do(Act(now(), done, by, added, removed, written, created, moved))
 
     def _changes(self, step: Step, outcome: Outcome) -> Changes:
         """Return the changes of `step` with this outcome."""
         rules = self.simulation.rules
         declared = rules.problem.domain.actions[step.action]
-        action = replace(declared, provides=outcome.provides, modifies=outcome.modifies)
-        effects = [Effect.of(when, rules.universe, rules.compiler) for when in action.effects]
-        return compute_changes(self.simulation.world, effects, rules.staleness, bind_parameters(action, step))
+        action = replace(declared, provides=outcome.provides, modifies=outcome.modifies, numbers=outcome.numbers)
+        problem = self.simulation.problem_now
+        domain = replace(problem.domain, actions={**problem.domain.actions, action.name: action})
+        return Simulation(replace(problem, domain=domain)).changes(step)
 
     def _part(self, whole: Changes, dice: random.Random) -> tuple[tuple[Atom, ...], tuple[Atom, ...]]:
         """Draw a part of the changes `whole`, and return the facts that it adds and removes.
@@ -206,29 +270,126 @@ class Truth:
         removed = [fact for fact in whole.removed if fact in kept or _is_covered(fact, follows)]
         return tuple([fact for fact in whole.added if fact in kept]), tuple(removed)
 
+    def _catch_up(self) -> None:
+        """Let the changes at known times come about whose time has come."""
+        while self._due and float(self.declared.timed[self._due[0]].time) <= now() - self.began + RESOLUTION:
+            assert self.snap is not None, "only a timed world has such changes"
+            number = self._due.pop(0)
+            effect = Step(self.snap.events[number])
+            self._do(self._make_act(float(self.declared.timed[number].time) + self.began, effect, ""))
+            self._check_running(str(effect))
+
+    def _make_act(self, at: float, step: Step, by: str, name: str = "") -> Act:
+        """Return the act of the snap action `step`, which is called `name` in the record."""
+        made = self.simulation.changes(step)
+        written = tuple([item for item in made.modified if OPEN not in item.args])
+        moved = tuple([each for each in made.numbers if each.before != each.after])
+        return Act(at, Atom(name or step.action, step.arguments), by, made.added, made.removed, written, (), moved)
+
+    def _check_running(self, cause: str) -> None:
+        """Record what running steps need throughout and what does not hold now."""
+        assert self.snap is not None, "steps run in a timed world"
+        for by, step in self.running.items():
+            lasting = self.snap.actions[step.action].lasting
+            found = self.simulation.find_objection(Step(lasting, step.arguments)) if lasting else None
+            if found is not None:
+                self.broken[by] = f"{step} requires {found.condition} throughout, and {cause} ended it at {now():g}"
+
+    def begin(self, step: Step, by: str) -> str:
+        """Start `step` in a timed world; return why it cannot start, or ""."""
+        assert self.snap is not None, "steps start in a timed world"
+        moments = self.snap.actions[step.action]
+        start = Step(moments.start, step.arguments)
+        with self._lock:
+            objection = self.find_objection(start)
+            if objection:
+                return objection
+            self._do(self._make_act(now(), start, by, "" if moments.end else step.action))
+            if moments.end:
+                self.running[by] = step
+            self._check_running(str(start))
+            return ""
+
+    def finish(self, step: Step, by: str, duration: float) -> str:
+        """End `step`, which has started and lasted so many seconds; return why it comes to no end, or ""."""
+        assert self.snap is not None, "steps end in a timed world"
+        moments = self.snap.actions[step.action]
+        if not moments.end:
+            return ""
+        end, fluents = Step(moments.end, step.arguments), self.simulation.world.state.values.fluents
+        with self._lock:
+            self._catch_up()
+            fluents[DURATION.predicate, ()] = exact_value(exact_decimal(f"{duration:.6f}"))
+            objection = self.broken.pop(by, "") or self.find_objection(end)
+            self.running.pop(by, None)
+            if not objection:
+                self._do(self._make_act(now(), end, by, step.action))
+                self._check_running(str(end))
+            fluents.pop((DURATION.predicate, ()), None)
+            return objection
+
+    def seconds_of(self, step: Step) -> float:
+        """Return how long `step` lasts at least, by the values of functions now; 0 where that has no value."""
+        action = self.declared.domain.actions[step.action]
+        with self._lock, suppress(PlanError):
+            values = self.simulation.world.state.values
+            return float(duration_of(action, values, bind_parameters(action, step)).low)
+        return 0.0
+
     def touch(self, step: Step, by: str) -> Act:
         """Record that `step` was done once more without a change."""
         with self._lock:
             return self._do(Act(now(), Atom(step.action, step.arguments), by))
 
     def change(self, literals: Iterable[str]) -> Act:
-        """Make `literals` such as `at(r1, hall)` and `not open(d1)` true, from outside."""
+        """Make `literals` such as `at(r1, hall)`, `not open(d1)` and `fuel(r1) = 3` true, from outside."""
         with self._lock:
+            self._catch_up()
             state = self.simulation.world.state
-            texts = list(literals)
+            numbers = tuple([self._read_number(text) for text in literals if "=" in text])
+            texts = [text for text in literals if "=" not in text]
             added = [_parse_fact(text) for text in texts if not text.startswith(NOT)]
             removed = [_parse_fact(text.removeprefix(NOT)) for text in texts if text.startswith(NOT)]
             news = tuple([fact for fact in added if fact not in state])
-            return self._do(Act(now(), None, "", news, tuple([fact for fact in removed if fact in state])))
+            gone = tuple([fact for fact in removed if fact in state])
+            return self._do(Act(now(), None, "", news, gone, numbers=numbers))
+
+    def _read_number(self, text: str) -> NumberChange:
+        """Parse `fuel(r1) = 3`; raises `InputError`."""
+        name, _, number = text.partition("=")
+        try:
+            return self._make_change(_parse_fact(name.strip()), exact_value(exact_decimal(number.strip())))
+        except ValueError as mistake:
+            raise InputError(f"{text!r} is no number: {mistake}", hint="such as fuel(r1) = 3") from None
+
+    def _make_change(self, fluent: Atom, value: Exact) -> NumberChange:
+        return NumberChange(fluent, self.simulation.values.get(fluent), value)
+
+    def set_number(self, fluent: Atom, value: Exact) -> Act:
+        """Change the value of `fluent` from outside."""
+        with self._lock:
+            return self._do(Act(now(), None, "", numbers=(self._make_change(fluent, value),)))
+
+    @property
+    def values(self) -> dict[Atom, Exact]:
+        """The true values of numeric fluents."""
+        with self._lock:
+            self._catch_up()
+            return {each: value for each, value in self.simulation.values.items() if self._is_declared(each)}
+
+    def _is_declared(self, fluent: Atom) -> bool:
+        return self.snap is None or fluent.predicate in self.declared.domain.functions
 
     def at(self, when: float) -> Simulation:
         """Return the state at the time `when`."""
         with self._lock:
+            self._catch_up()
             twin = self.simulation.copy()
             for act in reversed(self.acts):
                 if act.at <= when:
                     break
-                twin.world.update(act.added, act.removed)
+                back = [NumberChange(each.fluent, each.after, each.before) for each in act.numbers]
+                twin.world.update(act.added, act.removed, back)
             return twin
 
     def version(self, fact: Atom, when: float) -> int:
@@ -252,7 +413,7 @@ class Truth:
         return act
 
     def _happened(self, act: Act) -> None:
-        self.simulation.world.update(act.removed, act.added)
+        self.simulation.world.update(act.removed, act.added, act.numbers)
         if act.step is not None and act.step.predicate in self.simulation.rules.remembered:
             self.simulation.history.update((), [act.step])
         self.acts.append(act)
@@ -263,10 +424,8 @@ class Truth:
     def _add_objects(self, objects: tuple[tuple[str, str], ...]) -> None:
         """Add objects to the world."""
         if objects:
-            old, more = self.simulation, tuple([Object(name, (type_,)) for name, type_ in objects])
-            facts, ran = tuple(old.world.state), tuple(old.history)
-            everything = (*old.problem.objects, *more)
-            self.simulation = Simulation(replace(old.problem, objects=everything, initial=facts, ran=ran))
+            old, more = self.simulation.problem_now, tuple([Object(name, (type_,)) for name, type_ in objects])
+            self.simulation = Simulation(replace(old, objects=(*old.objects, *more)))
 
     def _recall(self, ledger: Ledger) -> None:
         """Replay the ledger."""
@@ -276,6 +435,9 @@ class Truth:
             act = Act(**data)
             self._add_objects(act.created)
             self._happened(act)
+            events = () if self.snap is None else self.snap.events
+            if act.step is not None and act.step.predicate in events:
+                self._due.remove(events.index(act.step.predicate))
 
 
 def _is_covered(fact: Atom, patterns: Iterable[Atom]) -> bool:
@@ -284,7 +446,18 @@ def _is_covered(fact: Atom, patterns: Iterable[Atom]) -> bool:
 
 def _changes_anything(simulation: Simulation, step: Step) -> bool:
     made = simulation.changes(step)
-    return bool(made.added or made.removed or made.modified)
+    return bool(made.added or made.removed or made.modified or made.numbers)
+
+
+def _forget_limits(problem: Problem) -> Problem:
+    """Return `problem` in which neither bounds nor comparisons keep an action from happening."""
+    domain = problem.domain
+    functions = {name: replace(each, low=None, high=None) for name, each in domain.functions.items()}
+    actions = {}
+    for name, action in domain.actions.items():
+        parts = [part for part in conjuncts(action.requires) if not any(True for _ in comparisons_in(part))]
+        actions[name] = replace(action, requires=conjunction(parts))
+    return replace(problem, domain=replace(domain, functions=functions, actions=actions))
 
 
 def instances(problem: Problem, pattern: Atom) -> list[Atom]:

@@ -134,12 +134,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         tasks = asyncio.all_tasks(self)
         for task in tasks:
             task.cancel()
-        if tasks:
-            self.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self.run_until_complete(self.shutdown_asyncgens())
-        self.close()
-        for woken in list(self._sleepers):
-            woken.set()
+        try:
+            if tasks:
+                self.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            self.run_until_complete(self.shutdown_asyncgens())
+        finally:  # also where a task waits on, though it was cancelled
+            self.close()
+            for woken in list(self._sleepers):
+                woken.set()
 
 
 def _ignore() -> None:
@@ -218,6 +220,17 @@ def now() -> float:
     """Return the time in seconds: virtual time if a virtual loop runs."""
     loop = current()
     return time.monotonic() if loop is None else loop.now
+
+
+class VirtualClock:
+    """The clock of runs in virtual time: the virtual seconds since `epoch`, in seconds since 1970."""
+
+    def __init__(self, epoch: float = 0.0) -> None:
+        self.epoch = epoch
+
+    def time(self) -> float:
+        """Return the present time in seconds since 1970."""
+        return self.epoch + now()
 
 
 def sleep(seconds: float) -> None:

@@ -152,7 +152,7 @@ class Context:
     `key` is the idempotency key: the same in every attempt of the step, also after a restart. `results` maps ids of
     earlier steps, or names of actions, to results; `undoes` has the results of the steps that this one undoes.
     `aborted` is set when the run is called off or the time limit of the step has passed: a plain function in a thread
-    should check it.
+    should check it. In a plan in time, `duration` says how many seconds the step is planned to last.
     """
 
     plan: str
@@ -167,6 +167,7 @@ class Context:
     aborted: asyncio.Event
     model: Any
     """Access to the language model (`language_model.checked_answers.Asking`); None if the run has none."""
+    duration: float | None
     _outline: Callable[[], Outline]
     _on_progress: Callable[[str, float | None], None]
     _on_replanning: Callable[[str], None]

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final, Protocol
 
+from executor.events.fluent_values import FluentValue, read_number
 from executor.tools.containment import quote_value
 from executor.tools.sql_observers import PREDICATE, name_look, select_bound
 from planner.errors import InputError
@@ -91,7 +93,7 @@ class Reading:
             return value
         items = found[0] if "*" not in self.at.split(".") and isinstance(found[0], list) else found
         rows = [[find_values(item, path)[0] for path in self.fields or ("",)] for item in items]
-        kept = [[_as_name(value, self.at) for value in row] for row in rows if None not in row]
+        kept = [_as_texts(row, self.at, pattern) for row in rows if None not in row]
         return [tuple(row) if len(row) > 1 else row[0] for row in kept]
 
 
@@ -111,6 +113,15 @@ def find_values(body: Any, path: str) -> list[Any]:
                 raise InputError(f"the answer has nothing at {path!r}: {quote_value(each)} has no {part!r}")
         found = further
     return found
+
+
+def _as_texts(row: Sequence[Any], path: str, pattern: Atom) -> list[str]:
+    """Return the texts of the values in `row`: names of objects, and a number at the end for a numeric fluent."""
+    if not isinstance(pattern, FluentValue):
+        return [_as_name(value, path) for value in row]
+    if read_number(row[-1]) is None:
+        raise InputError(f"the answer has {quote_value(row[-1])} at {path!r}, which is no number")
+    return [*[_as_name(value, path) for value in row[:-1]], str(row[-1])]
 
 
 def _as_name(value: Any, path: str) -> str:
@@ -146,7 +157,7 @@ def make_http_look(
         if is_presence:
             return True
         try:
-            answer = json.loads(body)
+            answer = json.loads(body, parse_float=Decimal)
         except (ValueError, RecursionError) as error:
             raise InputError(f"the answer is no JSON: {error}") from None
         return reading.read(pattern, answer)

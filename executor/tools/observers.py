@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from executor.events.fluent_values import FluentValue, is_numeric_fluent, pattern_of, read_number
 from executor.plans.created_objects import name_of
 from executor.tools.containment import quote_value
 from executor.tools.json_data import dump_json
@@ -14,7 +15,9 @@ from planner.errors import InputError, did_you_mean
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.language.declare.fields import Place, find_definition
 from planner.language.declare.marks import Entity
-from planner.model import OPEN, Atom, DomainModel
+from planner.model import OPEN, Atom, DomainModel, Number
+from planner.model.arithmetic import show_number
+from planner.model.domain import numeric_fluents
 
 _COMPARABLE: Final = frozenset({str, int, bool, type(None)})
 
@@ -40,24 +43,34 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts of one look, as `{"at(r1, hall)": True, "open(d1)": False}`; facts not named stay unknown."""
+    """Facts of one look, as `{"at(r1, hall)": True, "fuel(r1)": 41.7}`; facts not named stay unknown."""
 
-    facts: Mapping[str | Atom, bool]
+    facts: Mapping[str | Atom, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """Result of one look: truth values of facts; all other facts that match `others_false` are false, if it is set."""
+    """Result of one look: truth values of facts; all other facts that match `others_false` are false, if it is set.
+
+    A value counts as seen if it differs by no more than the tolerance of its function in `tolerances`.
+    """
 
     facts: Mapping[Atom, bool] = field(default_factory=dict)
     others_false: Atom | None = None
     version: Any = None
+    tolerances: Mapping[str, Number] = field(default_factory=dict)
 
     def about(self, fact: Atom) -> bool | None:
         """Return whether `fact` holds; None if this look does not decide it."""
         if fact in self.facts:
             return self.facts[fact]
-        return False if self.others_false is not None and self.others_false.matches(fact) else None
+        if isinstance(fact, FluentValue):
+            seen = [each for each in self.facts if isinstance(each, FluentValue) and each.key == fact.key]
+            if seen:
+                return any(fact.is_near(each, self.tolerances.get(fact.predicate, 0)) for each in seen)
+        if self.others_false is None or not self.others_false.matches(fact):
+            return None
+        return isinstance(fact, FluentValue) and fact.value is None
 
 
 NOTHING: Final = Sighting()
@@ -79,6 +92,8 @@ class Observer:
     settle_within: float = 0.0
     timeout: float | None = 10.0
     arities: Mapping[str, int] = field(default_factory=dict)
+    tolerances: Mapping[str, Number] = field(default_factory=dict)
+    """Tolerances of the numeric fluents, by name."""
 
     @classmethod
     def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
@@ -100,9 +115,12 @@ class Observer:
                     "an argument that the observer finds out is written _",
                 )
         name = getattr(function, "__name__", pattern)
-        plain = Atom(atom.predicate, tuple(terms))
+        plain = replace(atom, args=tuple(terms))
         arities = {predicate.name: len(predicate.parameters) for predicate in domain.predicates.values()}
-        return cls(name, plain, function, parameters, arities=arities, **options)
+        fluents = [domain.functions[each] for each in sorted(numeric_fluents(domain)) if each in domain.functions]
+        arities |= {each.name: len(each.parameters) for each in fluents}
+        tolerances = {each.name: each.tolerance for each in fluents}
+        return cls(name, plain, function, parameters, arities=arities, tolerances=tolerances, **options)
 
     @property
     def open(self) -> tuple[int, ...]:
@@ -111,7 +129,7 @@ class Observer:
 
     def look_for(self, fact: Atom) -> Atom | None:
         """Return the pattern of the look that decides `fact`; None if this observer cannot decide it."""
-        if fact.predicate != self.pattern.predicate:
+        if fact.predicate != self.pattern.predicate or type(fact) is not type(self.pattern):
             return None
         bound = set(self.parameters.values())
         args = []
@@ -119,7 +137,7 @@ class Observer:
             if mine != OPEN and at not in bound and OPEN not in (mine, other) and mine != other:
                 return None
             args.append(OPEN if mine == OPEN else other)
-        return Atom(fact.predicate, tuple(args))
+        return replace(fact, args=tuple(args))
 
     def look_over(self, pattern: Atom) -> Atom | None:
         """Return the pattern of a look that decides all facts that match `pattern`; None if there is none."""
@@ -142,27 +160,54 @@ class Observer:
         if answer is CANNOT_SAY:
             return NOTHING
         if isinstance(answer, Facts):
-            said = {self._read_statement(fact, holds): holds for fact, holds in answer.facts.items()}
-            renamed = {Atom(fact.predicate, tuple(map(plan_name, fact.args))): holds for fact, holds in said.items()}
-            return Sighting(renamed, None, version)
+            said = dict([self._read_statement(fact, value) for fact, value in answer.facts.items()])
+            renamed = {
+                fact.substitute({name: plan_name(name) for name in fact.args}): holds for fact, holds in said.items()
+            }
+            return Sighting(renamed, None, version, self.tolerances)
         if OPEN not in look.args:
             if not isinstance(answer, bool):
                 hint = "True, False or CANNOT_SAY; an argument that it finds out is written _ in the pattern"
                 raise InputError(f"the observer {self.name} of {look} returned {quote_value(answer)}", hint=hint)
             return Sighting({look: answer}, None, version)
+        if isinstance(look, FluentValue):
+            return self._read_values(look, answer, version, plan_name)
         rows = [tuple([plan_name(name_of(value)) for value in row]) for row in self._read_rows(answer)]
         return Sighting({self._fill_pattern(look, row): True for row in rows}, look, version)
 
-    def _read_statement(self, fact: str | Atom, holds: Any) -> Atom:
-        """Parse a fact in `Facts`; raises `InputError` for a fact or truth value that is invalid."""
+    def _read_values(self, look: FluentValue, answer: Any, version: Any, plan_name: Callable[[str], str]) -> Sighting:
+        """Convert the `answer` of an observer of a numeric fluent: a number, or one for each of its open arguments."""
+        if isinstance(answer, Mapping):
+            answer = [(*(name if isinstance(name, tuple) else (name,)), value) for name, value in answer.items()]
+        rows = self._read_rows(answer)
+        if len(rows) > 1 and len(self.open) == 1:
+            raise InputError(f"the observer {self.name} of {look.fluent} returned {len(rows)} numbers, not one")
+        found = {}
+        for *names, value in rows:
+            named = [plan_name(name_of(each)) for each in names]
+            found[self._fill_pattern(look, (*named, self._read_number(look.fluent, value)))] = True
+        return Sighting(found, look, version, self.tolerances)
+
+    def _read_number(self, fluent: Atom, value: Any) -> str:
+        """Return the text of a number; raises `InputError` for anything else."""
+        number = read_number(value)
+        if number is None:
+            hint = "return an int, a Decimal or a finite float; None where it has no value"
+            raise InputError(f"the observer {self.name} says that {fluent} is {quote_value(value)}", hint=hint)
+        return show_number(number)
+
+    def _read_statement(self, fact: str | Atom, value: Any) -> tuple[Atom, bool]:
+        """Parse a fact in `Facts`, with its truth value or number; raises `InputError` where these are invalid."""
         found = _parse_fact(fact)
-        if not isinstance(holds, bool):
-            raise InputError(
-                f"the observer {self.name} says of {found} that it is {quote_value(holds)}", hint="say True or False"
-            )
         if self.arities.get(found.predicate) != len(found.args):
             raise InputError(f"the observer {self.name} speaks of {found}, which is no fact of the domain")
-        return found
+        if found.predicate in self.tolerances:
+            return FluentValue(found.predicate, (*found.args, self._read_number(found, value))), True
+        if not isinstance(value, bool):
+            raise InputError(
+                f"the observer {self.name} says of {found} that it is {quote_value(value)}", hint="say True or False"
+            )
+        return found, value
 
     def _read_rows(self, answer: Any) -> list[tuple[Any, ...]]:
         """Read the values of the open arguments, one row for each fact."""
@@ -188,7 +233,7 @@ class Observer:
 
     def _fill_pattern(self, look: Atom, row: tuple[str, ...]) -> Atom:
         values = iter(row)
-        return Atom(look.predicate, tuple([next(values) if arg == OPEN else arg for arg in look.args]))
+        return replace(look, args=tuple([next(values) if arg == OPEN else arg for arg in look.args]))
 
 
 def as_comparable_version(version: Any) -> Any:
@@ -201,15 +246,19 @@ def _parse_pattern(pattern: str, domain: DomainModel, place: Place) -> Atom:
         atom = parse_atom(pattern)
     except NotationError as mistake:
         raise place.error(mistake.problem, mistake.hint) from None
-    predicate = domain.predicates.get(atom.predicate)
-    if predicate is None:
-        near = did_you_mean(atom.predicate, domain.predicates)
+    is_number = is_numeric_fluent(atom.predicate, domain)
+    declared = domain.functions[atom.predicate] if is_number else domain.predicates.get(atom.predicate)
+    if declared is None:
+        if atom.predicate in domain.functions:
+            hint = "no action changes it: its values are stated once, in the problem"
+            raise place.error(f"{atom.predicate!r} is a static function, which nobody observes", hint)
+        near = did_you_mean(atom.predicate, [*domain.predicates, *numeric_fluents(domain)])
         raise place.error(f"there is no predicate {atom.predicate!r} in domain {domain.name!r}", near)
-    if len(predicate.parameters) != len(atom.args):
+    if len(declared.parameters) != len(atom.args):
         raise place.error(
-            f"{pattern} has {len(atom.args)} arguments, but {predicate.name} has {len(predicate.parameters)}"
+            f"{pattern} has {len(atom.args)} arguments, but {declared.name} has {len(declared.parameters)}"
         )
-    return atom
+    return pattern_of(atom) if is_number else atom
 
 
 def _parse_fact(fact: str | Atom) -> Atom:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from executor.events.fluent_values import is_numeric_fluent, pattern_of
 from executor.tools.context import Hook, check_hook
 from executor.tools.entities import Entities, Load
 from executor.tools.json_observers import UNSET, Reading, ReadOnlyTool, make_http_look, make_tool_look
@@ -136,7 +137,8 @@ class World:
 
         The function takes the named arguments, and returns the values of the open ones: one, several, or None for no
         value; for a pattern without open arguments, True or False. It returns `CANNOT_SAY` if it cannot decide. `Seen`
-        adds a version. With `more` patterns the function returns `Facts`.
+        adds a version. With `more` patterns the function returns `Facts`. For a numeric fluent, such as `fuel(robot)`,
+        it returns a number, or None where there is no value.
 
         If a `conclusive` observer does not see an effect within `settle_within` seconds, it did not come about. The
         decorator raises `DeclarationError` if function and pattern do not fit.
@@ -237,7 +239,9 @@ class World:
     def _observe(self, patterns: Any, make_look: Callable[[Atom], Callable[..., Any]], options: Any) -> None:
         """Observe each of `patterns` by the function that `make_look` makes for it; raises `InputError`."""
         for each in patterns if isinstance(patterns, list | tuple) else [patterns]:
-            look = make_look(parse_observed(each))
+            pattern = parse_observed(each)
+            is_number = is_numeric_fluent(pattern.predicate, self.model)
+            look = make_look(pattern_of(pattern) if is_number else pattern)
             try:
                 self.observer(each, **options)(look)
             except InputError as error:

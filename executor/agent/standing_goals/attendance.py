@@ -257,11 +257,12 @@ class Attendance:
             sighted, self._look = self._look.result(), None
             self._look_at = None if self.poll is None else now + self.poll
             self._goals.take_sighted(sighted)
-        is_wanted = self._wants_look or self._pursuits.wants_look
+        is_wanted = self._wants_look or self._pursuits.wants_look or self._goals.wants_look
         is_time = is_wanted or (self._look_at is not None and self._look_at <= now)
         if self._look is None and is_time:
             self._wants_look = self._pursuits.wants_look = False
             self._look_at = None
+            self._goals.begin_look()
             self._look = asyncio.create_task(
                 self._goals.watch.look(list(self.board.goals.values()), list(self._goals.due))
             )
@@ -271,7 +272,8 @@ class Attendance:
 
     def _is_idle(self) -> bool:
         """Return whether nothing is to be done before a later time of a schedule."""
-        if self._look is not None or self._wants_look or self._pursuits.wants_look or self.board.has_messages:
+        wants_look = self._wants_look or self._pursuits.wants_look or self._goals.wants_look
+        if self._look is not None or wants_look or self.board.has_messages:
             return False
         return self._pursuits.is_idle and not any(True for _ in self._goals.untils())
 

@@ -43,6 +43,12 @@ class DueGoals:
     """The goals that are due, in the order in which they came to be so."""
     firing: dict[StandingGoal, float | None] = field(init=False, default_factory=dict)
     """The next time of each schedule."""
+    wants_look: bool = field(init=False, default=False)
+    """Whether a schedule has fired since the latest look began."""
+    _unlooked: set[str] = field(init=False, default_factory=set)
+    """The goals that fired, and for which no look has ended since: nobody can say yet that they are reached."""
+    _looking: set[str] = field(init=False, default_factory=set)
+    """Those of them for which a look is at work."""
     _judged: set[str] = field(init=False, default_factory=set)
     """The standing goals that were judged for all objects."""
     _misfits: set[Atom] = field(init=False, default_factory=set)
@@ -72,8 +78,18 @@ class DueGoals:
             self.judge(facts.keys(), by)
         self.pauses.end_where_changed()
 
+    def begin_look(self) -> None:
+        """Note that a look begins."""
+        self.wants_look, self._looking = False, set(self._unlooked)
+
+    def _await_look(self, goal: StandingGoal) -> None:
+        """Keep a firing open until somebody has looked."""
+        self._unlooked.add(goal.name)
+        self.wants_look = True
+
     def take_sighted(self, sighted: Sighted) -> None:
         """Take over what observers and Python conditions said."""
+        self._unlooked -= self._looking
         for each in sighted.disagreements:
             self.ledger.tell_event(each)
         beliefs = self.picture.beliefs
@@ -95,12 +111,18 @@ class DueGoals:
                 self.watch.measured[name] = measured
                 why = "; ".join(dict.fromkeys([why for is_wanted, why in measured.values() if is_wanted]))
                 self.judge_goal(self.board.goals[name], None, why or WORLD)
+        for name in self._looking & self.board.goals.keys():
+            self.judge_goal(self.board.goals[name], None, "")
+            self.close_firing(self.board.goals[name])
+        self._looking.clear()
 
     def judge_new(self) -> None:
         """Judge the goals that were added."""
         for name, goal in list(self.board.goals.items()):
             if name not in self._judged:
                 self._judged.add(name)
+                if goal.schedule is not None and name in self.ledger.goals and self.ledger.goals[name].is_due:
+                    self._await_look(goal)
                 self.judge_goal(goal, None, "")
                 self.close_firing(goal)
         self._judged &= self.board.goals.keys()
@@ -144,6 +166,7 @@ class DueGoals:
         """Forget a goal that has ended."""
         self.board.remove(name)
         self._judged.discard(name)
+        self._unlooked.discard(name)
         self.due = {each: None for each in self.due if each.goal != name}
 
     def fire(self) -> None:
@@ -166,6 +189,7 @@ class DueGoals:
                 self.ledger.emit(told.GoalEnded(goal.name, "its time passed while nobody attended"))
                 self.board.remove(goal.name)
             elif not (is_skipped or was_due):
+                self._await_look(goal)
                 self.learn(renewed, "")
                 self.judge_goal(goal, None, "")
                 self.close_firing(goal)
@@ -189,13 +213,14 @@ class DueGoals:
     def close_firing(self, goal: StandingGoal) -> None:
         """End the firing of a schedule if all goals are reached."""
         record = self.ledger.goals.get(goal.name)
-        if goal.schedule is None or record is None or not record.is_due:
+        if goal.schedule is None or record is None or not record.is_due or goal.name in self._unlooked:
             return
         pursued = {each.goal for each in self.ledger.pursued}
         if goal.name in pursued or any(each.goal == goal.name for each in self.due):
             return
         if isinstance(goal.schedule, Once):
-            self.ledger.emit(told.GoalEnded(goal.name, "it was reached"))
+            reason = "it was reached" if self.picture.find(goal.pattern) else "there was nothing that it was about"
+            self.ledger.emit(told.GoalEnded(goal.name, reason))
             self.board.remove(goal.name)
         else:
             self.ledger.emit(told.FiringEnded(goal.name))

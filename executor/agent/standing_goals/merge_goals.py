@@ -115,7 +115,8 @@ class GoalMerger:
             choice.plans.append(((each,), proposal))
             final = None if is_broken else simulate_plan(proposal.plan)
             if final is not None:
-                state = replace(now, initial=tuple(final.facts), ran=tuple(final.history))
+                then = final.problem_now
+                state = replace(now, initial=then.initial, values=then.values, ran=then.ran)
         if len(choice.plans) < 2:
             return choice
         merged = [each for chosen, _ in choice.plans for each in chosen]

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from executor.agent.standing_goals.goal_conditions import GoalPattern
 from executor.events.events import Note, Provenance
-from executor.observe.beliefs import Beliefs, is_certain, patterns_of
+from executor.observe.beliefs import Beliefs
+from executor.observe.condition_facts import is_certain, patterns_of
 from executor.observe.discovery import find_new_objects
 from planner.lightweight import replace
 from planner.model import OPEN, Atom, Formula, Object, Problem
@@ -54,7 +55,7 @@ class Picture:
         """Return whether the ground `formula` is believed to hold, whatever unknown facts are."""
         if self.beliefs.is_sure:
             return self.beliefs.is_true(formula)
-        return is_certain(formula, self.beliefs.holds, self.beliefs.simulation.rules.universe, positive=True)
+        return is_certain(formula, self.beliefs.truth, self.beliefs.simulation.rules.universe, positive=True)
 
     def facts_of(self, formula: Formula) -> list[Atom]:
         """Return the facts that the ground `formula` depends on."""

@@ -73,9 +73,11 @@ def read_time(time: Any) -> Once:
     if time.utcoffset() is None:
         raise InputError(f"{time.isoformat(sep=' ')} has no time zone", hint="say tzinfo=ZoneInfo('Europe/Berlin')")
     try:
-        return Once(time.timestamp())
+        made = Once(time.timestamp())
+        str(made)  # the last microsecond of the calendar rounds to a time that no calendar has
     except (OverflowError, OSError, ValueError) as error:
         raise InputError(f"{time.isoformat(sep=' ')} is no time of this calendar: {error}") from None
+    return made
 
 
 def read_cron(expression: Any, zone: Any) -> Cron:

@@ -1,0 +1,220 @@
+"""Decide which steps of a plan in time may start now, when to look again, and whether deadlines can still be met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final
+
+from executor.dispatching.dispatch_network import APART, TICKS, DispatchNetwork, build_network, ticks_of
+from executor.dispatching.moments import Moments
+from executor.dispatching.present_problem import AT_WORK, Present, find_running, make_present
+from executor.dispatching.timetable import Planned, Timetable, as_decimal
+from executor.events.events import Note, StepStatus, TimePassed
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.observe.step_verdict import Expected
+from executor.tools.clock import Clock
+from planner.errors import InputError, PlanError, UnsupportedError
+from planner.model.arithmetic import Exact
+
+LONGEST_SLEEP: Final = 60.0
+"""Longest wait for a known time, in seconds: the clock of the machine may be set meanwhile, or stand still."""
+
+
+@dataclass(slots=True, eq=False)
+class Dispatcher:
+    """Dispatches the plan of one run by its temporal network."""
+
+    state: RunState
+    clock: Clock
+    held: bool = False
+    """Whether nothing starts, because a deadline cannot be met by this plan."""
+    _network: DispatchNetwork | None = field(init=False, default=None)
+    _broken: str = field(init=False, default="")
+    """Why the plan does not lead to the goal any more."""
+    _version: tuple[int, int] = field(init=False, default=(-1, -1))
+    _moments: Moments | None = field(init=False, default=None)
+    _quiet_until: int = field(init=False, default=0)
+    """Tick before which nothing starts: shortly after something has ended."""
+    _happened: int = field(init=False, default=0)
+    """Number of steps that have ended and of changes at known times that have come about."""
+
+    @property
+    def timetable(self) -> Timetable:
+        """The times of the run."""
+        assert self.state.timetable is not None, "the run has a plan in time"
+        return self.state.timetable
+
+    @property
+    def moments(self) -> Moments:
+        """The starts and ends of the steps of the present problem."""
+        if self._moments is None or self._moments.problem is not self.state.problem:
+            self._moments = Moments(self.state.problem)
+        return self._moments
+
+    def now(self) -> int:
+        """Return the present tick."""
+        return round(self.timetable.seconds(self.clock.time()) * TICKS)
+
+    def make_present(self) -> Present:
+        """Return the problem that is left now."""
+        return make_present(self.state, self.timetable, Decimal(self.now()) / TICKS)
+
+    def find_left(self) -> list[StepRecord]:
+        """Return the steps of the plan that have not begun."""
+        waiting = [each for each in self.state.with_status(*AT_WORK) if each.begun_at is None]
+        return [*self.state.pending(), *waiting]
+
+    def build(self, left: Sequence[StepRecord]) -> DispatchNetwork:
+        """Return the network of the steps `left` and of those at work; raises `PlanError` if they do not work."""
+        begun = {
+            each.id: ticks_of(as_decimal(self.timetable.seconds(each.begun_at)))
+            for each in find_running(self.state)
+            if each.begun_at is not None
+        }
+        planned: Mapping[str, Planned] = self.timetable.planned
+        now = as_decimal(self.now() / TICKS)
+        for id_ in begun:
+            if id_ not in planned:
+                planned = {**planned, id_: Planned(now, Decimal(0))}
+        return build_network(self.make_present(), [(each.id, each.step) for each in left], planned, begun)
+
+    def update(self) -> None:
+        """Build the network anew if the state of the run has changed, and note which steps have started since."""
+        version = self.state.version, self.state.changes
+        if version != self._version:
+            self._version = version
+            happened = len(self.state.finished) + len(self.timetable.passed)
+            if happened != self._happened:
+                self._happened, self._quiet_until = happened, self.now() + APART
+            try:
+                self._network, self._broken = self.build(self.find_left()), ""
+            except (PlanError, InputError, UnsupportedError) as error:
+                self._network, self._broken = None, str(error)
+        if self._network is not None:
+            for record in find_running(self.state):
+                known = self._network.starts.get(record.id)
+                if known is not None and known not in self._network.happened and record.begun_at is not None:
+                    self._network.note_start(record.id, ticks_of(as_decimal(self.timetable.seconds(record.begun_at))))
+
+    def find_lateness(self) -> str:
+        """Return which deadline the plan cannot meet, or why it does not work any more; "" if it does."""
+        if self._network is None:
+            return self._broken
+        if self._has_missed():
+            return self._has_missed()
+        times = self._network.find_earliest(self.now())
+        if isinstance(times, str):
+            return self._name(times)
+        late = self._network.find_late(times)
+        if late is None:
+            return ""
+        node, when = self._network.nodes[late.node], times[late.node] / TICKS
+        return self._name(f"{late.what} cannot be met any more: {node} comes at {when:g} s")
+
+    def _has_missed(self) -> str:
+        now = self.timetable.seconds(self.clock.time())
+        for number, due in enumerate(self.state.problem.due):
+            if due.weight is None and number not in self.timetable.reached and now > due.by:
+                return f"{due.condition} was due at {due.by} s, and it was not reached"
+        return ""
+
+    def _name(self, text: str) -> str:
+        """Return `text` with steps in place of their ids."""
+        assert self._network is not None, "there is a network"
+        for about in sorted(self._network.starts, key=len, reverse=True):
+            text = text.replace(f" of {about} ", f" of {self.state.steps[about].step} ")
+            if text.endswith(f" of {about}"):
+                text = text.removesuffix(about) + str(self.state.steps[about].step)
+        return text
+
+    def take_ready(self, at_work: Iterable[str], most: int | None, is_held: Callable[[str], bool]) -> list[str]:
+        """Return the steps that may start now, while `at_work` have been begun and at most `most` may be."""
+        at_work = list(at_work)
+        if self._network is None or self.held or self.now() < self._quiet_until:
+            return []
+        now = self.now()
+        times = self._network.find_earliest(now)
+        if isinstance(times, str):
+            return []
+        ready = [each for each in self._network.find_ready(now, times) if each not in at_work and not is_held(each)]
+        ready = [each for each in ready if self.state.steps[each].status is StepStatus.PENDING]
+        return ready if most is None else ready[: max(most - len(at_work), 0)]
+
+    def has_ready(self, is_held: Callable[[str], bool]) -> bool:
+        """Return whether some step may start now, for which not `is_held`."""
+        return bool(self.take_ready((), None, is_held))
+
+    def is_waiting(self) -> bool:
+        """Return whether steps, or what the goal needs, will come when their time has come."""
+        if self._network is None or self.held:
+            return False
+        if self.find_left():
+            return True
+        return bool(self.timetable.to_come) and not self.state.beliefs.is_true(self.state.goal)
+
+    def seconds_to_news(self) -> float | None:
+        """Return the seconds until something may start, comes about, or is too late; None if nothing will."""
+        now = self.now()
+        moments = [now + int(LONGEST_SLEEP * TICKS)] if self.timetable.to_come or self.find_left() else []
+        moments += [ticks_of(Decimal(effect.time)) for _, effect in self.timetable.to_come[:1]]
+        if self._quiet_until > now:
+            moments.append(self._quiet_until)
+        if self._network is not None:
+            times = self._network.find_earliest(now)
+            following = None if isinstance(times, str) else self._network.find_next(now, times)
+            alarm = self._network.find_alarm(now)
+            moments += [each for each in (following, alarm) if each is not None]
+        due = [
+            ticks_of(Decimal(each.by)) + 1
+            for number, each in enumerate(self.state.problem.due)
+            if each.weight is None and number not in self.timetable.reached
+        ]
+        moments += [each for each in due if each > now]
+        return None if not moments else max(min(moments) - now, 1) / TICKS
+
+    def find_passed(self) -> list[TimePassed]:
+        """Return the changes at known times that have come about since, the earliest first; one at a time."""
+        now = self.now()
+        for number, effect in self.timetable.to_come:
+            if ticks_of(Decimal(effect.time)) <= now:
+                facts = self.moments.note_timed(self.state.beliefs, effect, find_running(self.state))
+                return [TimePassed(number, facts)]
+            break
+        return []
+
+    def find_start_objection(self, record: StepRecord) -> str:
+        """Return why a step cannot start now, by what is believed; "" if it can."""
+        others = [each for each in find_running(self.state) if each.id != record.id]
+        return self.moments.find_start_objection(self.state.beliefs, record.step, others)[0]
+
+    def expect_end(self, record: StepRecord) -> Expected:
+        """Return the effects of a step that ends now."""
+        now = self.clock.time()
+        lasted = as_decimal(max(now - (now if record.begun_at is None else record.begun_at), 0.0))
+        return self.moments.expect_end(self.state.beliefs, record, find_running(self.state), lasted)
+
+    def find_capacities(self, record: StepRecord) -> dict[str, Exact]:
+        """Return how much of each capacity a step holds."""
+        return self.moments.capacities_of(self.state.beliefs, record.step)
+
+    def has_capacities(self, record: StepRecord, taken: Mapping[str, Exact]) -> bool:
+        """Return whether a step can hold what it needs: beside the steps of its run, and what others have `taken`."""
+        needs = self.find_capacities(record)
+        for other in find_running(self.state):
+            if other.id != record.id:
+                for name, amount in self.find_capacities(other).items():
+                    needs[name] = needs.get(name, 0) + amount
+        total = self.state.problem.capacity
+        return all(amount + taken.get(name, 0) <= total.get(name, 0) for name, amount in needs.items() if name in taken)
+
+    def find_duration(self, record: StepRecord) -> float | None:
+        """Return how many seconds a step is planned to last."""
+        planned = self.timetable.planned.get(record.id)
+        return None if planned is None else float(planned.duration)
+
+    def note_start(self, record: StepRecord) -> tuple[Note, ...]:
+        """Return notes on what the start of a step changes."""
+        return self.moments.note_start(self.state.beliefs, record.step, find_running(self.state))

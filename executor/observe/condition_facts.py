@@ -1,0 +1,120 @@
+"""Which facts a condition depends on, and whether it is certain to hold where some of them are unknown.
+
+Strong three-valued logic (Kleene, 1952) decides whether it holds for all truth values of uncertain facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import product
+
+from executor.events.fluent_values import pattern_of
+from planner.model import And, Atom, Comparison, Equals, Exists, Forall, Formula, Imply, Not, Or
+from planner.model.domain import DomainModel, numeric_fluents
+from planner.model.formulas import OPEN, atoms_in, is_variable, substitute
+from planner.semantics.condition_solver import Universe
+
+
+def is_certain(
+    formula: Formula, truth: Callable[[Atom | Comparison], bool | None], universe: Universe, *, positive: bool
+) -> bool:
+    """Return whether the ground `formula`, or its negation unless `positive`, is certain to hold.
+
+    It has to hold for all values of the facts and comparisons for which `truth` returns None.
+    """
+    match formula:
+        case Atom() | Comparison():
+            return truth(formula) is positive
+        case Equals(left, right):
+            return (left == right) is positive
+        case Not(part):
+            return is_certain(part, truth, universe, positive=not positive)
+        case And() | Or() | Imply() | Forall() | Exists():
+            together = all if isinstance(formula, And | Forall) is positive else any
+            return together(
+                is_certain(each, truth, universe, positive=positive) for each in _list_parts(formula, universe)
+            )
+
+
+def _list_parts(formula: And | Or | Imply | Forall | Exists, universe: Universe) -> Iterable[Formula]:
+    """Return the conjuncts or disjuncts of `formula`, instances of a quantified one."""
+    match formula:
+        case And(parts) | Or(parts):
+            return parts
+        case Imply(premise, conclusion):
+            return Not(premise), conclusion
+        case Forall(variables, part) | Exists(variables, part):
+            names = [each.name for each in variables]
+            rows = product(*[tuple(universe.of_types(each.types)) for each in variables])
+            return (substitute(part, dict(zip(names, row, strict=True))) for row in rows)
+
+
+def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
+    """Return a pattern for each quantified atom that the ground `formula` depends on; each once.
+
+    A pattern has `OPEN` in place of each variable.
+    """
+    found: dict[Atom, None] = {}
+    stack = [formula]
+    while stack:
+        for atom in atoms_in(stack.pop()):
+            pattern = Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
+            if pattern not in found:
+                found[pattern] = None
+                stack += _find_explanations(pattern, domain)
+    return [pattern for pattern in found if OPEN in pattern.args]
+
+
+def _find_explanations(fact: Atom, domain: DomainModel) -> list[Formula]:
+    """Return the conditions of the axioms for a derived fact, or for a pattern of such facts."""
+    return [
+        substitute(axiom.condition, dict(zip([each.name for each in axiom.parameters], fact.args, strict=True)))
+        for axiom in domain.axioms
+        if axiom.predicate == fact.predicate
+    ]
+
+
+def trace_atoms(
+    formula: Formula,
+    domain: DomainModel,
+    universe: Universe,
+    binding: Mapping[str, str],
+    *,
+    known: Container[Atom] = (),
+) -> dict[Atom, None]:
+    """Return the ground facts in `formula`, and recursively those in the axioms of its derived facts.
+
+    A numeric fluent counts as the pattern of its values.
+    """
+    derived, fluents = domain.derived, numeric_fluents(domain)
+    found: dict[Atom, None] = {}
+    stack = [substitute(formula, binding)]
+    while stack:
+        for fact in _iterate_atoms(stack.pop(), universe, fluents):
+            if fact in found:
+                continue
+            found[fact] = None
+            if fact.predicate in derived and fact not in known:
+                stack += _find_explanations(fact, domain)
+    return found
+
+
+def _iterate_atoms(formula: Formula, universe: Universe, fluents: Container[str]) -> Iterator[Atom]:
+    """Yield the ground atoms and the values of `fluents` in `formula`, with quantified parts instantiated."""
+    stack = [formula]
+    while stack:
+        match stack.pop():
+            case Atom() as fact:
+                yield fact
+            case Comparison() as comparison:
+                yield from (pattern_of(term) for term in comparison.functions if term.predicate in fluents)
+            case And(parts) | Or(parts):
+                stack.extend(parts)
+            case Not(part):
+                stack.append(part)
+            case Imply(premise, conclusion):
+                stack += [premise, conclusion]
+            case Forall(variables, part) | Exists(variables, part):
+                names = [each.name for each in variables]
+                choices = [tuple(universe.of_types(each.types)) for each in variables]
+                stack += [substitute(part, dict(zip(names, each, strict=True))) for each in product(*choices)]
