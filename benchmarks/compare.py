@@ -16,20 +16,30 @@ from benchmarks.suite import domain_matches, matches
 from planner.errors import DocumentError, did_you_mean
 
 WORST: Final = 10
+SEPARATION: Final = 0.001
+"""The time between happenings in the competitions, in seconds; some planners keep less."""
 
 
 def find_contradiction(one: Record, other: Record) -> str | None:
     """Return how the claims of two records of a task contradict each other, or None."""
     outcomes = {one.outcome, other.outcome}
-    if outcomes == {Outcome.OPTIMAL} and one.cost != other.cost:
+    if outcomes == {Outcome.OPTIMAL} and abs((one.cost or 0) - (other.cost or 0)) > separations(one, other):
         return "both proved, costs differ"
     if Outcome.UNSOLVABLE in outcomes and outcomes & report.PLANS:
         return "a plan, and a proof that there is none"
     for proof, plan in ((one, other), (other, one)):
         bounded = proof.lower_bound is not None and plan.cost is not None and plan.outcome in report.PLANS
-        if bounded and (plan.cost or 0) < (proof.lower_bound or 0):
+        if bounded and (plan.cost or 0) + separations(plan) < (proof.lower_bound or 0):
             return f"{plan.planner}'s plan is cheaper than {proof.planner}'s lower bound"
     return None
+
+
+def separations(*records: Record) -> float:
+    """Return by how much the costs of plans in time may differ for the times that planners keep between happenings.
+
+    0 for sequences.
+    """
+    return max(2 * SEPARATION * (each.plan_length or 0) if each.makespan is not None else 0.0 for each in records)
 
 
 def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], counts: Counts = is_done) -> str:

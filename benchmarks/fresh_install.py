@@ -110,11 +110,13 @@ def draw_tasks(folder: Path, seed: int) -> list[BenchmarkTask]:
     return tasks
 
 
-def compare(fresh: Install, checkout: Install, tasks: list[BenchmarkTask], many: int, runs: int) -> None:
-    """Print a row for each of so `many` medium tasks, and the ratio over all."""
+def compare(
+    fresh: Install, checkout: Install, tasks: list[BenchmarkTask], many: int, runs: int, *, name: str = "wheel"
+) -> None:
+    """Print a row for each of so `many` medium tasks, and the ratio over all; `name` is that of the first column."""
     ratios: list[float] = []
     sums = [0.0, 0.0]
-    tell("| task | wheel, s of CPU | checkout | ratio |\n|---|---|---|---|")
+    tell(f"| task | {name}, s of CPU | checkout | ratio |\n|---|---|---|---|")
     for task in tasks:
         files = [str(task.domain_path), str(task.problem_path)]
         first = checkout.solve(files, MEDIUM[1])

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import report
+from benchmarks.numeric_report import numeric_tables
 from benchmarks.rates import rate_ratios, select_long_searches
 from benchmarks.records import Counts, Record, TaskId, is_proved
 
@@ -231,6 +232,7 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
     columns = report.columns_of(records)
     searches = select_long_searches(records, LEAST_SEARCH)
     tracks = report.track_tables(records, counts)
+    numbers = numeric_tables(records, counts, known)
     guarded = report.note_guarded(records)
     parts = [
         element("h1", text(title)),
@@ -240,6 +242,7 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
         *(format_section("Search alone", [rate_ratios(searches)]) if len(searches) > 1 else []),
         *format_section("Plots", [], [_cactus(columns, counts), *_scatters(columns, counts)]),
         *(format_section("By track", tracks) if tracks else []),
+        *(format_section("Numbers", numbers) if numbers else []),
         *format_section("By domain", scores),
         *(
             format_section("Validation", [report.tabulate_checks(records)])

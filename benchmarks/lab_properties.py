@@ -48,6 +48,7 @@ OWN: Final = (
     "suite",
     "configuration",
     "lower_bound",
+    "start_seconds",
     "stored_states",
     "search_bytes",
     "checks",

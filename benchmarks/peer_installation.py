@@ -35,7 +35,13 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 DOWNWARD: Final = "builds/release/bin/downward"
-IMPORTS: Final = {"gtpyhop": "gtpyhop", "jupyddl": "jupyddl", "kairos-planner": "kairos", "up-aries": "up_aries"}
+IMPORTS: Final = {
+    "gtpyhop": "gtpyhop",
+    "jupyddl": "jupyddl",
+    "kairos-planner": "kairos",
+    "up-aries": "up_aries",
+    "up-nextflap": "up_nextflap",
+}
 """The modules whose import shows that a peer in Python works here."""
 BINARIES: Final = {
     "kstar-planner": f"kstar_planner/{DOWNWARD}",
@@ -43,7 +49,11 @@ BINARIES: Final = {
     "up-symk": f"up_symk/symk/{DOWNWARD}",
 }
 """The programs whose start shows that a peer with a binary works here."""
-PEERS: Final = (*BINARIES, *IMPORTS)
+USAGES: Final = {"up-lpg": ("up_lpg/lpg", "LPG-td")}
+"""The programs that show how to call them, in words that begin with these, and end with an error then."""
+JARS: Final = {"up-enhsp": "up_enhsp/ENHSP/enhsp.jar"}
+"""The Java archives whose main class must load: it shows that a peer in Java works here."""
+PEERS: Final = (*BINARIES, *USAGES, *JARS, *IMPORTS)
 """The distributions of the peers that `bench` can run, but for those that are installed with us."""
 OTHER_COMMANDS: Final = {"kstar-planner": "`bench candidates`", "up-symk": "`bench candidates`"}
 PIP_DEFAULTS: Final = {"PIP_RETRIES": "2", "PIP_TIMEOUT": "15"}
@@ -171,7 +181,16 @@ def _find_probe(package: str) -> list[str]:
     """Return a command that fails where the peer does not work here."""
     if package in IMPORTS:
         return [str(interpreter_of(package)), "-I", "-c", f"import {IMPORTS[package]}"]
-    return [next((str(Path(site, BINARIES[package])) for site in find_site_packages(package)), package), "--help"]
+    if package in JARS:
+        return ["java", "--dry-run", "-jar", _find_file(package, JARS[package])]
+    if package in USAGES:
+        program, words = USAGES[package]
+        return ["sh", "-c", '"$0" -h | grep "$1"', _find_file(package, program), words]
+    return [_find_file(package, BINARIES[package]), "--help"]
+
+
+def _find_file(package: str, path: str) -> str:
+    return next((str(Path(site, path)) for site in find_site_packages(package)), package)
 
 
 def _run(command: list[str], lock: IO[str]) -> str | None:

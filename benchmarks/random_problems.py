@@ -195,7 +195,7 @@ StateKey = tuple[frozenset[Atom], frozenset[Atom]]
 
 def key_of(simulation: Simulation) -> StateKey:
     """Return what tells the present state from all others."""
-    return simulation.facts, frozenset(simulation.history)
+    return simulation.facts, frozenset([*simulation.history, *simulation.values.items()])
 
 
 def successors(simulation: Simulation) -> Iterator[tuple[Step, Simulation]]:

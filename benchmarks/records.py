@@ -35,8 +35,10 @@ class Record:
     """What one planner did on one task.
 
     `checks` maps each validator that saw the plan to its verdict (see `benchmarks.validators`); `cost` is theirs where
-    one states it, else the planner's claim. Times are in seconds, `cpu_seconds` of all its processes together;
-    `peak_mib` is the resident memory of the largest of them. `evaluations`, `expansions`, `generated` and
+    one states it, else the planner's claim; `makespan` is that of a plan in time, as it is written. Times are in
+    seconds, `cpu_seconds` of all its processes together, `first_plan_seconds` until the first of several plans, where
+    the planner tells, and `start_seconds` the CPU time that the planner takes for a trivial task, where that was
+    measured; `peak_mib` is the resident memory of the largest of them. `evaluations`, `expansions`, `generated` and
     `stored_states` are those of the search by itself, `search_bytes` and `effort_seconds` the memory and the time that
     they took, where the planner tells. `tracks` are those of the task, and `shortest_known` the steps of the shortest
     plan that its suite knows. `by` is the search that had the last word, where the planner has several, and `tier` what
@@ -54,10 +56,13 @@ class Record:
     cost: float | None = None
     lower_bound: float | None = None
     plan_length: int | None = None
+    makespan: float | None = None
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
+    start_seconds: float | None = None
     translate_seconds: float | None = None
     search_seconds: float | None = None
+    first_plan_seconds: float | None = None
     evaluations: int | None = None
     expansions: int | None = None
     stored_states: int | None = None

@@ -7,26 +7,40 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
+from math import isclose
 from pathlib import Path
 from platform import python_version
 from queue import SimpleQueue
 from shutil import which
+from statistics import median
 from subprocess import run as run_process
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.pddltext import read_features
+from benchmarks.pddltext import read_features, read_file
+from benchmarks.plain_pddl import Rewriting
 from benchmarks.planners import Answer, Outcome, Planner, find_installed
-from benchmarks.planners.base import NAMED_FILES, languages_of
+from benchmarks.planners.base import COVERED, NAMED_FILES, languages_of
 from benchmarks.process import Limits, Run, run_limited, stop_all
 from benchmarks.records import Record, append_record, lock_results, resume
-from benchmarks.suite import BenchmarkTask
+from benchmarks.suite import PDDL, BenchmarkTask
+from benchmarks.timed_plans import divide_times, find_makespan, read_timed_steps
 from benchmarks.validators import OURS, VALIDATORS, Verdict, validate_plan
 from planner.errors import DocumentError
 
 CHECK_LIMITS: Final = Limits(cpu_seconds=300, memory_gib=8)
 """What a validator may use for one plan; none of it counts for the planner."""
 MIB: Final = 1024**2
+START_ROUNDS: Final = 3
+TRIVIAL_TASK: Final = (
+    """(define (domain trivial) (:requirements :strips) (:predicates (done) (ready))
+  (:action finish :parameters () :precondition (ready) :effect (done)))
+""",
+    "(define (problem trivial) (:domain trivial) (:init (ready)) (:goal (done)))\n",
+)
+"""A domain and a problem, solved by one step, whose time is that of a planner's start."""
+ROUNDING: Final = 1e-5
+"""By which part of itself a cost may differ that VAL prints with six digits."""
 STOP_EARLY_SECONDS: Final = 1.0
 """How long before the time limit a planner is asked to stop; a tenth of the limit where that is less."""
 
@@ -35,13 +49,15 @@ STOP_EARLY_SECONDS: Final = 1.0
 class Settings:
     """How to run: the limits, who validates, how many jobs at a time, and on which processors (none: any).
 
-    Each job has its own share of the processors; its planner and the validators of its plan run there.
+    Each job has its own share of the processors; its planner and the validators of its plan run there. With `starts`,
+    each planner is first measured on a trivial task.
     """
 
     limits: Limits = field(default_factory=Limits)
     validators: Sequence[str] = (OURS,)
     jobs: int = 1
     cores: Sequence[int] = ()
+    starts: bool = False
 
     def shares(self) -> list[tuple[int, ...]]:
         """Return the processors of each job, none in common; raises `DocumentError` where there are not enough."""
@@ -97,13 +113,17 @@ def _run(todo: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[
     shares: SimpleQueue[tuple[int, ...]] = SimpleQueue()
     for share in settings.shares():
         shares.put(share)
+    planners = {one.planner.label: one.planner for one in todo} if settings.starts else {}
+    cores = settings.shares()[0]
+    starts = {label: measure_start(planner, settings.limits, cores) for label, planner in planners.items()}
 
     def work(attempt: Attempt) -> Record:
         cores = shares.get()
         try:
-            return carry_out(attempt, settings, cores)
+            record = carry_out(attempt, settings, cores)
         finally:
             shares.put(cores)
+        return replace(record, start_seconds=starts.get(record.planner))
 
     with ThreadPoolExecutor(settings.jobs) as pool:
         futures = [pool.submit(work, attempt) for attempt in todo]
@@ -137,10 +157,12 @@ def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -
         cost=answer.cost,
         lower_bound=answer.lower_bound,
         plan_length=None if answer.plan is None else plan_length(answer.plan),
+        makespan=None if answer.plan is None else find_makespan(answer.plan),
         cpu_seconds=round(run.cpu_seconds, 4),
         wall_seconds=round(run.wall_seconds, 4),
         translate_seconds=answer.translate_seconds,
         search_seconds=answer.search_seconds,
+        first_plan_seconds=answer.first_plan_seconds,
         **asdict(answer.effort),
         peak_mib=round(run.peak_bytes / MIB, 1),
         sizes=answer.sizes,
@@ -180,11 +202,35 @@ def apply_verdicts(record: Record, verdicts: Mapping[str, Verdict]) -> Record:
     cost = costs[0] if costs else record.cost
     outcome, detail = record.outcome, record.detail
     refusals = [f"{name} says {verdict.said}" for name, verdict in verdicts.items() if verdict.invalid]
-    if record.cost is not None and any(other != record.cost for other in costs):
+    if record.cost is not None and any(differs(record, other) for other in costs):
         refusals.append(f"cost {record.cost} was claimed, validators say {costs}")
     if refusals:
         outcome, detail = Outcome.INVALID, "; ".join(refusals)
     return replace(record, outcome=outcome, detail=detail, cost=cost, checks=checks)
+
+
+def differs(record: Record, cost: float) -> bool:
+    """Return whether `cost` is not that of `record`; of plans in time, VAL's is rounded."""
+    if record.cost is None or record.makespan is None:
+        return record.cost != cost
+    return not isclose(record.cost, cost, rel_tol=ROUNDING)
+
+
+def measure_start(planner: Planner, limits: Limits, cores: Sequence[int] = ()) -> float | None:
+    """Return the CPU seconds that `planner` takes for a trivial task, the median of some runs.
+
+    None for planners that do not read PDDL, or do not solve that task: their start is not known.
+    """
+    if PDDL not in languages_of(planner):
+        return None
+    with TemporaryDirectory(prefix="start-") as name:
+        files = Path(name, "domain.pddl"), Path(name, "problem.pddl")
+        for path, text in zip(files, TRIVIAL_TASK, strict=True):
+            path.write_text(text, encoding="utf-8")
+        attempt = Attempt(BenchmarkTask("start", "trivial", "trivial", *files), planner)
+        ended = [_measure(attempt, frozenset(), limits, cores) for _ in range(START_ROUNDS)]
+    solved = all(answer.outcome in COVERED for _, answer in ended)
+    return round(median([run.cpu_seconds for run, _ in ended]), 4) if solved else None
 
 
 def _measure(attempt: Attempt, features: frozenset[str], limits: Limits, cores: Sequence[int]) -> tuple[Run, Answer]:
@@ -193,8 +239,7 @@ def _measure(attempt: Attempt, features: frozenset[str], limits: Limits, cores: 
     early = limits.cpu_seconds - min(STOP_EARLY_SECONDS, 0.1 * limits.cpu_seconds)
     with TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        for file, path in zip(NAMED_FILES[task.suffix].values(), (task.domain_path, task.problem_path), strict=True):
-            (folder / file).symlink_to(path)
+        units = lay_out(task, attempt.planner, features, folder)
         run = run_limited(
             job.command,
             folder,
@@ -203,7 +248,22 @@ def _measure(attempt: Attempt, features: frozenset[str], limits: Limits, cores: 
             ask_seconds=early if job.asks else None,
             environment=job.environment,
         )
-        return run, attempt.planner.read(run, folder, features)
+        answer = attempt.planner.read(run, folder, features)
+        return run, answer if answer.plan is None else replace(answer, plan=divide_times(answer.plan, units))
+
+
+def lay_out(task: BenchmarkTask, planner: Planner, features: frozenset[str], folder: Path) -> int:
+    """Put the files of `task` into `folder`, with durations as `planner` reads them; return its units of a second."""
+    files = [folder / name for name in NAMED_FILES[task.suffix].values()]
+    rewrite: Rewriting | None = getattr(planner, "rewrite", None)
+    if rewrite is None or "durations" not in features:
+        for file, path in zip(files, (task.domain_path, task.problem_path), strict=True):
+            file.symlink_to(path)
+        return 1
+    plain = rewrite(read_file(task.domain_path), read_file(task.problem_path))
+    for file, text in zip(files, plain.files(), strict=True):
+        file.write_text(text, encoding="utf-8")
+    return plain.units
 
 
 def _validate(
@@ -222,7 +282,7 @@ def plan_length(plan: str) -> int:
     """Return the number of steps of a plan in the competition's format, or in that for hierarchical plans."""
     lines = plan.splitlines()
     if "==>" not in lines:
-        return sum(line.lstrip().startswith("(") for line in lines)
+        return len(read_timed_steps(plan)) or sum(line.lstrip().startswith("(") for line in lines)
     after = lines[lines.index("==>") + 1 :]
     return next((count for count, line in enumerate(after) if line.split()[:1] == ["root"]), len(after))
 

@@ -3,7 +3,8 @@
 A suite is a folder with a `tasks.tsv`, or any folder that has PDDL or HDDL files in it or below: a file with "domain"
 in its name is a domain, any other one a problem of it. A table has columns `domain`, `domain_file` and `problem_file`,
 and either `optimal_track` and `satisficing_track`, where the files lie in a folder named by the domain, or `track`,
-where they lie in such a folder inside one named by the track. Beside it there may be a `best_known.tsv` (columns
+where they lie in such a folder inside one named by the track. A column `class` says how a task uses numbers: "simple",
+"linear", or "?" where its files have to say it. Beside it there may be a `best_known.tsv` (columns
 `track`, `domain`, `problem_file`, `shortest_known`: the number of steps of the shortest plan known).
 """
 
@@ -19,11 +20,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from benchmarks.pddltext import classify_numeric, read_features
 from planner.errors import DocumentError, Location
 
 PDDL: Final = ".pddl"
 HDDL: Final = ".hddl"
 BEST_KNOWN: Final = "best_known.tsv"
+UNKNOWN_CLASS: Final = "?"
 DEFINITION: Final = re.compile(r"\s*\(\s*define\s*\(\s*(domain|problem)\s", re.IGNORECASE)
 LONGEST_HEAD: Final = 10
 """How many lines that are more than comments are read to see what a file defines."""
@@ -33,8 +36,8 @@ LONGEST_HEAD: Final = 10
 class BenchmarkTask:
     """A domain file and a problem file; `name` is unique in the suite.
 
-    `tracks` are of "opt" and "sat", or of "total-order" and "partial-order"; `shortest_known` is the number of steps of
-    the shortest plan that is known from elsewhere.
+    `tracks` are of "opt" and "sat", or of "total-order" and "partial-order", or the class of a task with numbers,
+    "simple" or "linear"; `shortest_known` is the number of steps of the shortest plan that is known from elsewhere.
     """
 
     suite: str
@@ -120,18 +123,28 @@ def _read_table(table: Path) -> list[BenchmarkTask]:
         except KeyError as missing:
             raise DocumentError(f"there is no column {missing}", Location(str(table), line)) from None
         name = f"{folder}/{problem_file}"
+        files = table.parent / folder / domain_file, table.parent / folder / problem_file
+        tracks = {*map(row.get, ("track", "optimal_track", "satisficing_track")), _find_class(row.get("class"), *files)}
         tasks.append(
             BenchmarkTask(
                 suite=table.parent.name,
                 domain=folder,
                 name=name,
-                domain_path=table.parent / folder / domain_file,
-                problem_path=table.parent / folder / problem_file,
-                tracks=frozenset(filter(None, map(row.get, ("track", "optimal_track", "satisficing_track")))),
+                domain_path=files[0],
+                problem_path=files[1],
+                tracks=frozenset(track for track in tracks if track),
                 shortest_known=known.get(name),
             )
         )
     return tasks
+
+
+def _find_class(stated: str | None, domain_path: Path, problem_path: Path) -> str | None:
+    """Return the class of a task with numbers that its table states, or that its files show where it states "?"."""
+    if stated != UNKNOWN_CLASS:
+        return stated
+    there = domain_path.is_file() and problem_path.is_file()
+    return classify_numeric(read_features(domain_path, problem_path)) if there else None
 
 
 def _read_rows(table: Path) -> Iterator[tuple[int, dict[str, str]]]:

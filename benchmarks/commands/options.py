@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -20,13 +20,20 @@ if TYPE_CHECKING:
     from benchmarks.suite import BenchmarkTask
 
 
+PROGRAMS: Final = {"java": "install a Java runtime, such as Debian's package default-jre-headless"}
+"""What to do where a program is missing that a peer needs."""
+
+
 class Track(StrEnum):
-    """The tracks of the planning competitions that a task belongs to: classical ones, and hierarchical ones."""
+    """The tracks of the planning competitions that a task belongs to: classical, hierarchical and numeric ones."""
 
     OPT = "opt"
     SAT = "sat"
     TOTAL_ORDER = "total-order"
     PARTIAL_ORDER = "partial-order"
+    SIMPLE = "simple"
+    LINEAR = "linear"
+    NONLINEAR = "nonlinear"
 
 
 def parse_positive(text: str | float) -> float:
@@ -187,9 +194,11 @@ def select_installed(names: list[str]) -> list[Planner]:
 
 
 def hint_at_installation(package: str) -> str:
-    """Return what installs `package`, which is a peer or comes with Forethought."""
+    """Return what installs `package`, which is a peer, comes with Forethought, or is a program that a peer needs."""
     from benchmarks.peer_installation import PEERS
 
+    if package in PROGRAMS:
+        return PROGRAMS[package]
     command = "forethought bench peers install" if package in PEERS else "pip install"
     return f"`{command} {package}` installs it"
 

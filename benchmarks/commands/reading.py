@@ -27,6 +27,7 @@ def table(
     best_known: options.BestKnown = None,
 ) -> None:
     """Print coverage and scores by domain, outcomes, times, memory and validation of results as Markdown."""
+    from benchmarks.numeric_report import numeric_tables
     from benchmarks.report import full_report, task_table, track_tables
 
     records = select_records(
@@ -35,8 +36,10 @@ def table(
     if tasks:
         give(task_table(records).markdown())
     else:
-        more = track_tables(records, select_counts(proved=proved))
-        give(full_report(records, select_counts(proved=proved), read_best_known(best_known), more))
+        counts = select_counts(proved=proved)
+        known = read_best_known(best_known)
+        more = [*track_tables(records, counts), *numeric_tables(records, counts, known)]
+        give(full_report(records, counts, known, more))
 
 
 def html(

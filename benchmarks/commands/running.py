@@ -35,6 +35,18 @@ def run(
         int, typer.Option("--jobs", min=1, help="Number of planners that run at the same time; 1 measures best.")
     ] = 1,
     core: options.Cores = None,
+    wall_factor: Annotated[
+        float,
+        typer.Option(
+            "--wall-factor",
+            parser=options.parse_positive,
+            metavar="NUMBER",
+            help="How often the time limit the clock may run, and 5 s: more where others keep the processor busy.",
+        ),
+    ] = 3.0,
+    starts: Annotated[
+        bool, typer.Option("--starts", help="Measure each planner on a trivial task first, and record that time, too.")
+    ] = False,
 ) -> None:
     """Run planners on the tasks of a suite; start it again to continue where it stopped."""
     from benchmarks.process import Limits
@@ -43,7 +55,8 @@ def run(
 
     tasks = options.select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
     attempts = attempts_of(tasks, options.select_installed(planner))
-    settings = Settings(Limits(time_limit, memory_limit), _select_validators(check), jobs, core.numbers if core else ())
+    limits, cores = Limits(time_limit, memory_limit, wall_factor), core.numbers if core else ()
+    settings = Settings(limits, _select_validators(check), jobs, cores, starts)
     carried_out: list[Record] = []
 
     def watch(record: Record) -> None:
@@ -144,10 +157,7 @@ def planners() -> None:
 
     rows = [(label, f"`{text}`", find_missing(planner_of(label)) or "") for label, text in NAMED.items()]
     give(format_table(["planner", "configuration", "not installed"], rows))
-    checks = [
-        (label, ", ".join(sorted(one.lacks)) or "nothing", "" if one.available else one.package)
-        for label, one in VALIDATORS.items()
-    ]
+    checks = [(label, ", ".join(sorted(one.lacks)) or "nothing", one.missing) for label, one in VALIDATORS.items()]
     give(format_table(["validator", "does not cover", "not installed"], checks))
 
 

@@ -16,6 +16,7 @@ import typer
 
 from benchmarks.faults.fault_setting import KINDS, MODELS, Setting, classical_part, draw_setting
 from benchmarks.faults.fault_verdict import Ending, Verdict, judge_run
+from benchmarks.faults.numeric_setting import draw_numeric_setting
 from benchmarks.faults.open_world import draw_open_setting
 from benchmarks.report import Table
 from executor.testing import FaultKind
@@ -33,13 +34,18 @@ def faults(
         bool,
         typer.Option("--open-world", help="Runs in which objects turn up, vanish and are renamed, in place of others."),
     ] = False,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Runs on accounts, stocks and batteries, in place of others.")
+    ] = False,
 ) -> None:
     """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
 
     The exit code is 1 where a run violated a promise: false success, effects that came twice, a goal given up that
     could have been reached, an irreversible step too early, repeated, in an undo or despite an open question, an error.
     """
-    draw = draw_open_setting if open_world else draw_setting
+    if open_world and numbers:
+        raise typer.BadParameter("--open-world and --numbers name two campaigns: say one of them")
+    draw = draw_open_setting if open_world else draw_numeric_setting if numbers else draw_setting
     if only is not None:
         replay(draw(only, seed))
         return

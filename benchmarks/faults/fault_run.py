@@ -125,6 +125,7 @@ def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] 
         seconds=1.0,
         plain=setting.plain,
         skills=setting.skills,
+        careless=setting.careless,
     )
     for action in simulated.problem.domain.actions:
         simulated.world.policy(action, setting.policy)

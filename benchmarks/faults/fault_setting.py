@@ -188,7 +188,7 @@ def as_policy(plan: Plan) -> Policy | None:
     return Policy((*nodes, Node(states[-1], is_goal=True)), frozenset().union(*states), problem, 1.0)
 
 
-KINDS: Final = tuple([kind for kind in FaultKind if not kind.is_of_listings])
+KINDS: Final = tuple([kind for kind in FaultKind if not (kind.is_of_listings or kind.is_of_numbers)])
 MONEY: Final = frozenset(
     {FaultKind.OBSERVER_DISAGREES, FaultKind.OBSERVER_STRANGER, FaultKind.RESULT_STRANGER}
     | {kind for kind in KINDS if kind.is_of_approvals}
@@ -231,6 +231,8 @@ class Setting:
     is_asked: bool
     is_candidate: bool = False
     open_world: OpenWorld | None = None
+    careless: bool = False
+    """Whether handlers change numbers without a look at bounds and thresholds: see `SimulatedWorld`."""
 
     @property
     def is_clear(self) -> bool:

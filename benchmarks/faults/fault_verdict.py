@@ -66,6 +66,8 @@ def judge_run(setting: Setting, carried: Carried) -> Verdict:
     """Return how a run ended, and what was wrong with that."""
     if carried.outcome is None:
         return Verdict.of(Violation.ERROR, carried.error or "no outcome")
+    if setting.careless:
+        return _judge_numbers(setting, carried, carried.outcome)
     broken = find_broken_promises(evidence_of(setting, carried))
     if setting.open_world is not None:
         broken += find_broken_open_promises(OpenEvidence.of(setting, carried))
@@ -75,6 +77,28 @@ def judge_run(setting: Setting, carried: Carried) -> Verdict:
     if double:
         return Verdict.of(Violation.DOUBLE, double)
     return _judge_ending(setting, carried, carried.outcome)
+
+
+def _judge_numbers(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
+    """Return how a run with numbers ended; that it could have gone on is no violation, and counts as `BLIND`."""
+    from benchmarks.faults.numeric_promises import find_broken_numeric_promises, is_out_of_reach
+
+    broken = find_broken_numeric_promises(setting, carried)
+    if broken:
+        return Verdict.of(Violation.PROMISE, "; ".join(broken))
+    match outcome.status:
+        case RunStatus.SUCCEEDED | RunStatus.LOWERED:
+            return Verdict(Ending.REACHED)
+        case RunStatus.UNVERIFIED:
+            return Verdict(Ending.UNSEEN)
+        case _ if not outcome.reason:
+            return Verdict.of(Violation.SILENT, outcome.status.name)
+        case RunStatus.IN_DOUBT | RunStatus.WAITING:
+            return Verdict(Ending.ASKED)
+        case RunStatus.IMPOSSIBLE if not (carried.simulated.lies or is_out_of_reach(carried)):
+            return Verdict.of(Violation.FALSE, f"not impossible: {outcome.reason}")
+        case _:
+            return Verdict(Ending.OUT_OF_REACH if is_out_of_reach(carried) else Ending.SPENT)
 
 
 def evidence_of(setting: Setting, carried: Carried) -> Evidence:

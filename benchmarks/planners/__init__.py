@@ -8,7 +8,10 @@ A planner is named (see `NAMED`) or written as `KIND:OPTIONS`, with a label of o
     symk:sym_bd()
     pyperplan:search=gbf,heuristic=hff
     kairos:first=1    jupyddl:search=astar,heuristic=lmcut    in environments of their own
-    aries:    gtpyhop:strategy=recursive_dfs                  likewise, for hierarchical tasks
+    gtpyhop:strategy=recursive_dfs                            likewise, for hierarchical tasks
+    aries:    nextflap:                                       likewise; Aries for hierarchical ones, too
+    enhsp:sat-hmrph    enhsp:opt-hrmax                        for tasks with numbers; needs Java
+    lpg:speed    lpg:anytime                                  for tasks with time and numbers
     ours-ground:   fd-translate:                        grounding only
     ours-initial:                                       LM-cut's value of the initial state
 """
@@ -21,7 +24,9 @@ from typing import Final
 
 from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, find_missing
 from benchmarks.planners.downward import Downward, Translator, make_symk
+from benchmarks.planners.enhsp import Enhsp
 from benchmarks.planners.environments import find_installed
+from benchmarks.planners.lpg import Lpg
 from benchmarks.planners.ours import Ours, TaskProbe
 from benchmarks.planners.python_peers import Guest, Pyperplan
 from planner.errors import DocumentError, did_you_mean
@@ -47,10 +52,13 @@ KINDS: Final[dict[str, Callable[[str, str], Planner]]] = {
     "fd": Downward,
     "fd-translate": lambda label, _: Translator(label),
     "symk": make_symk,
+    "enhsp": Enhsp,
+    "lpg": Lpg,
     "pyperplan": lambda label, options: Pyperplan(label, **_parse_pairs(options)),
     "kairos": lambda label, options: Guest(label, "kairos", "kairos-planner", _parse_pairs(options)),
     "jupyddl": lambda label, options: Guest(label, "jupyddl", "jupyddl", _parse_pairs(options)),
     "aries": lambda label, options: Guest(label, "aries", "up-aries", _parse_pairs(options)),
+    "nextflap": lambda label, options: Guest(label, "nextflap", "up-nextflap", _parse_pairs(options)),
     "gtpyhop": lambda label, options: Guest(label, "gtpyhop", "gtpyhop", _parse_pairs(options)),
 }
 
@@ -66,6 +74,16 @@ NAMED: Final = {
     "fd-lama-first": "fd:alias=lama-first",
     "fd-translate": "fd-translate:",
     "symk-bd": "symk:sym_bd()",
+    "enhsp-sat": "enhsp:sat-hmrph+sat-hadd",
+    "enhsp-sat-hmrph": "enhsp:sat-hmrph",
+    "enhsp-sat-hmrphj": "enhsp:sat-hmrphj",
+    "enhsp-sat-hmrp": "enhsp:sat-hmrp",
+    "enhsp-opt": "enhsp:opt-hrmax",
+    "enhsp-opt-blind": "enhsp:opt-blind",
+    "lpg-first": "lpg:first",
+    "lpg-speed": "lpg:speed",
+    "lpg-quality": "lpg:quality",
+    "lpg-anytime": "lpg:anytime",
     "pyperplan-gbf-hff": "pyperplan:search=gbf,heuristic=hff",
     "pyperplan-astar-lmcut": "pyperplan:search=astar,heuristic=lmcut",
     "pyperplan-bfs": "pyperplan:search=bfs",
@@ -74,6 +92,7 @@ NAMED: Final = {
     "jupyddl-astar-lmcut": "jupyddl:search=astar,heuristic=lmcut",
     "jupyddl-gbfs-hff": "jupyddl:search=gbfs,heuristic=hff",
     "aries": "aries:",
+    "nextflap": "nextflap:",
     "gtpyhop": "gtpyhop:",
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+from shutil import which
 from typing import Final, Protocol
 
 from benchmarks.planners.environments import find_installed
@@ -81,7 +82,8 @@ class Effort:
 class Answer:
     """What a process claims: `cost` and `lower_bound` as it states them, times in seconds where it tells them.
 
-    `search_seconds` are those of all that follows grounding. `by` names the search that had the last word, if several
+    `search_seconds` are those of all that follows grounding, and `first_plan_seconds` the CPU time of the whole process
+    until its first plan. `by` names the search that had the last word, if several
     have part, and `tier` what ran it, where that is told.
     """
 
@@ -91,6 +93,7 @@ class Answer:
     lower_bound: float | None = None
     translate_seconds: float | None = None
     search_seconds: float | None = None
+    first_plan_seconds: float | None = None
     effort: Effort = Effort()
     sizes: Mapping[str, int] = field(default_factory=dict)
     by: str = ""
@@ -99,7 +102,10 @@ class Answer:
 
 
 class Planner(Protocol):
-    """A planner in one configuration. The task's files lie in the process's folder under fixed names."""
+    """A planner in one configuration. The task's files lie in the process's folder under fixed names.
+
+    Where a planner has a `rewrite` (see `benchmarks.plain_pddl`), tasks with durations are rewritten by it.
+    """
 
     @property
     def label(self) -> str:
@@ -131,9 +137,11 @@ def languages_of(planner: Planner) -> frozenset[str]:
 
 
 def find_missing(planner: Planner) -> str | None:
-    """Return the first distribution that `planner` lacks, or None."""
+    """Return the first distribution or, of its `programs`, the first program that `planner` lacks, or None."""
     found = find_installed(planner.packages)
-    return next((package for package in planner.packages if package not in found), None)
+    programs: tuple[str, ...] = getattr(planner, "programs", ())
+    lacking = [package for package in planner.packages if package not in found]
+    return next(iter([*lacking, *(program for program in programs if which(program) is None)]), None)
 
 
 def explain_failure(run: Run) -> Answer:

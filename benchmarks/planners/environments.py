@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 VARIABLE: Final = "FORETHOUGHT_PEERS"
-OWN_ENVIRONMENT: Final = frozenset({"gtpyhop", "jupyddl", "kairos-planner", "up-aries"})
+OWN_ENVIRONMENT: Final = frozenset({"gtpyhop", "jupyddl", "kairos-planner", "up-aries", "up-nextflap"})
 """Distributions that are looked for in environments of their own only: they run in their interpreters."""
 
 

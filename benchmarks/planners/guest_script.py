@@ -1,11 +1,11 @@
 """Solve a task with the peer that is installed here, and print the answer as one line of JSON.
 
 A script of its own for an interpreter that has the peer and nothing of ours: `python -I guest_script.py PEER OPTIONS
-DOMAIN PROBLEM SECONDS`. PEER is kairos, jupyddl or aries. OPTIONS is JSON; with `warm` a tiny task is solved first, so
-that the times are those of a process in use. The answer has `status` ("optimal", "solved", "unsolvable", or what
-stopped the search), `cost`, `plan`, `read_seconds` (files to ground task) and `search_seconds`, and what the search
-took: `evaluations`, `expansions`, `stored_states` where the peer counts them, `search_bytes`, by which the process has
-grown at its highest, and `effort_seconds` of CPU time.
+DOMAIN PROBLEM SECONDS`. PEER is kairos, jupyddl, aries or nextflap. OPTIONS is JSON; with `warm` a tiny task is solved
+first, so that the times are those of a process in use. The answer has `status` ("optimal", "solved", "unsolvable", or
+what stopped the search), `cost`, `plan`, `read_seconds` (files to ground task) and `search_seconds`, and what the
+search took: `evaluations`, `expansions`, `stored_states` where the peer counts them, `search_bytes`, by which the
+process has grown at its highest, and `effort_seconds` of CPU time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 POLL_SECONDS = 0.005
 """How often the CPU time of a search in native code is looked at."""
-ARIES_STATUSES = {
+STATUSES = {
     "SOLVED_OPTIMALLY": "solved",
     "SOLVED_SATISFICING": "solved",
     "UNSOLVABLE_PROVEN": "unsolvable",
@@ -132,14 +132,27 @@ def grown_bytes(before: int) -> int | None:
 
 
 def aries(domain_path: str, problem_path: str, seconds: float, _: dict[str, str]) -> dict[str, Any]:
-    """Solve a hierarchical task with Aries until its first plan, at most for `seconds` by the clock.
+    """Solve a hierarchical task, or one with numbers, with Aries until its first plan, for `seconds` by the clock.
 
     See Bit-Monnot 2023, "Experimenting with Lifted Plan-Space Planning as Scheduling: Aries in the 2023 IPC".
     """
+    from up_aries import Aries
+
+    return solve_unified(Aries, domain_path, problem_path, seconds)
+
+
+def nextflap(domain_path: str, problem_path: str, seconds: float, _: dict[str, str]) -> dict[str, Any]:
+    """Solve a task with numbers with NextFLAP (Sapena, Onaindia, Marzal 2024), at most for `seconds` by the clock."""
+    from up_nextflap import NextFLAPImpl
+
+    return solve_unified(NextFLAPImpl, domain_path, problem_path, seconds)
+
+
+def solve_unified(engine: Any, domain_path: str, problem_path: str, seconds: float) -> dict[str, Any]:
+    """Solve a task that unified-planning reads with one of its engines, until the first plan."""
     from unified_planning.environment import get_environment
     from unified_planning.exceptions import UPException
     from unified_planning.io import PDDLReader
-    from up_aries import Aries
 
     began = time.perf_counter()
     get_environment().error_used_name = False
@@ -147,23 +160,65 @@ def aries(domain_path: str, problem_path: str, seconds: float, _: dict[str, str]
         problem = PDDLReader().parse_problem(domain_path, problem_path)
     except (UPException, NotImplementedError, SyntaxError, AssertionError) as error:
         return {"status": "unsupported", "detail": str(error)[:300]}
-    lacking = problem.kind.features - Aries.supported_kind().features
+    lacking = find_lacking(engine, problem)
     if lacking:
         return {"status": "unsupported", "detail": ", ".join(sorted(lacking))}
     read = time.perf_counter()
+    solver = engine()
+    solver.skip_checks = True
     with tempfile.TemporaryFile("w") as output:
-        result = Aries().solve(problem, timeout=seconds, output_stream=output)
+        result = solver.solve(problem, timeout=seconds, output_stream=output)
     return {
-        "status": ARIES_STATUSES.get(result.status.name, "error"),
+        "status": STATUSES.get(result.status.name, "error"),
         "plan": None if result.plan is None else plan_text(result.plan, problem),
         "read_seconds": read - began,
         "search_seconds": time.perf_counter() - read,
-        "detail": "" if result.status.name in ARIES_STATUSES else f"{result.status.name} {result.log_messages}"[:300],
+        "detail": "" if result.status.name in STATUSES else f"{result.status.name} {result.log_messages}"[:300],
     }
 
 
+def find_lacking(engine: Any, problem: Any) -> set[str]:
+    """Return the features of `problem` that `engine` lacks, after making real fluents integer ones where that helps.
+
+    Increases by functions that never change count as general numeric planning in unified-planning; engines take them.
+    """
+    supported = engine.supported_kind().features | {"GENERAL_NUMERIC_PLANNING"}
+    if "REAL_FLUENTS" in problem.kind.features - supported and has_integers_only(problem):
+        declare_integers(problem)
+    return set(problem.kind.features - supported)
+
+
+def has_integers_only(problem: Any) -> bool:
+    """Return whether every number in `problem` is an integer, and nothing is divided: the reader takes all for real."""
+    effects = [effect for action in problem.actions for effect in action.effects]
+    waiting = [
+        *problem.explicit_initial_values.values(),
+        *problem.goals,
+        *(condition for action in problem.actions for condition in action.preconditions),
+        *(part for effect in effects for part in (effect.value, effect.condition)),
+    ]
+    while waiting:
+        expression = waiting.pop()
+        if expression.is_real_constant() or expression.is_div():
+            return False
+        waiting.extend(expression.args)
+    return True
+
+
+def declare_integers(problem: Any) -> None:
+    """Declare the fluents with numbers as integers."""
+    from unified_planning.shortcuts import IntType
+
+    for fluent in problem.fluents:
+        if fluent.type.is_real_type():
+            fluent._typename = IntType()  # noqa: SLF001 - a new problem would need every expression made anew
+
+
 def plan_text(plan: Any, problem: Any) -> str:
-    """Return a hierarchical plan as the competition writes it: steps, then each task with its method and subtasks."""
+    """Return a plan as the competition writes it: of a hierarchical one also each task with its method and subtasks."""
+    if not hasattr(plan, "decomposition"):
+        ordered = plan if hasattr(plan, "actions") else next(plan.all_sequential_plans())
+        return "".join(f"({action_text(step.action.name, step)})\n" for step in ordered.actions)
     steps = plan.action_plan.actions
     numbers = {id(step): number for number, step in enumerate(steps)}
     lines = ["==>", *(f"{number} {action_text(step.action.name, step)}" for number, step in enumerate(steps))]
@@ -208,7 +263,7 @@ def collect_server() -> None:
         time.sleep(0.01)
 
 
-PEERS = {"kairos": kairos, "jupyddl": jupyddl, "aries": aries}
+PEERS = {"kairos": kairos, "jupyddl": jupyddl, "aries": aries, "nextflap": nextflap}
 
 
 def warm_up(peer: str, options: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Peers with Python interfaces: pyperplan, and kairos-planner, jupyddl, GTPyhop and Aries in their own environments.
+"""Peers with Python interfaces: pyperplan, and others, such as kairos-planner and Aries, in their own environments.
 
 pyperplan (Alkhazraji et al. 2020) plans in STRIPS with types, every action at cost 1.
 """
@@ -80,10 +80,11 @@ OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "kairos": frozenset({"first", "warm"}),
     "jupyddl": frozenset({"search", "heuristic", "warm"}),
     "aries": frozenset(),
+    "nextflap": frozenset(),
     "gtpyhop": frozenset({"strategy"}),
 }
-HIERARCHICAL: Final = frozenset({"aries", "gtpyhop"})
-"""The kinds that read HDDL, and nothing else here."""
+LANGUAGES: Final = {"aries": frozenset({PDDL, HDDL}), "gtpyhop": frozenset({HDDL})}
+"""What kinds read that do not read PDDL alone."""
 SPARE_SECONDS: Final = 0.5
 """How long before the time limit kairos ends by itself; or a twentieth of the limit."""
 COUNTS: Final = ("evaluations", "expansions", "stored_states", "search_bytes", "effort_seconds")
@@ -123,8 +124,8 @@ class Guest:
 
     @property
     def languages(self) -> frozenset[str]:
-        """Either classical or hierarchical tasks."""
-        return frozenset({HDDL if self.kind in HIERARCHICAL else PDDL})
+        """PDDL, HDDL, or both."""
+        return LANGUAGES.get(self.kind, frozenset({PDDL}))
 
     @property
     def packages(self) -> tuple[str, ...]:

@@ -4,8 +4,9 @@
 |--------------------|-------------------------------------------------------------------------------------|
 | `forethought`      | our own, on the source model: everything that we read, hierarchies too              |
 | `pyperplan`        | pyperplan's parser and operators, replayed: STRIPS with types                       |
-| `unified-planning` | its PDDL reader and `SequentialPlanValidator`: all but axioms, no hierarchies       |
-| `fast-downward`    | the plan compiled into the task, so that nothing else can be done: all but hierarchies |
+| `unified-planning` | its PDDL reader and its validators of plans: all but axioms, no hierarchies         |
+| `fast-downward`    | the plan compiled into the task: all but hierarchies, numbers and time              |
+| `val`              | VAL, where `FORETHOUGHT_VAL` names its program: all but hierarchies                 |
 
 Each is a function `check(domain_path, problem_path, plan_text) -> Verdict`, run in a process of its own
 (`python -m benchmarks.validators.plan_checks NAME DOMAIN PROBLEM PLAN`), since it may take long or crash.
@@ -14,10 +15,12 @@ Each is a function `check(domain_path, problem_path, plan_text) -> Verdict`, run
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from tempfile import TemporaryDirectory
 from typing import Final
 
@@ -26,6 +29,7 @@ from benchmarks.planners.ours import HERE
 from benchmarks.process import Limits, run_limited
 
 VALID: Final = "valid"
+VAL_VARIABLE: Final = "FORETHOUGHT_VAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """The distribution that a validator needs, and the features that it does not cover."""
+    """The distribution or program that a validator needs, and the features that it does not cover.
+
+    `variable` is the environment variable that names the program.
+    """
 
     package: str | None = None
     lacks: frozenset[str] = frozenset()
+    variable: str | None = None
 
     def takes(self, features: Iterable[str]) -> bool:
         """Return whether it covers `features` and is installed."""
@@ -62,8 +70,15 @@ class Validator:
 
     @property
     def available(self) -> bool:
-        """Whether the distribution that it needs is installed."""
+        """Whether the distribution that it needs is installed, and its program there."""
+        if self.variable is not None and which(os.environ.get(self.variable, "")) is None:
+            return False
         return self.package is None or bool(find_installed((self.package,)))
+
+    @property
+    def missing(self) -> str:
+        """What is not installed: the distribution, or the variable that would name the program; else nothing."""
+        return "" if self.available else self.package or self.variable or ""
 
 
 BEYOND_STRIPS: Final = frozenset(
@@ -81,12 +96,16 @@ BEYOND_STRIPS: Final = frozenset(
 )
 
 HIERARCHY: Final = frozenset({"hierarchy"})
+NUMBERS: Final = frozenset({"numeric conditions", "numeric effects", "decreased costs", "state-dependent costs"})
+"""What tasks with numbers have beyond action costs."""
+TIME: Final = frozenset({"durations"})
 OURS: Final = "forethought"
 VALIDATORS: Final = {
     OURS: Validator(),
-    "pyperplan": Validator("pyperplan", BEYOND_STRIPS),
+    "pyperplan": Validator("pyperplan", BEYOND_STRIPS | NUMBERS | TIME),
     "unified-planning": Validator("unified-planning", HIERARCHY | {"axioms"}),
-    "fast-downward": Validator("up-fast-downward", HIERARCHY),
+    "fast-downward": Validator("up-fast-downward", HIERARCHY | NUMBERS | TIME),
+    "val": Validator(None, HIERARCHY, VAL_VARIABLE),
 }
 FOREIGN: Final = tuple(name for name in VALIDATORS if name != OURS)
 

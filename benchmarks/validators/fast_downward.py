@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.pddltext import (
     Expression,
     Steps,
+    find_actions,
     find_option,
     find_sections,
     names_in,
@@ -43,7 +44,7 @@ def find_misfit(domain: list[Expression], problem: list[Expression], steps: Step
     """Return which step names no action, no object, or has the wrong number of arguments, or None."""
     lists = [*find_sections(domain, ":constants"), *find_sections(problem, ":objects")]
     objects = {name for typed in lists for name in names_in(typed[1:])}
-    arities = {action[1]: len(parameters_of(action)) for action in find_sections(domain, ":action")}
+    arities = {action[1]: len(parameters_of(action)) for action in find_actions(domain)}
     for number, (name, *arguments) in enumerate(steps, start=1):
         if name not in arities:
             return f"step {number}: there is no action {name}"

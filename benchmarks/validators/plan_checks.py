@@ -1,4 +1,4 @@
-"""Check a plan with our validators, with pyperplan or with unified-planning.
+"""Check a plan with our validators or with those of others.
 
 `python -m benchmarks.validators.plan_checks NAME DOMAIN PROBLEM PLAN` prints the verdict as JSON in its last line.
 """
@@ -10,12 +10,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.pddltext import read_plan_steps
 from benchmarks.planners.base import parse_number
 from benchmarks.suite import HDDL
+from benchmarks.timed_plans import find_least_gap, read_timed_steps
 from benchmarks.validators import VALID, Verdict
 from htn.language.hddl import read as read_hierarchical
 from htn.language.plan_text import plan_from_text
@@ -25,6 +27,7 @@ from planner.language.pddl import read
 from planner.language.pddl.plan_files import read_plan
 from planner.limits import Limits
 from planner.plan import json_number
+from planner.semantics.durations import SEPARATION
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict as Judgement
 
@@ -45,9 +48,17 @@ def check_by_forethought(domain_path: Path, problem_path: Path, plan: str) -> Ve
 
 
 def _check_steps(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
-    """Validate steps with `planner.validate`; raises `PlanError` and `UnsupportedError`."""
+    """Validate steps with `planner.validate`; raises `PlanError` and `UnsupportedError`.
+
+    A plan of those who keep less time between happenings than our rule wants is not for us to refuse.
+    """
     problem = read(domain_path, problem_path)
-    return validate(problem, read_plan(plan, problem, "plan").steps)
+    found = read_plan(plan, problem, "plan")
+    verdict = validate(problem, found if found.times else found.steps)
+    gap = find_least_gap(plan, [Fraction(effect.time) for effect in problem.timed]) if found.times else None
+    if not verdict.valid and gap is not None and gap < Fraction(SEPARATION):
+        raise UnsupportedError(f"less than {SEPARATION} s lie between moments ({verdict.reason})")
+    return verdict
 
 
 def _check_decomposition(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
@@ -115,6 +126,7 @@ def _allow_shared_names() -> Iterator[None]:
 
 def _check_in_unified_planning(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
     from unified_planning.engines import SequentialPlanValidator, ValidationResultStatus
+    from unified_planning.engines.plan_validator import TimeTriggeredPlanValidator
     from unified_planning.exceptions import UPException
     from unified_planning.io import PDDLReader
 
@@ -127,20 +139,65 @@ def _check_in_unified_planning(domain_path: Path, problem_path: Path, plan: str)
         steps = reader.parse_plan_string(problem, plan.lower())
     except (UPException, AssertionError) as error:  # it asserts the number of arguments
         return Verdict(f"invalid: {error or 'a step has the wrong number of arguments'}")
-    validator = SequentialPlanValidator()
+    timed = bool(read_timed_steps(plan))
+    validator = TimeTriggeredPlanValidator() if timed else SequentialPlanValidator()
+    _start_costs_at_zero(problem)
     lacking = problem.kind.features - validator.supported_kind().features - HARMLESS
     if lacking:
         return Verdict(f"unsupported: {', '.join(sorted(lacking))}")
     validator.skip_checks = True
+    if timed and not _lasts_exactly(problem, steps):
+        return Verdict("unsupported: durations are rounded")
     result = validator.validate(problem, steps)
     if result.status is ValidationResultStatus.VALID:
+        if timed:
+            return Verdict(VALID)
         costs = list((result.metric_evaluations or {}).values())  # one of the metric, none where steps count
         return Verdict(VALID, parse_number(str(float(costs[0] if costs else len(steps.actions)))))
     return Verdict(f"invalid: {result.reason}, step {result.inapplicable_action}")
 
 
+def _lasts_exactly(problem: Any, plan: Any) -> bool:
+    """Return whether no step of `plan` lasts a little more or less than it should in the initial state of `problem`.
+
+    The validator of unified-planning knows no tolerance, and plans have three decimals.
+    """
+    from unified_planning.exceptions import UPException
+    from unified_planning.model import UPState
+    from unified_planning.model.walkers.state_evaluator import StateEvaluator
+
+    evaluator, state = StateEvaluator(problem), UPState(problem.explicit_initial_values, problem)
+    for _, step, duration in plan.timed_actions:
+        if duration is not None:
+            values = dict(zip(step.action.parameters, step.actual_parameters, strict=True))
+            try:
+                bounds = [
+                    evaluator.evaluate(bound.substitute(values), state=state).constant_value()
+                    for bound in (step.action.duration.lower, step.action.duration.upper)
+                ]
+            except (UPException, AssertionError, KeyError):
+                continue
+            if any(0 < abs(Fraction(bound) - duration) <= Fraction(SEPARATION) for bound in bounds):
+                return False
+    return True
+
+
+def _start_costs_at_zero(problem: Any) -> None:
+    """Give `total-cost` the value 0 where a task without a metric leaves it undefined, as planners and VAL take it."""
+    if problem.has_fluent("total-cost"):
+        cost = problem.fluent("total-cost")()
+        if cost not in problem.explicit_initial_values:
+            problem.set_initial_value(cost, 0)
+
+
 def _check_by_fast_downward(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
     from benchmarks.validators.fast_downward import check
+
+    return check(domain_path, problem_path, plan)
+
+
+def _check_by_val(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
+    from benchmarks.validators.val import check
 
     return check(domain_path, problem_path, plan)
 
@@ -150,6 +207,7 @@ CHECKS: Final = {
     "pyperplan": check_by_pyperplan,
     "unified-planning": check_by_unified_planning,
     "fast-downward": _check_by_fast_downward,
+    "val": _check_by_val,
 }
 """The function of each of `VALIDATORS`."""
 

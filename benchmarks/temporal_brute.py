@@ -1,0 +1,123 @@
+"""The slow and obvious twin of planning in time: every schedule, tick by tick.
+
+At each tick each set of actions may start that the rules allow. A state is what holds, with the steps that run and the
+ticks that are left of each; the first tick at which a plan may end is the least makespan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmarks.temporal_semantics import Happening, State, TemporalSemantics
+
+
+class TooManyStates(Exception):
+    """The task has more states in time than the caller wanted to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What holds before a tick, and the steps that run: numbers of actions and the ticks that are left."""
+
+    state: State
+    running: tuple[tuple[int, int], ...]
+
+
+def find_least_makespan(semantics: TemporalSemantics, most_states: int, most_ticks: int = 10_000) -> int | None:
+    """Return the least makespan in ticks; None where no plan exists. Raises `TooManyStates`."""
+    last_event = max([time for time, _ in semantics.events], default=-1)
+    layer = {_Moment(semantics.initial, ())}
+    if _ends_well(semantics, semantics.initial, 0):
+        return 0
+    old: set[_Moment] = set()
+    looked_at = 0
+    for tick in range(most_ticks):
+        following: set[_Moment] = set()
+        for moment in layer:
+            for after in _find_next(semantics, moment, tick):
+                if not after.running and _ends_well(semantics, after.state, tick + 1):
+                    return tick
+                following.add(_Moment(after.state, tuple(sorted((one, left - 1) for one, left in after.running))))
+            looked_at += 1
+            if looked_at > most_states or len(following) > most_states:
+                raise TooManyStates
+        layer = following - old
+        if tick >= last_event:
+            old |= layer
+        if not layer:
+            return None
+    raise TooManyStates
+
+
+def _ends_well(semantics: TemporalSemantics, state: State, tick: int) -> bool:
+    """Return whether the goal holds after the changes at known times from `tick` on, where nothing else happens."""
+    later: dict[int, list[Happening]] = {}
+    for time, event in semantics.events:
+        if time >= tick:
+            later.setdefault(time, []).append(event)
+    for time in sorted(later):
+        if _clash(later[time]):
+            return False
+        state = semantics.apply(later[time], state)
+    return semantics.allows(semantics.goal, state)
+
+
+def _clash(together: Sequence[Happening]) -> bool:
+    return any(one.excludes(other) for place, one in enumerate(together) for other in together[:place])
+
+
+def _find_next(semantics: TemporalSemantics, moment: _Moment, tick: int) -> Iterator[_Moment]:
+    """Yield what may hold after `tick`."""
+    actions, state = semantics.actions, moment.state
+    forced = [event for time, event in semantics.events if time == tick]
+    forced += [end for one, left in moment.running if left == 0 and (end := actions[one].end) is not None]
+    if not all(semantics.allows(each, state) for each in forced) or _clash(forced):
+        return
+    kept = [(one, left) for one, left in moment.running if left]
+    able = [
+        number
+        for number, action in enumerate(actions)
+        if semantics.allows(action.start, state) and not any(action.start.excludes(each) for each in forced)
+    ]
+    for chosen in _choose(semantics, able):
+        together = [*forced, *[actions[number].start for number in chosen]]
+        after = semantics.apply(together, state) if together else state
+        for lengths in _choose_lengths(semantics, chosen):
+            running = tuple(sorted([*kept, *lengths]))
+            throughs = [through for one, _ in running if (through := actions[one].through) is not None]
+            if all(semantics.allows(through, after) for through in throughs):
+                yield _Moment(after, running)
+
+
+def _choose(semantics: TemporalSemantics, able: Sequence[int]) -> Iterator[list[int]]:
+    """Yield all choices of the actions `able` whose starts may come at once.
+
+    An action that changes numbers may come twice; more often it never helps where few values are drawn.
+    """
+    if not able:
+        yield []
+        return
+    first, *rest = able
+    action = semantics.actions[first]
+    counts = action.start.changes or (action.end is not None and action.end.changes)
+    for chosen in _choose(semantics, rest):
+        yield chosen
+        if not any(action.start.excludes(semantics.actions[number].start) for number in chosen):
+            yield [first, *chosen]
+            if counts and not action.start.excludes(action.start):
+                yield [first, first, *chosen]
+
+
+def _choose_lengths(semantics: TemporalSemantics, chosen: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
+    """Yield the durations that the steps of the actions `chosen` may have; an instant has none and never runs."""
+    if not chosen:
+        yield []
+        return
+    action = semantics.actions[chosen[0]]
+    for rest in _choose_lengths(semantics, chosen[1:]):
+        if action.end is None:
+            yield rest
+        else:
+            for length in range(action.low, action.high + 1):
+                yield [(chosen[0], length), *rest]
