@@ -1,8 +1,9 @@
 """An agent that attends to standing goals, killed at each write to its journal; a program of its own, as it forks.
 
-    python tests/killed_goals.py FOLDER
+    python tests/killed_goals.py FOLDER BLOCK BLOCKS
 
-Prints, as JSON, one line for each place where the agent was killed: what it had done at last, and how often.
+Kills it at the writes BLOCK, BLOCK + BLOCKS, BLOCK + 2 BLOCKS, …, and prints, as JSON, one line for each place where
+the agent was killed: what it had done at last, and how often.
 """
 
 import asyncio
@@ -166,9 +167,12 @@ def in_child(work):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def main(folder):
+def main(folder, block, blocks):
+    unharmed = folder / "unharmed"
+    unharmed.mkdir()
+    attend(unharmed)  # the children find in memory what a first run imports
     for after in (False, True):
-        for kill_at in range(10_000):
+        for kill_at in range(block, 10_000, blocks):
             place = folder / f"{kill_at}-{after}"
             place.mkdir()
             code = in_child(lambda: attend(place, kill_at=kill_at, after=after))  # noqa: B023 - done at once
@@ -183,4 +187,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

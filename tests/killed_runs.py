@@ -1,10 +1,10 @@
 """A run that is killed at each write to its journal, and taken up again; a program of its own, as it forks and kills.
 
-    python tests/killed_runs.py FOLDER WORLD
+    python tests/killed_runs.py FOLDER WORLD BLOCK BLOCKS
 
 WORLD is one of `WORLDS`: works in which parts are made by a plan, or orders of which the run has to find out first.
-Prints, as JSON, one line for each place where the run was killed: what the world was at last, and how often each step
-was done.
+Kills the run at the writes BLOCK, BLOCK + BLOCKS, BLOCK + 2 BLOCKS, …, and prints, as JSON, one line for each place
+where the run was killed: what the world was at last, and how often each step was done.
 """
 
 import asyncio
@@ -154,9 +154,12 @@ def in_child(work):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def main(folder, name):
+def main(folder, name, block, blocks):
+    unharmed = folder / "unharmed"
+    unharmed.mkdir()
+    carry_out(unharmed, name)  # the children find in memory what a first run imports
     for after in (False, True):
-        for kill_at in range(10_000):
+        for kill_at in range(block, 10_000, blocks):
             place = folder / f"{kill_at}-{after}"
             place.mkdir()
             code = in_child(lambda: carry_out(place, name, kill_at=kill_at, after=after))  # noqa: B023 - done at once
@@ -170,4 +173,4 @@ def main(folder, name):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

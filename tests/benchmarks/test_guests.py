@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace as Space
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.planners import Answer, Outcome, find_installed, find_missing, planner_of
+from benchmarks.planners import Answer, Outcome, find_installed, find_missing, guest_script, planner_of
 from benchmarks.planners.environments import VARIABLE, find_own_version, find_peers_folder, interpreter_of
 from benchmarks.planners.python_peers import Guest
 from benchmarks.process import Limits, Run, run_limited
@@ -240,3 +241,47 @@ def test_the_command_says_who_is_left_out(peers: Path) -> None:
     ran = CliRunner().invoke(app, ["tools", *options])
     assert ran.exit_code == 0
     assert "kairos is left out: kairos-planner is not installed" in ran.stderr
+
+
+NUMERIC_DOMAIN = """(define (domain tank) (:requirements :typing :numeric-fluents)
+  (:functions (level) (limit) (moves))
+  (:action fill :parameters () :precondition (<= (+ (level) {step}) (limit))
+    :effect (and (increase (level) {step}) (increase (moves) 1))))"""
+NUMERIC_PROBLEM = """(define (problem p) (:domain tank) (:init (= (level) 0) (= (limit) {limit}) (= (moves) 0))
+  (:goal (>= (level) 2)) (:metric minimize (moves)))"""
+
+
+class Filler:
+    """An engine of unified-planning for integers, which takes the first action twice."""
+
+    skip_checks = False
+
+    @staticmethod
+    def supported_kind() -> Space:
+        names = "ACTION_BASED INT_FLUENTS INCREASE_EFFECTS FLAT_TYPING ACTIONS_COST FINAL_VALUE SIMPLE_NUMERIC_PLANNING"
+        return Space(features=set(f"{names} INT_NUMBERS_IN_ACTIONS_COST UNDEFINED_INITIAL_NUMERIC".split()))
+
+    def solve(self, problem: Any, timeout: float, output_stream: Any) -> Space:
+        assert self.skip_checks
+        assert timeout == 7
+        output_stream.write("it may say what it likes")
+        step = Space(action=problem.actions[0], actual_parameters=())
+        plan = Space(all_sequential_plans=lambda: iter([Space(actions=[step, step])]))
+        return Space(status=Space(name="SOLVED_SATISFICING"), plan=plan, log_messages=None)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # unified-planning's reader against newer pyparsing
+@pytest.mark.parametrize(
+    ("step", "limit", "status"), [("1", "3", "solved"), ("1", "2.5", "unsupported"), ("0.5", "3", "unsupported")]
+)
+def test_engines_for_integers_get_them_where_all_numbers_are(
+    step: str, limit: str, status: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("unified_planning")
+    files = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
+    files[0].write_text(NUMERIC_DOMAIN.format(step=step), encoding="utf-8")
+    files[1].write_text(NUMERIC_PROBLEM.format(limit=limit), encoding="utf-8")
+    answer = guest_script.solve_unified(Filler, *map(str, files), 7)
+    assert answer["status"] == status
+    assert answer.get("plan") == ("(fill)\n(fill)\n" if status == "solved" else None)
+    assert answer["detail"] == ("" if status == "solved" else "REAL_FLUENTS")

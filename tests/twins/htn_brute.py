@@ -59,7 +59,7 @@ class World:
 
     @staticmethod
     def _key(state: Simulation, watches: ConstraintMonitors, spent: tuple[Number, ...]):
-        return key_of(state), watches.key, spent
+        return key_of(state), frozenset(state.values.items()), watches.key, spent
 
     def holds(self, state: int, formula: Formula) -> bool:
         if (state, formula) not in self._truths:

@@ -120,6 +120,49 @@ def test_an_approval_interrupts_the_graph_and_nothing_is_done_twice(ways, answer
         assert "too dear" in reports(ended)[-1]["reason"]
 
 
+def take_turns(calls: PlannedCalls, *turns: list[tuple[str, dict]]):
+    """Return a graph whose model makes the calls of `turns`, all with the same id, and then says that it is done."""
+    left = list(turns)
+
+    class Scripted:
+        def bind_tools(self, _):
+            return self
+
+        async def ainvoke(self, _):
+            asked = left.pop(0) if left else []
+            return AIMessage("", tool_calls=[{"name": name, "args": given, "id": "c"} for name, given in asked])
+
+    return planned_agent(calls, Scripted(), checkpointer=InMemorySaver())
+
+
+def test_a_call_that_becomes_ready_within_its_turn_is_asked_about_in_the_next() -> None:
+    world, desk = desk_world()
+    calls, refund = PlannedCalls(world, desk_problem(world, "refunded(o7)")), {"o": "o7", "reason": "x", "amount": 7}
+    graph = take_turns(calls, [("find", {"o": "o7"}), ("refund", refund)], [("refund", refund)])
+    config = {"configurable": {"thread_id": "1"}}
+    stopped = invoke(graph, "refund o7", ways="async", config=config)
+    assert [each["status"] for each in reports(stopped)] == ["SUCCEEDED", "REFUSED"]
+    assert "call it again" in reports(stopped)[-1]["reason"]
+    assert len(stopped["__interrupt__"]) == 1
+    asyncio.run(graph.ainvoke(Command(resume=True), config))
+    assert desk.log == ["find o7", "refund o7"]
+
+
+def test_an_approval_is_for_its_own_call_also_where_ids_are_the_same() -> None:
+    world, desk = desk_world()
+    desk.facts |= {"known o7", "known o8"}
+    problem = desk_problem(world, "refunded(o7)", "refunded(o8)")
+    calls = PlannedCalls(world, problem)
+    find = [("find", {"o": name}) for name in ("o7", "o8")]
+    both = [("refund", {"o": name, "reason": "x", "amount": 7}) for name in ("o7", "o8")]
+    graph = take_turns(calls, find, both)
+    config = {"configurable": {"thread_id": "1"}}
+    invoke(graph, "refund", ways="async", config=config)
+    asyncio.run(graph.ainvoke(Command(resume="no"), config))
+    asyncio.run(graph.ainvoke(Command(resume="yes"), config))
+    assert [each for each in desk.log if "refund" in each] == ["refund o8"]
+
+
 def test_fixed_tools_say_what_comes_next_if_they_are_called_out_of_turn() -> None:
     world, desk = desk_world()
     calls = PlannedCalls(world, desk_problem(world, "shipped(o7)"))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from support_desk import desk_domain, desk_problem, desk_world, priced_domain
 
-from executor import ExecutionPolicy, World
+from executor import ActionResult, ExecutionPolicy, World
 from executor.adapters.planned_calls import PlannedCalls
 from executor.journal import Journal
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
@@ -376,3 +376,33 @@ def test_a_step_in_doubt_is_not_done_again_until_somebody_says_that_it_did_not_h
     assert question["choices"] == ["it happened", "it did not happen"]
     done = asyncio.run(calls.answer(question["question"], "it happened"))
     assert done.goal == "reached"
+
+
+@pytest.mark.parametrize("amount", [1, "a lot", None])
+def test_an_agent_cannot_replace_a_value_that_comes_from_a_result(amount) -> None:
+    charged = []
+    world = World(priced_domain())
+    world.handler("find")(lambda o: ActionResult(data={"price": 7}))  # noqa: ARG005 - as the action has it
+    world.handler("refund")(lambda o, amount: charged.append((o, amount)))
+    calls = PlannedCalls(world, desk_problem(world, "refunded(o7)"))
+    [_, refused, done] = play(
+        calls, ("find", {"o": "o7"}), ("refund", {"o": "o7", "amount": amount}), ("refund", {"o": "o7"})
+    )
+    assert refused.status == "REFUSED"
+    assert refused.reason == "'amount' of refund(o) comes from the result that provided known(o); leave it out"
+    assert done.goal == "reached"
+    assert charged == [("o7", 7)]
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("find", "o7"), ("find", ["o7"]), ("find", {7: "o7"}), (None, {})])
+def test_what_is_no_call_is_refused(name, arguments) -> None:
+    world, desk = desk_world()
+    [report] = play(PlannedCalls(world, desk_problem(world, "known(o7)")), (name, arguments))
+    assert report.status == "REFUSED"
+    assert desk.log == []
+
+
+def test_a_goal_that_is_wrong_is_not_blamed_on_this_package() -> None:
+    world, _ = desk_world()
+    with pytest.raises(InputError, match=r"^the goal of the planned calls: 'o99' in shipped\(o99\)"):
+        PlannedCalls(world, desk_problem(world, "shipped(o7)"), "shipped(o99)")

@@ -86,6 +86,39 @@ async def test_a_tool_that_is_gone_is_named_where_it_is_needed(tmp_path, name, w
             await Executor(World(domain)).run(domain.problem(goal=["done_act"]))
 
 
+async def test_a_tool_that_is_gone_and_was_never_described_is_withheld():
+    contract = {
+        "requires": ["known(order_id)"],
+        "provides": ["paid(order_id)"],
+        "parameters": {"amount": {"from": {"fact": "known(order_id)", "path": "data.amount"}}},
+    }
+    look = {"provides": ["known(order_id)"], "tags": ["read_only"]}
+    async with mcp_tools(make_server(), contracts={"pay": contract, "get_order": look}) as tools:
+        assert [(each.tool, each.what) for each in tools.findings] == [("pay", "gone")]
+        domain = Domain("shop")
+        tools.add_to(domain)
+        with pytest.raises(NoPlan, match="pay must not be carried out: the source has no such tool any more"):
+            await Executor(World(domain)).run(domain.problem(objects={"o1": "order"}, goal=["paid(o1)"]))
+
+
+async def test_a_tool_that_lost_a_parameter_of_its_contract_is_withheld(tmp_path):
+    path = tmp_path / "any.yaml"
+    stated = "contracts:\n  act: {provides: [paid(order_id)], tags: [irreversible], confirmed: true}\n"
+    path.write_text(stated)
+    old = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+    server, state = make_liar({"total": 1}, schema=old)
+    async with mcp_tools(server, contracts=path) as tools:
+        tools.write_contracts()
+    new = {"type": "object", "properties": {"number": {"type": "string"}}, "required": ["number"]}
+    state["tools"] = [state["tools"][0].model_copy(update={"input_schema": new})]
+    async with mcp_tools(server, contracts=path) as tools:
+        domain = Domain("shop")
+        tools.add_to(domain)
+        problem = domain.problem(objects={"o1": "order"}, goal=["paid(o1)"])
+        with pytest.raises(InputError, match=r"act must not be carried out: .*'order_id' .* is gone"):
+            await Executor(World(domain)).run(problem, memory={"number": "7"})
+
+
 def look_and_pay(*, trusted_fact, confirmed):
     """Return tools and a world in which an irreversible step needs what another tool provides."""
     server = MCPServer("any")

@@ -14,7 +14,7 @@ from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
 from tool_server import make_server
 
-from executor import Executor, RunStatus, World, mcp_tools
+from executor import Executor, RunStatus, World, function_tools, mcp_tools
 from planner import Domain, Entity, InputError, solve
 from planner.language.documents import read_documents
 from planner.language.documents.document_writer import write_yaml
@@ -302,3 +302,18 @@ def test_nothing_is_imported_before_it_is_needed():
     heavy = "mcp", "pydantic_ai", "langchain_core", "sqlalchemy"
     code = f"import sys; from executor import World, mcp_tools; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+async def test_two_tools_whose_names_become_one_action_are_both_named():
+    def make(name):
+        def tell(order_id: str) -> str:
+            return order_id
+
+        tell.__name__ = name
+        return tell
+
+    async with function_tools(make("a b"), make("a_b")) as tools:
+        with pytest.raises(
+            InputError, match="a_b of the tool 'a_b' has a handler already from the tool 'a b'; prefix="
+        ):
+            tools.add_to(Domain("clash"))

@@ -500,7 +500,7 @@ TABLE = [
         "no such model",
         [("model", "concurrent")],
         [
-            "model: error: model: found the text 'concurrent', input should be 'sequential', 'parallel', 'dag', 'reactive', 'hierarchical' or 'policy' [form]"
+            "model: error: model: found the text 'concurrent', input should be 'sequential', 'parallel', 'dag', 'reactive', 'hierarchical', 'policy' or 'timed' [form]"
         ],
     ),
     (
@@ -509,7 +509,7 @@ TABLE = [
         [
             "steps[1].arguments.robot: error: step 'go': steps[1].arguments.robot: found the number 7, expected a text [form]",
             "steps[2].duration: error: step 'list': steps[2].duration: found the number -1, input should be greater than or equal to 0 [form]",
-            "model: error: model: found the number 5, input should be 'sequential', 'parallel', 'dag', 'reactive', 'hierarchical' or 'policy' [form]",
+            "model: error: model: found the number 5, input should be 'sequential', 'parallel', 'dag', 'reactive', 'hierarchical', 'policy' or 'timed' [form]",
         ],
     ),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import threading
 import time
@@ -130,6 +131,25 @@ def test_waiting_for_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(virtual_time, "PATIENCE_SECONDS", 0.05)
     with pytest.raises(Stuck, match="no timer"):
         run_virtual(asyncio.Event().wait())
+
+
+@pytest.mark.filterwarnings("ignore:.*was destroyed but it is pending")
+def test_the_loop_is_closed_though_a_task_refuses_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual_time, "PATIENCE_SECONDS", 0.05)
+    loops = []
+
+    async def refuse() -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        loops.append((asyncio.get_running_loop(), asyncio.create_task(refuse())))
+        await asyncio.sleep(1)
+
+    with pytest.raises(Stuck):
+        run_virtual(main())
+    assert [loop.is_closed() for loop, _ in loops] == [True]
 
 
 def test_what_goes_on_at_the_end_is_cancelled() -> None:

@@ -326,14 +326,6 @@ def test_parameters_that_are_no_objects_are_refused(kind) -> None:
         errands.read()
 
 
-def test_numeric_fluents_are_refused_as_in_classical_problems() -> None:
-    errands = Errands()
-    errands.problem.add_fluent(Fluent("fuel", IntType()), default_initial_value=1)
-    errands.walk.add_decrease_effect(errands.problem.fluent("fuel"), 1)
-    with pytest.raises(UnsupportedError, match="numeric fluents"):
-        errands.read()
-
-
 def test_plans_there_and_back() -> None:
     errands = Errands()
     errands.network.add_subtask(errands.go, errands.shop)

@@ -52,7 +52,7 @@ goal: ["at(r2, lab)"]
 """
 NUMERIC = """
 (define (domain tank) (:requirements :fluents) (:functions (fuel))
-  (:action burn :parameters () :precondition (>= (fuel) 1) :effect (decrease (fuel) 1)))
+  (:action fill :parameters () :precondition (>= (* (fuel) (fuel)) 1) :effect (increase (fuel) 1)))
 """
 FILES = {
     "domain.pddl": DOMAIN,
@@ -63,7 +63,7 @@ FILES = {
     .replace(")))", "))))"),
     "broken.pddl": "(define (domain office)\n  (:predicates (at ?r)",
     "numeric.pddl": NUMERIC,
-    "numeric-problem.pddl": "(define (problem p) (:domain tank) (:init (= (fuel) 3)) (:goal (and)))",
+    "numeric-problem.pddl": "(define (problem p) (:domain tank) (:init (= (fuel) 3)) (:goal (<= (fuel) 2)))",
     "courier.yaml": COURIER,
     "unpriced.yaml": COURIER.replace("2.5", "distance(origin, target)"),
     "plan": "(move r hall stairs)\n(move r stairs lab)\n",

@@ -41,6 +41,10 @@ def ask(tmp_path, monkeypatch, capsys):
         (("reachable-steps", "(press desk)"), Exit.OK, "(Press Desk): reachable (a state was reached that has it)\n"),
         (("simplify", "(press desk)"), Exit.OK, "(Press Desk)\n"),
         (("simplify", "plan"), Exit.OK, "(Press Desk)\n"),
+        (("simplify", "press(Desk)"), Exit.OK, "(Press Desk)\n"),
+        (("validate", "press(desk)"), Exit.OK, "valid, cost 1\n"),
+        (("validate", "press(desk)\nmend(hall)"), Exit.NEGATIVE, None),
+        (("validate", "0: (press desk)"), Exit.OK, "valid, cost 1\n"),
         (("landmarks",), Exit.OK, ""),
         (("validate", "plan"), Exit.OK, "valid, cost 1\n"),
         (
@@ -120,5 +124,52 @@ def test_mistakes_of_usage_give_one_message(ask, words, message):
     assert "Traceback" not in err
 
 
-def test_a_limit_ends_in_no_verdict(ask):
-    assert ask("d.pddl", "p.pddl", "landmarks", "--time-limit", "0.000001")[0] is Exit.NO_VERDICT
+@pytest.mark.parametrize("kind", ["landmarks", "first-steps"])
+@pytest.mark.parametrize(("limit", "name"), [("--time-limit", "time"), ("--memory-limit", "memory")])
+def test_a_limit_ends_in_no_verdict_and_is_named(ask, kind, limit, name):
+    code, out, err = ask("d.pddl", "p.pddl", kind, limit, "0.000001")
+    assert (code, out) == (Exit.NO_VERDICT, "")
+    assert f"no verdict: stopped by the {name} limit" in err
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ("not off(Desk)", "found a negation in a state, expected facts that hold; leave it out"),
+        ("(on hall) (not (off desk))", "found a negation in a state"),
+        ("/nonexist", "there is no file '/nonexist', and a state has facts"),
+        ("state.txt", "there is no file 'state.txt', and a state has facts"),
+    ],
+)
+def test_what_is_no_state_is_named(ask, state, message):
+    code, _, err = ask("d.pddl", "p.pddl", "applicable", "--state", state)
+    assert code is Exit.USAGE
+    assert message in err
+
+
+def test_unmet_goals_are_spelled_as_in_the_file(ask):
+    code, out, _ = ask("d.pddl", "p.pddl", "validate", "(mend desk)", "--state", "(broken desk)")
+    assert code is Exit.NEGATIVE
+    assert "the goal requires (On Desk), " in out
+    printed = ask("d.pddl", "p.pddl", "validate", "(mend desk)", "--state", "(broken desk)", "--json")[1]
+    assert json.loads(printed)["unmet"] == ["(On Desk)"]
+
+
+def test_landmarks_are_facts_of_the_domain_only(ask):
+    code, out, _ = ask("runbook", "landmarks")
+    assert code is Exit.OK
+    assert "announced(shop): causal" in out
+    assert "ran-" not in out + ask("runbook", "landmarks", "--all", "--json")[1]
+
+
+@pytest.mark.parametrize("kind", ["applicable", "landmarks", "first-steps"])
+def test_questions_about_tasks_are_unsupported(ask, kind):
+    code, out, err = ask("household", kind)
+    assert (code, out) == (Exit.UNSUPPORTED, "")
+    assert "ask about its part without tasks" in err
+
+
+def test_a_goal_that_holds_needs_no_first_step(ask):
+    code, out, err = ask("d.pddl", "p.pddl", "first-steps", "--state", "(on desk)")
+    assert (code, out) == (Exit.OK, "")
+    assert "the goal holds already" in err

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from effort import examples
 from hypothesis import given, settings
@@ -16,6 +17,8 @@ from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.declare.declared_names import name_parameters
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import (
+    DURATION,
+    NO_MOMENT,
     REQUIRED,
     TAGS,
     Action,
@@ -23,14 +26,19 @@ from planner.model.actions import (
     ConstraintKind,
     DataParameter,
     Done,
+    Duration,
+    DurationRange,
     From,
     Happening,
+    Moment,
+    NumericEffect,
     Outcome,
     When,
 )
 from planner.model.domain import Axiom, DomainModel, Function, Predicate, TypeHierarchy, resources_of
-from planner.model.formulas import OPEN, TRUE, Object, Variable, conjuncts
-from planner.model.problem import COST, Goal, SoftGoal
+from planner.model.formulas import OPEN, TRUE, Arithmetic, Expression, Number, Object, Variable, conjuncts
+from planner.model.problem import COST, Goal, NumericMetric, SoftGoal
+from planner.model.timing import TOTAL_TIME, GoalDeadline, TimedEffect
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Variables = tuple[Variable, ...]
@@ -46,6 +54,12 @@ decimal = st.decimals(0, 1000, places=3).map(lambda each: int(each) if each == i
 number = st.integers(0, 10**18 - 1) | decimal
 chance = st.sampled_from([Decimal("0.25"), Decimal("0.999")])
 chances = st.sampled_from([(), ("1",), ("0.25", "0.75"), ("0.3333333333", "0.3333333333", "0.3333333334")])
+weight = st.none() | number.filter(lambda each: each > 0)
+STARTS = [
+    None,
+    dt.datetime(2026, 11, 27, 8, 30, tzinfo=dt.timezone(dt.timedelta(hours=5, minutes=30))),
+    dt.datetime(2026, 3, 29, 1, 59, 59, 250_000, tzinfo=ZoneInfo("Europe/Berlin")),
+]
 DATA: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (str, text),
     (int, st.integers(-(10**20), 10**20)),
@@ -153,6 +167,9 @@ class World:
         utility = self.draw(st.none() | number.filter(lambda each: each > 0))
         return Constraint(kind, what, self.happening(actions) if relates else None, times, utility)
 
+    def timed(self, time: Number) -> TimedEffect:
+        return TimedEffect(time, self.literals(()))
+
     def goal(self) -> Goal:
         wishes = self.draw(st.lists(number.filter(lambda each: each > 0), max_size=2))
         return Goal(self.formula(()), tuple([SoftGoal(self.formula(()), each) for each in wishes]))
@@ -177,6 +194,7 @@ class Actions:
         created = tuple([Variable(each.name, each.types[:1]) for each in world.variables(0, taken)])
         requires = world.formula(parameters)
         inside = (*parameters, *created)
+        duration = self.duration(parameters)
         self.actions[named] = Action(
             named,
             parameters,
@@ -188,7 +206,7 @@ class Actions:
             self.after(parameters),
             {each.name: each.types[0] for each in created},
             tuple([self.data(each, requires) for each in data]),
-            draw(st.none() | st.decimals(0, 100, places=2)),
+            duration,
             draw(st.sampled_from([Decimal(0), Decimal("0.25")])),
             tuple([self.outcome(each, inside) for each in draw(chances)]),
             frozenset(draw(some(sorted(TAGS)))),
@@ -197,7 +215,45 @@ class Actions:
             tuple(draw(st.lists(text, max_size=2))),
             {each: self.cost(parameters) for each in draw(some(name.filter(lambda each: each != COST)))},
             self.writable.atoms(parameters, may_open=True),
+            **({} if duration is None else self.timing(duration, parameters, created, taken)),
         )
+
+    def duration(self, parameters: Variables) -> Duration | None:
+        bounds = [self.length(parameters), self.length(parameters)]
+        if all(isinstance(each, Decimal) for each in bounds):
+            bounds = sorted(bounds)
+        return self.draw(st.sampled_from([None, bounds[0], DurationRange(*bounds), DurationRange(bounds[0])]))
+
+    def length(self, parameters: Variables) -> Expression:
+        for each in self.draw(some([*self.functions], most=1)):
+            args = self.world.args(self.functions[each], parameters)
+            term = Atom(each, args or ())
+            if args is not None:
+                return self.draw(st.sampled_from([term, Arithmetic("/", (Arithmetic("+", (term, 3)), 2))]))
+        return self.draw(st.decimals(0, 100, places=2))
+
+    def timing(self, duration: Duration, parameters: Variables, created: Variables, taken: Variables) -> dict[str, Any]:
+        start, end = (self.moment(duration, parameters, created, taken) for _ in range(2))
+        throughout = self.world.formula(parameters) if self.draw(st.booleans()) else TRUE
+        holds = {each: self.cost(parameters) for each in self.draw(some(name, most=1))}
+        return {"throughout": throughout, "at_start": start, "at_end": end, "holds": holds}
+
+    def moment(self, duration: Duration, parameters: Variables, created: Variables, taken: Variables) -> Moment:
+        if self.draw(st.booleans()):
+            return NO_MOMENT
+        numbers: tuple[NumericEffect, ...] = ()
+        for each in self.draw(some([*self.functions], most=1)):
+            args = self.world.args(self.functions[each], parameters)
+            value = DURATION if isinstance(duration, DurationRange) else 2
+            numbers = (NumericEffect(Atom(each, args), "-=", value),) if args is not None else ()
+        found = Moment(
+            self.world.formula(parameters),
+            self.writable.literals((*parameters, *created)),
+            self.writable.atoms(parameters, may_open=True),
+            tuple([self.when(parameters, created, taken) for _ in range(self.draw(st.integers(0, 1)))]),
+            numbers,
+        )
+        return NO_MOMENT if found.is_empty else found
 
     def when(self, parameters: Variables, created: Variables, taken: Variables) -> When:
         variables = self.world.variables(0, (*taken, *created))
@@ -301,22 +357,28 @@ def problems(draw: Draw) -> Problem:
         initial,
         world.goal(),
         values,
-        draw(st.sampled_from(Metric)),
+        draw(st.sampled_from([*Metric, NumericMetric(TOTAL_TIME), NumericMetric(Arithmetic("*", (4, TOTAL_TIME)))])),
         unknown,
         {each: draw(chance) for each in likely},
         tuple([world.constraint(dict(model.actions)) for _ in range(draw(st.integers(0, 2)))]),
         {each: draw(number) for each in draw(some([COST, *resources_of(model)]))},
         draw(st.none() | decimal.filter(lambda each: each > 0)),
+        timed=tuple([each for each in map(stated.timed, draw(st.lists(decimal, max_size=3))) if each.provides]),
+        due=tuple(
+            [GoalDeadline(world.formula(()), each, draw(weight)) for each in draw(st.lists(decimal, max_size=2))]
+        ),
+        capacity={each: draw(number) for action in model.actions.values() for each in action.holds},
+        starts_at=draw(st.sampled_from(STARTS)),
     )
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(40))
 @given(problems())
 def test_a_problem_reads_back_from_yaml(problem: Problem) -> None:
     assert read_documents(write_yaml(problem)).problems == (problem,)
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(40))
 @given(problems())
 def test_a_problem_reads_back_from_json_beside_its_domain(problem: Problem) -> None:
     assert read_documents(write_json(problem)).problems == (problem,)
@@ -324,7 +386,7 @@ def test_a_problem_reads_back_from_json_beside_its_domain(problem: Problem) -> N
     assert read_documents(alone, domain=problem.domain).problems == (problem,)
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(40))
 @given(domains())
 def test_a_model_declared_anew_is_the_same(model: DomainModel) -> None:
     assert Domain.of(model).model == model

@@ -41,11 +41,22 @@ HDDL_PROBLEM = """(define (problem one) (:domain lamps) (:objects desk)
         (YAML_DOMAIN, YAML_PROBLEM),
         (f"{YAML_DOMAIN}---\n{YAML_PROBLEM}",),
         (HDDL_DOMAIN, HDDL_PROBLEM),
+        (f"Here it is:\n```pddl\n{DOMAIN}\n```\nGood luck!", f"```\n{PROBLEM}\n```"),
+        (f"Domain:\n```pddl\n{DOMAIN}\n```\nProblem:\n\n```pddl\n{PROBLEM}\n```\n```sh\nforethought solve\n```",),
+        (f"```yaml\n{YAML_DOMAIN}```\n", f"The problem:\n~~~\n{YAML_PROBLEM}"),
+        (f"One:\n```yaml\n{YAML_DOMAIN}```\nTwo:\n```yaml\n{YAML_PROBLEM}```\n",),
+        (YAML_DOMAIN + "description: |\n  Such as\n  ```\n  domain: other\n  ```\n", YAML_PROBLEM),
     ],
 )
 def test_texts_are_loaded_as_files_are(texts):
     found = solve(load(*texts)).expect_plan()
     assert [(step.action, step.arguments) for step in found.steps] == [("press", ("desk",))]
+
+
+def test_the_problem_in_a_text_goes_by_its_name():
+    assert load(f"{DOMAIN}\n{PROBLEM}", "one").name == "one"
+    with pytest.raises(InputError, match=r"has no problem 'two'.*its problems are one"):
+        load(f"{DOMAIN}\n{PROBLEM}", "two")
 
 
 def test_a_text_goes_with_a_file_and_a_file_with_a_text(tmp_path):
@@ -75,6 +86,20 @@ def test_a_text_goes_with_a_file_and_a_file_with_a_text(tmp_path):
         ((DOMAIN, "x" * 9_000), "has no problem 'xxxx"),
         ((Path("(define\n(domain d))"),), "there is no file, folder"),
         (("",), "the name of the domain is empty"),
+        ((" \n\t\n",), "the text of the domain is blank"),
+        ((DOMAIN, "\n"), "the text of the problem is blank"),
+        (("domain: a\nb\0: c",), "<domain text>:2:2: found a NUL character"),
+        ((DOMAIN + "\n\0", PROBLEM), "<domain text>:4:1: found a NUL character"),
+        (("(" * 2_000_000,), "there is no file, folder or shipped domain '((((("),
+        ((DOMAIN, "\n" + "(" * 2_000_000), "has no problem"),
+        (("(define (domain d)\n" + "(" * 500_000,), "<domain text>:2:100: parentheses nest deeper"),
+        (("lorem ipsum: {\n" * 500_000,), "<domain text>:1:1: the text is neither PDDL nor a document"),
+        ((DOMAIN, "lorem ipsum\n" * 500_000), "<problem text>:1:1: the text is neither PDDL nor a document"),
+        ((f"As you like:\n\n {DOMAIN}",), "<domain text>:3:2: there is other text before this definition"),
+        (
+            (f"So:\n```\n{DOMAIN}\n```", f"\n```\n{PROBLEM}\n```".replace("(off desk)", "(of desk)")),
+            "<problem text>:4:27",
+        ),
     ],
 )
 def test_mistakes_are_located_in_the_text(texts, message):

@@ -79,6 +79,12 @@ def test_weights_are_relative_to_that_of_the_cost_and_may_be_maximised() -> None
     assert found.goal.soft[0].utility == 5
 
 
+def test_weights_that_no_decimal_is_the_ratio_of_weigh_the_costs() -> None:
+    found = problem("(:metric minimize (+ (* 3 (total-cost)) (is-violated p)))", "(preference p (clean lab))")
+    assert found.goal.soft[0].utility == 1
+    assert {name: action.cost for name, action in found.domain.actions.items()} == {"move": (6,), "tidy": (3,)}
+
+
 def test_a_metric_without_the_cost_counts_none() -> None:
     found = problem("(:metric minimize (is-violated p))", "(preference p (clean lab))")
     assert all(action.cost == () for action in found.domain.actions.values())
@@ -90,10 +96,9 @@ def test_a_metric_without_the_cost_counts_none() -> None:
     [
         ("(:constraints (within 5 (clean lab)))", "(clean lab)", "constraint 'within' at <string>:2"),
         ("(:constraints (sometime-after (clean lab) (clean hall)))", "(clean lab)", "'sometime-after'"),
-        ("(:metric minimize (* (total-cost) (total-cost)))", "(clean lab)", "metric other than"),
-        ("(:metric maximize (total-cost))", "(clean lab)", "metric other than"),
-        ("(:metric minimize (- (total-cost) (is-violated p)))", "(preference p (clean lab))", "metric other than"),
-        ("(:metric minimize (+ (* 3 (total-cost)) (is-violated p)))", "(preference p (clean lab))", "metric other"),
+        ("(:metric minimize (* (total-cost) (is-violated p)))", "(preference p (clean lab))", "metric that counts"),
+        ("(:metric minimize (- (total-cost) (is-violated p)))", "(preference p (clean lab))", "metric that counts"),
+        ("(:metric minimize (- (is-violated p) (total-cost)))", "(preference p (clean lab))", "metric that counts"),
         ("", "(or (preference p (clean lab)))", "preference"),
         ("", "(preference p (preference q (clean lab)))", "preference"),
     ],

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.language.declare import Domain
 from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level
 from planner.lint.problem_lint import check_domain, check_problem
@@ -247,3 +248,13 @@ def test_the_worst_comes_first() -> None:
 def test_a_used_up_budget_ends_lint() -> None:
     with pytest.raises(LimitReached):
         check_problem(problem(domain(MOVE)), Limits(time_limit=0.0))
+
+
+def test_numbers_are_checked_as_what_uses_parameters_and_has_effects() -> None:
+    domain = Domain("courier", types=["robot"])
+    domain.action("refuel", {"robot": "robot"}, requires="fuel(robot) <= 90", modifies="fuel(robot) += 10")
+    domain.action("move", {"robot": "robot"}, requires="at(robot)", provides="gone(robot)", modifies="at(robot)")
+    problem = domain.problem(
+        objects={"r2": "robot"}, initial=["at(r2)", "fuel(r2) = 0"], goal=["gone(r2)", "fuel(r2) >= 20"]
+    )
+    assert told(check_problem(problem)) == []

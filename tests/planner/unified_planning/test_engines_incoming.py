@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 from unified_planning.shortcuts import (
+    GT,
     Always,
     And,
     BoolType,
@@ -16,6 +17,7 @@ from unified_planning.shortcuts import (
     IntType,
     MaximizeExpressionOnFinalState,
     MinimizeActionCosts,
+    MinimizeSequentialPlanLength,
     Minus,
     Not,
     Object,
@@ -30,11 +32,12 @@ from unified_planning.shortcuts import (
 from unified_planning.shortcuts import Exists as ThereIs
 from unified_planning.shortcuts import Forall as ForAll
 
-from planner.errors import InputError, UnsupportedError
-from planner.model import OPEN, Atom, CostFunction, Equals, Exists, Metric, When
+from planner.errors import PlanError, UnsupportedError
+from planner.model import OPEN, Atom, Equals, Exists, Metric, When
 from planner.model import Not as Negation
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
+from planner.semantics.step_effects import cost_of
 from planner.unified_planning.problem_features import SUPPORTED, describe_features
 from planner.unified_planning.problem_reader import Incoming, from_unified_planning
 
@@ -121,10 +124,12 @@ def test_costs_that_are_no_sums_are_computed() -> None:
     shop = Shop()
     shop.problem.set_initial_value(shop.toll(shop.hall), Fraction(5, 2))
     cost = shop.cost(Times(Minus(shop.toll(shop.action.p), 1), Div(shop.toll(shop.action.q), 2)))
-    assert isinstance(cost, CostFunction)
-    assert cost.value(("hall", "hall")) == Decimal("1.875")
-    with pytest.raises(InputError, match=r"toll\(yard\), of which a cost is computed, has no value"):
-        cost.value(("hall", "yard"))
+    assert str(cost) == "(toll(?p) - 1) * (toll(?q) / 2)"
+    read = shop.read().problem
+    action = read.domain.actions["go"]
+    assert cost_of(read, action, {"?p": "hall", "?q": "hall"}) == Decimal("1.875")
+    with pytest.raises(PlanError, match=r"toll\(yard\)"):
+        cost_of(read, action, {"?p": "hall", "?q": "yard"})
 
 
 @pytest.mark.parametrize(
@@ -138,7 +143,7 @@ def test_constant_costs_are_exact(given: object, read: object) -> None:
     ("given", "message"),
     [
         (-1, "the negative cost -1"),
-        (Fraction(1, 3), "the cost 1/3, which has no exact decimal; scale all costs"),
+        (Fraction(1, 3), "the cost 1/3, which has no exact decimal; scale all numbers of its kind"),
         (10**20, "the cost 100000000000000000000: a number of 10^18 or more is out of range"),
     ],
 )
@@ -151,10 +156,25 @@ def _trajectory(shop: Shop) -> None:
     shop.problem.add_trajectory_constraint(Sometime(shop.open(shop.hall)))
 
 
-def _numbers(shop: Shop) -> None:
-    count = Fluent("count", IntType())
-    shop.problem.add_fluent(count, default_initial_value=0)
-    shop.action.add_increase_effect(count, 1)
+def _thirds(shop: Shop) -> None:
+    shop.problem.set_initial_value(shop.toll(shop.hall), Fraction(1, 3))
+    shop.problem.add_goal(GT(shop.toll(shop.hall), 1))
+
+
+def _number_parameter(shop: Shop) -> None:
+    shop.action = InstantaneousAction("count", n=IntType(0, 3))
+    shop.problem.add_action(shop.action)
+
+
+def _several_values(shop: Shop) -> None:
+    each, other = Variable("each", shop.place), Variable("other", shop.place)
+    shop.problem.set_initial_value(shop.toll(shop.hall), 1)
+    shop.action.add_effect(shop.toll(each), shop.toll(other), forall=[each, other])
+
+
+def _two_metrics(shop: Shop) -> None:
+    shop.problem.add_quality_metric(MinimizeActionCosts({shop.action: 1}))
+    shop.problem.add_quality_metric(MinimizeSequentialPlanLength())
 
 
 def _simulated(shop: Shop) -> None:
@@ -163,7 +183,8 @@ def _simulated(shop: Shop) -> None:
 
 
 def _final_value(shop: Shop) -> None:
-    shop.problem.add_quality_metric(MaximizeExpressionOnFinalState(shop.toll(shop.hall)))
+    metric = MaximizeExpressionOnFinalState(shop.toll(shop.where(shop.hall)))
+    shop.problem.add_quality_metric(metric)
 
 
 def _boolean_argument(shop: Shop) -> None:
@@ -193,9 +214,12 @@ def _no_cost(shop: Shop) -> None:
     ("spoil", "construct"),
     [
         (_trajectory, "trajectory constraints"),
-        (_numbers, "numeric fluents"),
+        (_thirds, r"the initial value of toll\(hall\): 1/3, which has no exact decimal"),
+        (_number_parameter, "bounded int action parameters"),
+        (_several_values, "which may give one fluent several values at once"),
+        (_two_metrics, "several metrics"),
         (_simulated, "simulated effects"),
-        (_final_value, "a metric on the final state"),
+        (_final_value, "the metric: maximize .*, which reads fluents whose values are objects"),
         (_boolean_argument, "bool fluent parameters"),
         (_undefined, "undefined initial values"),
         (_many_values, "which may give one fluent several values at once"),

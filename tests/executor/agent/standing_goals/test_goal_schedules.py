@@ -221,3 +221,48 @@ def test_mistakes_are_named(state, message) -> None:
     with pytest.raises(InputError) as caught:
         state(Office().agent)
     assert message in str(caught.value)
+
+
+def make_shop(known: dict[str, str]) -> tuple[Agent, list[str]]:
+    """Return an agent of a shop in which an observer names the order o1, and what it has paid."""
+    shop, paid = Domain("shop", types=["order"]), list[str]()
+    shop.predicate("pending", "order")
+    shop.action("pay", {"o": "order"}, requires=["pending(o)"], provides=["paid(o)"])
+    world = World(shop)
+    world.handler("pay")(lambda o: paid.append(str(o)))
+    world.observer("pending(_)", conclusive=True)(lambda: ["o1"])
+    world.observer("paid(o)", conclusive=True)(lambda o: str(o) in paid)
+    return Agent(world, shop.problem(objects=known)), paid
+
+
+def attend_once(agent: Agent, poll: float | None) -> list[Any]:
+    """Attend until nothing is left to do; return the reasons of the goals that ended."""
+    events: list[Any] = []
+
+    async def attended() -> None:
+        async with agent.attend(poll=poll, clock=START.timestamp, tell=events.append) as attending:
+            await attending.settled()
+
+    run_virtual(attended())
+    return [each.reason for each in events if isinstance(each, told.GoalEnded)]
+
+
+@pytest.mark.parametrize("poll", [None, 5])
+def test_what_is_due_at_once_is_looked_at_before_it_counts_as_reached(poll) -> None:
+    agent, paid = make_shop({})
+    agent.at(START - timedelta(days=1), achieve="paid(o)", when="pending(o)")
+    assert attend_once(agent, poll) == ["it was reached"]
+    assert paid == ["o1"]
+
+
+def test_a_goal_about_nothing_that_is_known_is_not_told_as_reached() -> None:
+    agent, paid = make_shop({})
+    agent.at(START - timedelta(days=1), achieve="paid(o)")
+    assert attend_once(agent, 5) == ["there was nothing that it was about"]
+    assert paid == []
+
+
+def test_the_end_of_the_calendar_is_no_time() -> None:
+    agent, _ = make_shop({"o1": "order"})
+    with pytest.raises(InputError, match="is no time of this calendar"):
+        agent.at(datetime.max.replace(tzinfo=UTC), achieve="paid(o1)")

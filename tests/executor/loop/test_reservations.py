@@ -1,0 +1,157 @@
+"""Runs that draw on one account: what one has reserved, no other may take."""
+
+from __future__ import annotations
+
+import asyncio
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executor import ActionResult, ExecutionPolicy, Executor, Journal, RunOutcome, RunStatus, Wait, World
+from executor.journal.reservations import Reservation, Reservations, ReservationsInMemory
+from executor.testing import run_virtual
+from planner import Domain
+from planner.model import Problem
+
+
+class Bank:
+    """A careless bank: it books whatever it is told, after a second; `lowest` is the least balance that it ever saw."""
+
+    def __init__(self, balance: int = 100, policy: ExecutionPolicy | None = None) -> None:
+        self.domain = Domain("bank", types=["bill"])
+        self.domain.function("balance", low=0)
+        self.domain.function("amount", "bill")
+        self.domain.action(
+            "pay",
+            {"bill": "bill"},
+            requires=["balance >= amount(bill)"],
+            provides=["paid(bill)"],
+            modifies="balance -= amount(bill)",
+            tags=["irreversible"],
+        )
+        self.amounts = {"b1": 60, "b2": 60, "b3": 30}
+        self.balance = self.lowest = balance
+        self.paid: set[str] = set()
+        self.world = World(self.domain)
+        self.world.handler("pay", policy=policy)(self.pay)
+        self.world.observer("balance", conclusive=True)(self.look)
+        self.world.observer("paid(bill)", conclusive=True)(self.look_for_payment)
+
+    async def look(self) -> int:
+        seen = self.balance
+        await asyncio.sleep(0.1)  # what it tells is old when it arrives
+        return seen
+
+    def look_for_payment(self, bill: str) -> bool:
+        return bill in self.paid
+
+    async def pay(self, bill: str) -> Any:
+        await asyncio.sleep(1)
+        self.balance -= self.amounts[bill]
+        self.lowest = min(self.lowest, self.balance)
+        self.paid.add(bill)
+        return None
+
+    def problem(self, bill: str) -> Problem:
+        values = {f"amount({name})": amount for name, amount in self.amounts.items()}
+        objects = dict.fromkeys(self.amounts, "bill")
+        return self.domain.problem(objects=objects, initial=["balance = 100"], values=values, goal=[f"paid({bill})"])
+
+    async def run_all(self, executors: list[Executor], bills: list[str]) -> list[RunOutcome]:
+        runs = [each.run(self.problem(bill), run=bill) for each, bill in zip(executors, bills, strict=True)]
+        return list(await asyncio.gather(*runs))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("bills", [["b1", "b2"], ["b1", "b2", "b3"], ["b3", "b2", "b1"]])
+def test_no_account_is_overdrawn_by_runs_at_once(bills: list[str], kept: bool, tmp_path: Path) -> None:
+    bank = Bank()
+    executor = Executor(bank.world, journal=tmp_path / "runs.db" if kept else None)
+    outcomes = run_virtual(bank.run_all([executor] * len(bills), bills))
+    assert bank.lowest >= 0
+    assert [each.succeeded for each in outcomes].count(True) == len(bills) - 1
+    refused = next(each for each in outcomes if not each.succeeded)
+    assert refused.status is not RunStatus.SUCCEEDED
+    assert "balance" in refused.reason
+
+
+def test_executors_of_one_journal_share_what_is_reserved(tmp_path: Path) -> None:
+    bank = Bank()
+    executors = [Executor(bank.world, journal=tmp_path / "runs.db") for _ in range(2)]
+    outcomes = run_virtual(bank.run_all(executors, ["b1", "b2"]))
+    assert bank.lowest == 40
+    assert sorted(each.succeeded for each in outcomes) == [False, True]
+
+
+def test_a_step_that_waits_keeps_what_it_has_reserved(tmp_path: Path) -> None:
+    bank = Bank(policy=ExecutionPolicy(timeout=5))
+    executor = Executor(bank.world, journal=tmp_path / "runs.db")
+    waiting, direct = Wait(event="cleared"), bank.pay
+    bank.world.handler("pay")(lambda bill: waiting if bill == "b1" else direct(bill))
+    first = run_virtual(executor.run(bank.problem("b1"), run="b1"))
+    assert first.status is RunStatus.WAITING
+    second = run_virtual(executor.run(bank.problem("b2"), run="b2"))
+    assert not second.succeeded
+    assert "and other runs have reserved 60 of balance: b1" in second.reason
+    third = run_virtual(executor.run(bank.problem("b3"), run="b3"))
+    assert third.succeeded
+    step = first.steps[0].id
+    bank.balance, bank.paid = bank.balance - 60, {*bank.paid, "b1"}
+    assert run_virtual(executor.resume("b1", results={step: ActionResult()})).succeeded
+    assert executor.performer.reservations.reserve("late", "s1", {"bank balance": -1}) == []
+
+
+def test_what_was_reserved_outlives_the_process_and_ends_with_the_run(tmp_path: Path) -> None:
+    bank = Bank(policy=ExecutionPolicy(timeout=5))
+    bank.world.handler("pay")(lambda bill: Wait(event=bill))
+    with Journal(tmp_path / "runs.db") as journal:
+        run_virtual(Executor(bank.world, journal=journal).run(bank.problem("b1"), run="b1"))
+    with Journal(tmp_path / "runs.db") as journal:
+        assert journal.reservations.reserve("other", "s1", {"bank balance": -1}) == [
+            Reservation("b1", "bank balance", -60)
+        ]
+        journal.delete("b1")
+        assert journal.reservations.reserve("other", "s1", {"bank balance": -1}) == []
+
+
+def make_reservations(kept: bool, path: Path) -> Reservations:
+    return Journal(path / "runs.db").reservations if kept else ReservationsInMemory()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_earlier_reservations_count_and_later_ones_do_not(kept: bool, tmp_path: Path) -> None:
+    made = make_reservations(kept, tmp_path)
+    assert made.reserve("r1", "s1", {"fuel": Fraction(-1, 3), "oil": 2}) == []
+    assert made.reserve("r2", "s1", {"fuel": -2}) == [Reservation("r1", "fuel", Fraction(-1, 3))]
+    assert made.reserve("r1", "s1", {"fuel": -9, "oil": 2}) == []  # once
+    assert made.reserve("r3", "s1", {"oil": 1, "gas": 1}) == [Reservation("r1", "oil", 2)]
+    made.release("r1", "s1")
+    assert made.reserve("r2", "s1", {"fuel": -2}) == []
+    assert made.reserve("r3", "s2", {"fuel": 1}) == [Reservation("r2", "fuel", -2)]
+    made.keep("r2", ["s2"])
+    assert made.reserve("r3", "s2", {"fuel": 1}) == []
+
+
+@pytest.mark.parametrize("model", ["parallel", "dag"])
+def test_steps_of_one_run_that_change_one_number_do_not_overlap(model: Any) -> None:
+    domain, left, at_work, most = Domain("shop"), [7], [0], [0]
+    domain.function("stock", low=0)
+    for name in ("a", "b", "c"):
+        domain.action(name, {}, provides=[f"{name}_done"], modifies="stock -= 2")
+
+    async def take() -> None:
+        at_work[0] += 1
+        most[0] = max(most[0], at_work[0])
+        await asyncio.sleep(1)
+        left[0] -= 2
+        at_work[0] -= 1
+
+    world = World(domain)
+    for name in ("a", "b", "c"):
+        world.handler(name)(take)
+    world.observer("stock", conclusive=True)(lambda: left[0])
+    problem = domain.problem(initial=["stock = 7"], goal=["a_done", "b_done", "c_done"])
+    run_virtual(Executor(world, model=model).run(problem))
+    assert (left, most) == ([1], [1])

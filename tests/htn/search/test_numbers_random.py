@@ -1,0 +1,57 @@
+"""Hierarchical planning with numbers against the enumeration of decompositions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from htn_brute import TooManyNetworks, cheapest
+from numeric_hierarchies import random_numeric_htn
+from random_hierarchies import PARTIAL, WILD, HtnFeatures
+
+from htn.model import HtnProblem
+from htn.verification.chart_parsing import verify
+from htn.verification.plan_verification import validate
+from planner import Status, solve
+from planner.limits import Limits
+from planner.plan import Result
+
+SEQUENCES = HtnFeatures(partial=False)
+SEEDS = range(60)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("mode", ["anytime", "optimal"])
+def test_the_optimum_of_ordered_tasks_is_that_of_enumeration(seed: int, mode: str) -> None:
+    problem = random_numeric_htn(seed, SEQUENCES)
+    best, result = cheapest(problem), solve(problem, mode=mode, time_limit=None)
+    assert result.status is (Status.UNSOLVABLE if best is None else Status.OPTIMAL), result.reason
+    if best is not None:
+        assert replayed(problem, result) == best
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("features", [PARTIAL, HtnFeatures(classical=WILD)])
+def test_what_is_proved_is_true_in_any_order(seed: int, features: HtnFeatures) -> None:
+    problem = random_numeric_htn(seed, features)
+    result = solve(problem, time_limit=5)
+    if result.has_plan:
+        assert replayed(problem, result) >= result.lower_bound
+    try:
+        best = cheapest(problem, 2_000)
+    except TooManyNetworks:
+        return
+    if result.status is Status.UNSOLVABLE:
+        assert best is None
+    if result.status is Status.OPTIMAL:
+        assert result.cost == best
+
+
+def replayed(problem: HtnProblem, result: Result):
+    assert result.plan is not None
+    verdict = validate(problem, result.plan)
+    assert verdict.valid, verdict.reason
+    assert verdict.cost == result.cost
+    found = verify(problem, replace(result.plan, tree=None), Limits(10))
+    assert found.valid or found.valid is None, found.reason
+    return verdict.cost

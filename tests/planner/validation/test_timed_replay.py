@@ -1,0 +1,87 @@
+"""Plans in time are checked by replaying their happenings."""
+
+from __future__ import annotations
+
+import pytest
+from timed_domains import letters
+
+from planner import solve, validate
+from planner.language.pddl.plan_files import read_plan, write_plan
+from planner.plan import Status
+from planner.validation.timed_replay import in_turn
+
+GOOD = """
+0.000: (light desk0) [10.000]
+0.000: (write letter0 desk0) [3.000]
+3.001: (write letter1 desk0) [4.000]
+"""
+POSTED = "0.000: (light desk0) [10.000]\n0.000: (write letter0 desk0) [3.000]\n{start}: (post letter0) [{lasts}]\n"
+WINDOW = "(at 5 (post-open)) (at 8 (not (post-open)))"
+
+
+def test_a_valid_plan_in_time_costs_its_makespan() -> None:
+    problem = letters()
+    plan = read_plan(GOOD, problem)
+    verdict = validate(problem, plan)
+    assert verdict.valid, verdict.reason
+    assert (verdict.cost, plan.makespan) == (10, 10)
+    assert read_plan(write_plan(plan), problem) == plan
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("3.001", "3.000", "are less than 0.001 s apart, and both touch awake"),
+        ("3.001", "2.000", "step 3 write(letter1, desk0) starts at 2: requires awake, which was retracted by step 2"),
+        ("3.001", "7.000", "step 3 write(letter1, desk0) lasts after 10: requires lit(desk0) throughout"),
+        ("[10.000]", "[9.000]", "it lasts 9 s in the plan, and its duration is 10 s"),
+        ("(write letter1 desk0) [4.000]", "(write letter1 desk0) [3.000]", "its duration is 4 s"),
+        ("3.001: (write letter1 desk0) [4.000]", "", "at the end, the goal requires written(letter1)"),
+    ],
+)
+def test_faults_are_named(old: str, new: str, reason: str) -> None:
+    problem = letters()
+    verdict = validate(problem, read_plan(GOOD.replace(old, new), problem))
+    assert not verdict.valid
+    assert reason in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("start", "lasts", "reason"),
+    [
+        ("5.001", "1.000", ""),
+        ("5.001", "2.900", ""),
+        ("5.000", "1.000", ""),
+        ("6.500", "2.000", "lasts after 8"),
+        ("5.001", "0.500", "its duration is 1 to 4 s"),
+    ],
+)
+def test_windows_and_ranges_of_durations(start: str, lasts: str, reason: str) -> None:
+    problem = letters((9,), goal="posted", timed=WINDOW)
+    verdict = validate(problem, read_plan(POSTED.format(start=start, lasts=lasts), problem))
+    assert (verdict.valid, reason in verdict.reason) == (not reason, True), verdict.reason
+
+
+def test_a_sequence_is_taken_step_by_step() -> None:
+    problem = letters((3,), goal="blank")
+    plan = in_turn(problem, read_plan("(light desk0)\n(light desk0)", problem).steps)
+    assert validate(problem, plan).valid
+    assert [each.start for each in plan.times] == [0, plan.times[0].end + plan.times[1].start - plan.times[0].end]
+    assert plan.times[1].start > plan.times[0].end
+
+
+def test_ink_that_two_steps_compare_keeps_them_apart() -> None:
+    problem = letters((9, 12), desks=2)
+    text = "0.000: (light desk0) [10.000]\n0.000: (light desk1) [10.000]\n0.000: (write letter0 desk0) [3.000]\n"
+    verdict = validate(problem, read_plan(text + "3.000: (write letter1 desk1) [4.000]\n", problem))
+    assert not verdict.valid
+
+
+def test_what_solve_finds_replays() -> None:
+    for problem in (letters(), letters((9,), goal="posted", timed=WINDOW), letters((30, 24, 9), ink=3)):
+        result = solve(problem, time_limit=2)
+        assert result.status in (Status.OPTIMAL, Status.SOLVED)
+        plan = result.expect_plan()
+        assert validate(problem, plan).valid
+        assert result.lower_bound is not None
+        assert result.lower_bound <= plan.cost == plan.makespan
