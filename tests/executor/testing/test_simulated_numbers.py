@@ -90,7 +90,7 @@ def test_nobody_looks_at_numbers_that_are_not_chosen() -> None:
 
 def test_numbers_are_looked_at_before_each_step_that_changes_them() -> None:
     problem = make_problem()
-    jump = Fault(FaultKind.CHANGE_AFTER, "fill", skip=1, seconds=0.5, facts=("fuel = 1",))
+    jump = Fault(FaultKind.CHANGE_AFTER, "fill", seconds=0.5, facts=("fuel = 1",))
     simulated = SimulatedWorld(problem, faults=[jump], careless=True, seconds=1)
     outcome = run_virtual(Executor(simulated.world).run(problem))
     assert outcome.succeeded

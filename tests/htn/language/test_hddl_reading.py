@@ -248,8 +248,8 @@ class TestProblems:
     def test_what_pddl_refuses_is_refused(self) -> None:
         with pytest.raises(UnsupportedError, match=r"constraint 'within' at .*'sometime-before' are read"):
             problem("(:htn) (:constraints (within 3 (rest)))")
-        with pytest.raises(UnsupportedError, match="durative action"):
-            domain("(:durative-action fly)")
+        with pytest.raises(UnsupportedError, match="process"):
+            domain("(:process fly)")
 
 
 def test_pddl_still_refuses_hierarchies() -> None:
