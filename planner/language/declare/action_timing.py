@@ -82,12 +82,14 @@ def read_holds(value: Any, amounts: Amounts, place: Place) -> dict[str, tuple[Co
     """Read the capacities that a step holds: names with amounts, or names alone, of which it holds 1 each."""
     if isinstance(value, str):
         value = {value: 1}
+    if isinstance(value, Mapping):
+        amounts_of = list(value.items())
     elif isinstance(value, list | tuple):
-        value = dict.fromkeys(value, 1)
-    if not isinstance(value, Mapping):
+        amounts_of = [(name, 1) for name in value]
+    else:
         raise place.error(f"{abbreviate(value)} are no capacities", "write holds={'worker': 1}")
     found = {}
-    for name, amount in value.items():
+    for name, amount in amounts_of:
         here = place.within(name) if isinstance(name, str) else place
         if not is_name(name):
             raise here.error(*explain_bad_name(name, "a capacity"))

@@ -84,6 +84,14 @@ def parse_arithmetic(text: str) -> Expression:
     return found
 
 
+def is_function_name(name: str) -> bool:
+    """Return whether `name` may name a function: expressions must tell it from a number and an operator."""
+    try:
+        return parse_arithmetic(name) == Atom(name)
+    except NotationError:
+        return False
+
+
 class _Parser:
     """Parses by recursive descent: sums of products of factors; operators of one strength associate to the left."""
 

@@ -14,6 +14,7 @@ from planner.errors import did_you_mean
 from planner.garbage_collection import Keeper
 from planner.language.declare.action_builder import ActionBuilder, Declared
 from planner.language.declare.action_parameters import Parameters, check_handler
+from planner.language.declare.arithmetic_reader import is_function_name
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use, check_similes, name_parameters
@@ -214,6 +215,9 @@ class Declarations:
         name, parameters = function.name, function.parameters
         if not is_atom_name(name):
             raise place.error(*explain_bad_name(name, "a function"))
+        if not is_function_name(name):
+            hint = "begin with a letter: expressions could not tell this name from a number or an operator"
+            raise place.error(f"{abbreviate(name)} cannot name a function", hint)
         _check_distinct(parameters, f"function {name!r}", place)
         self.functions.declare(name, parameters, place)
         low, high = function.low, function.high

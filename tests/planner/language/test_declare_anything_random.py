@@ -81,6 +81,7 @@ def test_any_text_is_a_literal_or_a_mistake(text: str) -> None:
 @given(fields, values)
 @example("when", When(5, {"a": 1}, object(), 7))
 @example("outcomes", [Outcome("x", 5, None, 3)])
+@example("holds", ([],))
 def test_any_field_of_an_action(field: str, value: Any) -> None:
     domain = office()
     refused: Exception | None = None

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import Domain, Metric, Problem, read_documents, write_json, write_yaml
+from planner.language.declare.arithmetic_reader import is_function_name
 from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.declare.declared_names import name_parameters
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
@@ -176,13 +177,15 @@ class World:
 
 
 class Actions:
-    """Draws actions: `world` has all predicates, `writable` those that are not derived."""
+    """Draws actions: `world` has all predicates, `writable` those that are not derived; they change `fluents`."""
 
-    def __init__(self, world: World, writable: World, functions: dict[str, Variables]) -> None:
+    def __init__(self, world: World, writable: World, functions: dict[str, Variables], fluents: list[str]) -> None:
         self.draw = world.draw
         self.world = world
         self.writable = writable
         self.functions = functions
+        self.fluents = fluents
+        self.static = [each for each in functions if each not in fluents]
         self.actions: dict[str, Action] = {}
 
     def add(self, named: str) -> None:
@@ -242,7 +245,7 @@ class Actions:
         if self.draw(st.booleans()):
             return NO_MOMENT
         numbers: tuple[NumericEffect, ...] = ()
-        for each in self.draw(some([*self.functions], most=1)):
+        for each in self.draw(some(self.fluents, most=1)):
             args = self.world.args(self.functions[each], parameters)
             value = DURATION if isinstance(duration, DurationRange) else 2
             numbers = (NumericEffect(Atom(each, args), "-=", value),) if args is not None else ()
@@ -270,7 +273,7 @@ class Actions:
 
     def cost(self, parameters: Variables) -> tuple[Any, ...]:
         terms: list[Any] = self.draw(st.lists(number, max_size=2))
-        for each in self.draw(some([*self.functions], most=1)):
+        for each in self.draw(some(self.static, most=1)):
             args = self.world.args(self.functions[each], parameters)
             terms += [Atom(each, args)] if args is not None else []
         return tuple(terms)
@@ -303,8 +306,10 @@ def domains(draw: Draw) -> DomainModel:
     order = [*world.predicates]
     axioms = tuple([axiom(world, order, each) for each in draw(some(order))])
     derived = {each.predicate for each in axioms}
-    functions = {each: world.signature() for each in draw(some(atom_name))}
-    actions = Actions(world, world.with_predicates([each for each in order if each not in derived]), functions)
+    free = atom_name.filter(lambda each: is_function_name(each) and each not in world.predicates)
+    functions = {each: world.signature() for each in draw(some(free))}
+    writable = world.with_predicates([each for each in order if each not in derived])
+    actions = Actions(world, writable, functions, draw(some([*functions])))
     for each in draw(some(atom_name, most=3)):
         actions.add(each)
     return DomainModel(

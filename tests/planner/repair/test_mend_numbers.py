@@ -64,7 +64,7 @@ def test_what_new_steps_cost_is_not_proved_under_a_metric_of_numbers():
 
 def test_no_plan_keeps_more():
     left = []
-    for seed in range(60):
+    for seed in range(120):
         rng, plan = random.Random(seed), random_plan(seed)
         if plan is None:
             continue

@@ -14,7 +14,7 @@ from planner.plan import Step
 from planner.semantics.simulation import Simulation
 from planner.topk.candidates import candidates
 
-BLOCK = 15
+BLOCK = 30
 """Random problems of one test."""
 STEPS = 4
 """Most steps of the plans that are compared."""
