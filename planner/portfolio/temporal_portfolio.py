@@ -115,6 +115,8 @@ class _Best:
     no_plan: bool = False
     scheduled: Plan | None = None
     """The plan that was scheduled anew."""
+    searches: list[_EpochSearch | _Proof] = field(default_factory=list)
+    """The searches that hand their plans over by a method of theirs, which makes a reference cycle of each."""
 
     def __post_init__(self) -> None:
         self.limits = self.options.limits()
@@ -131,6 +133,9 @@ class _Best:
             return self._search()
         except STOPS as stop:
             return self._result(stop_reason(stop))
+        finally:
+            while self.searches:
+                self.searches.pop().close()
 
     def _search(self) -> Result:
         at_once = TimedReplay(self.problem, (), ())
@@ -388,11 +393,17 @@ class _EpochSearch:
     steps: Iterator[None] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.best.searches.append(self)
         self.search.take = self._take
         self.steps = self.search.steps(self.best.search_run)
         deadline = self.best.problem.deadline
         if deadline is not None:
             self.search.limit = int(deadline * self.task.resolution) + 1
+
+    def close(self) -> None:
+        """End the search; its memory is given back at once."""
+        self.steps = iter(())
+        self.search.take = _ignore
 
     def advance(self) -> None:
         """Search for a moment."""
@@ -427,6 +438,7 @@ class _Proof:
     steps: Iterator[None] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.best.searches.append(self)
         self.search = TemporalAstar(self.rules, int(SEPARATION * self.task.resolution), self._take)
         self.steps = self.search.steps(self.run)
         deadline = self.best.problem.deadline
@@ -440,6 +452,11 @@ class _Proof:
             return None
         rules = find_rules(best.problem, best.snap, task)
         return None if rules is None else cls(best, task, rules)
+
+    def close(self) -> None:
+        """End the search; its memory is given back at once."""
+        self.steps = iter(())
+        del self.search
 
     def may_go_on(self) -> bool:
         """Return whether the search has had less than its share of the time."""

@@ -122,12 +122,12 @@ class TimedSequenceSearches:
         self, evaluations: int, *, pace: int, step: int, costs: Sequence[int], prefix: Sequence[int] = ()
     ) -> Generator[None, None, bool]:
         """Search until that many evaluations have brought no better plan; return whether no more is left to search."""
-        until = evaluations
+        until, is_found = evaluations, False
 
-        def take(found: list[tuple[int, int, int, int]]) -> int:
-            nonlocal until
-            until = search.evaluations + evaluations
-            return min(search.limit, self.take(happenings_of(self.shared.task, found)))
+        def take(found: list[tuple[int, int, int, int]]) -> int:  # names no search, whose memory is freed at once
+            nonlocal is_found
+            is_found = True
+            return self.take(happenings_of(self.shared.task, found))
 
         youngest = self.random.random() < 0.5
         search = TimedSequences(
@@ -136,6 +136,8 @@ class TimedSequenceSearches:
         search.limit = self.limit()
         for _ in search.steps(self.run):
             search.limit = min(search.limit, self.limit())
+            if is_found:
+                until, is_found = search.evaluations + evaluations, False
             yield
             if search.evaluations >= until:
                 return False

@@ -186,7 +186,7 @@ class TimedSequences:
             self._shared.estimated = number[slot.ESTIMATED]
             counter.update(self._registry, self._paths, self._queues)
             if outcome == FOUND:
-                self.limit = self.take(self._trace(number[slot.GOAL_STATE]))
+                self.limit = min(self.limit, self.take(self._trace(number[slot.GOAL_STATE])))
             elif outcome == FULL:
                 self._grow()
             elif outcome:
