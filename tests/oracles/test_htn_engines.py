@@ -29,7 +29,7 @@ from planner.plan import Status, StoppedBy
 from planner.solve import solve
 from planner.solve import solve as solve_htn
 
-GUEST = Path(__file__).parents[2] / "benchmarks" / "planners" / "aries_guest.py"
+GUEST = Path(__file__).parents[2] / "benchmarks" / "planners" / "guest_script.py"
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc2020-htn"
 SMALL = {
     "partial-order/Satellite": "1obs-1sat-1mod",

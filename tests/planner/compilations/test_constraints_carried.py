@@ -55,7 +55,6 @@ ONE_EACH = [
     ({"unknown": "dirty(_)"}, "unknown"),
     ({"constraints": never("dirty(y)", utility=2)}, "constraints"),
     ({"budgets": {"shoes": 3}}, "budget"),
-    ({"deadline": 3}, "deadline"),
 ]
 
 
@@ -78,6 +77,13 @@ def test_what_other_languages_cannot_say_is_refused(target, more, construct) -> 
     target(walking())
     with pytest.raises(UnsupportedError, match=construct):
         target(walking(**more))
+
+
+@pytest.mark.parametrize("target", ["strips", "hddl", "unified-planning", "unified-planning-htn"])
+def test_deadlines_are_said_in_pddl_and_refused_elsewhere(target) -> None:
+    TARGETS["pddl"](walking(deadline=3))
+    with pytest.raises(UnsupportedError, match="deadline|time in STRIPS"):
+        TARGETS[target](walking(deadline=3))
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
