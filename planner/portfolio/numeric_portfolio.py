@@ -17,6 +17,7 @@ from planner.plan import Result, Status, Step, StoppedBy, unsupported_result
 from planner.portfolio.classical_beside_numeric import run_classical_beside
 from planner.portfolio.incumbent import Incumbent
 from planner.portfolio.tiers import Contender, run_until_plan, run_while, take_turns
+from planner.pruning.numeric_symmetries import find_numeric_orbits
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
 
@@ -175,6 +176,7 @@ def run_searches(
     run = incumbent.run
     costs = [action.cost for action in space.source.task.actions] if pricing is None else pricing.least
     relax, write = cache(lambda: bound_numeric(space, costs)), cache(lambda: write_state_equation(space, costs))
+    orbits = None if mode == "first" else find_numeric_orbits(space, incumbent.limits.check)
 
     def astar(heuristic: str, share: int, weight: int = 1) -> Contender:
         search = NumericAstar(
@@ -183,6 +185,7 @@ def run_searches(
             heuristic,
             weight=weight,
             pricing=pricing,
+            orbits=orbits,
             relax=lambda *_: relax(),
             write=lambda *_: write(),
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from planner.lightweight import Any, Final, cast
 from planner.limits import never
@@ -21,6 +21,8 @@ Parts = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 Nature = tuple[Parts, frozenset[Parts], int]
 """An action without its name: conditions and effects, conditional effects, cost."""
 NOTHING_MOVED: Moved = {}
+Literal = tuple[bool, str, tuple[str, ...]]
+"""Whether a fact is an atom or a negation; its predicate and its arguments."""
 
 
 class Structure:
@@ -33,14 +35,22 @@ class Structure:
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        self.literals: list[Literal] = [_literal_of(fact) for fact in task.facts]
+        """What each item is called."""
+        self.items: Sequence[int] = [fact for facts in task.variables for fact in facts]
+        """The items of states: facts that take part in variables."""
         self._goal = frozenset(task.goal)
         self._groups = [Groups(each) for each in (task.variables, task.mutexes, task.conflicts)]
-        self._numbers = {_nature_of(action): number for number, action in enumerate(task.actions)}
-        self._touching = _index_actions(task)
+        self._touching = self._index_actions()
+        self._numbers = {self._nature_of(number): number for number in range(len(task.actions))}
 
-    def degree(self, fact: int) -> int:
-        """Return the number of actions that mention a fact; symmetries preserve it."""
-        return len(self._touching[fact])
+    def degree(self, item: int) -> int:
+        """Return the number of actions that mention an item; symmetries preserve it."""
+        return len(self._touching[item])
+
+    def complete(self, moved: Moved) -> Moved:
+        """Return `moved` with the items that move along; {} if one has no image."""
+        return moved
 
     def has(self, moved: Moved) -> bool:
         """Return whether `moved` is a symmetry of the task other than the identity."""
@@ -54,17 +64,31 @@ class Structure:
 
     def _has_actions(self, moved: Moved) -> bool:
         """Return whether each action that mentions a moved fact has an image."""
-        numbers, actions, seen = self._numbers, self.task.actions, set[int]()
-        for fact in moved:
-            for number in self._touching[fact]:
-                if number not in seen and _nature_of(actions[number], moved) not in numbers:
+        numbers, seen = self._numbers, set[int]()
+        for item in moved:
+            for number in self._touching[item]:
+                if number not in seen and self._nature_of(number, moved) not in numbers:
                     return False
                 seen.add(number)
         return True
 
     def image(self, number: int, moved: Moved) -> int:
         """Return the number of the image of action `number` under the symmetry `moved`."""
-        return self._numbers[_nature_of(self.task.actions[number], moved)]
+        return self._numbers[self._nature_of(number, moved)]
+
+    def _nature_of(self, number: int, moved: Moved = NOTHING_MOVED) -> Any:
+        """Return what action `number` does, without its name, with `moved` applied to its items."""
+        return nature_of(self.task.actions[number], moved)
+
+    def _index_actions(self) -> list[list[int]]:
+        """Return the actions that mention each item."""
+        touching: list[list[int]] = [[] for _ in self.task.facts]
+        for number, action in enumerate(self.task.actions):
+            parts = [(action.precondition, action.adds, action.deletes)]
+            parts += [(each.condition, each.adds, each.deletes) for each in action.conditional]
+            for fact in {fact for part in parts for facts in part for fact in facts}:
+                touching[fact].append(number)
+        return touching
 
 
 class Groups:
@@ -83,18 +107,7 @@ class Groups:
         return all(frozenset([moved.get(fact, fact) for fact in group]) in self._groups for group in touched)
 
 
-def _index_actions(task: Task) -> list[list[int]]:
-    """Return the actions that mention each fact."""
-    touching: list[list[int]] = [[] for _ in task.facts]
-    for number, action in enumerate(task.actions):
-        parts = [(action.precondition, action.adds, action.deletes)]
-        parts += [(each.condition, each.adds, each.deletes) for each in action.conditional]
-        for fact in {fact for part in parts for facts in part for fact in facts}:
-            touching[fact].append(number)
-    return touching
-
-
-def _nature_of(action: GroundAction, moved: Moved = NOTHING_MOVED) -> Nature:
+def nature_of(action: GroundAction, moved: Moved = NOTHING_MOVED) -> Nature:
     """Return the nature of `action` with `moved` applied to its facts."""
     conditional = [_parts_of(each.condition, each.adds, each.deletes, moved) for each in action.conditional]
     return _parts_of(action.precondition, action.adds, action.deletes, moved), frozenset(conditional), action.cost
@@ -106,8 +119,6 @@ def _parts_of(condition: Iterable[int], adds: Iterable[int], deletes: Iterable[i
     return tuple(condition), tuple(adds), tuple(deletes)
 
 
-Literal = tuple[bool, str, tuple[str, ...]]
-"""Whether a fact is an atom or a negation; its predicate and its arguments."""
 SECONDS: Final = 0.1
 """Processor time in seconds since the last symmetry after which the search for others ends."""
 
@@ -140,17 +151,16 @@ def find_interchanges(structure: Structure, check: Callable[[], None] = never, s
 
 
 class Objects:
-    """The objects named in the facts."""
+    """The objects named in the items of states."""
 
     def __init__(self, structure: Structure) -> None:
-        self._structure, task = structure, structure.task
-        self._literals = [_literal_of(fact) for fact in task.facts]
+        self._structure, self._literals = structure, structure.literals
         self._numbers = {literal: number for number, literal in enumerate(self._literals)}
-        self._goal = frozenset(task.goal)
+        self._goal = frozenset(structure.task.goal)
         self._about: dict[str, list[int]] = {}
-        for fact in [fact for facts in task.variables for fact in facts]:
-            for each in dict.fromkeys(self._literals[fact][2]):
-                self._about.setdefault(each, []).append(fact)
+        for item in structure.items:
+            for each in dict.fromkeys(self._literals[item][2]):
+                self._about.setdefault(each, []).append(item)
 
     def group_alike(self) -> list[list[str]]:
         """Return classes of two or more objects with equally many facts of each kind."""
@@ -165,7 +175,7 @@ class Objects:
         return positive, predicate, places, fact in self._goal, self._structure.degree(fact)
 
     def swap(self, one: str, other: str) -> Moved:
-        """Return the permutation of facts that swaps the names of two objects; {} if a fact has no image."""
+        """Return the permutation of items that swaps the names of two objects; {} if an item has no image."""
         names, moved = {one: other, other: one}, {}
         for fact in {*self._about[one], *self._about[other]}:
             image = self._numbers.get(self._rename_objects(fact, names))
@@ -173,7 +183,7 @@ class Objects:
                 return {}
             if image != fact:
                 moved[fact] = image
-        return moved
+        return self._structure.complete(moved)
 
     def _rename_objects(self, fact: int, names: Mapping[str, str]) -> Literal:
         positive, predicate, arguments = self._literals[fact]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from planner.jit.arrays import flatten, index, make_hollow, words, zeros
 from planner.jit.common_kernel import NOTHING, Words
@@ -21,6 +21,20 @@ NONE: Final[Symmetries] = make_hollow(Symmetries)
 """No symmetries."""
 Move = tuple[int, int, list[int]]
 """The effect of a symmetry on a variable: the written variable, the read variable, and the new value by old value."""
+
+
+class Field(NamedTuple):
+    """A field of states that a symmetry writes, at `word` and `shift`, and the field that it reads.
+
+    `images` has the new value by the old one; None where the value stays as it is.
+    """
+
+    word: int
+    shift: int
+    mask: int
+    source: int
+    across: int
+    images: list[int] | None
 
 
 def find_orbits(
@@ -42,11 +56,11 @@ class Orbits:
     """The symmetries `found` for packed states; `symmetries` are their arrays for the kernel."""
 
     def __init__(self, structure: Structure, packing: Packing, space: Space, found: Sequence[Moved]) -> None:
-        self._structure, self._space, self._words = structure, space, packing.words
-        values = Values(packing)
-        moves = [(each, values.moves(each)) for each in found]
-        self._moved = [each for each, fits in moves if fits]
-        self.symmetries = _pack_symmetries([fits for _, fits in moves if fits], packing)
+        self._structure, self._space, self._packing = structure, space, packing
+        self._row, self._values = packing.words, Values(packing)
+        fields = [(each, self._fields(each)) for each in found]
+        self._moved = [each for each, fits in fields if fits]
+        self.symmetries = _pack_symmetries([fits for _, fits in fields if fits])
 
     def __len__(self) -> int:
         return len(self._moved)
@@ -57,15 +71,34 @@ class Orbits:
         Search applied each action in the canonical representative of a state. The symmetry that leads from the
         representative to the state of the plan maps the action to the action of the plan.
         """
-        here = [*range(len(self._structure.task.facts))]
+        here = [*range(len(self._structure.literals))]
         state, plan = words([*initial, *initial]), []
         for action in actions:
             plan.append(self._structure.image(action, dict(enumerate(here))))
-            apply(self._space, action, state, 0, self._words, self._words)
-            for moved in self._downhill(state, self._words):
+            self._apply(action, state)
+            for moved in self._downhill(state, self._row):
                 here = _compose(here, moved)
-            state[: self._words] = state[self._words :]
+            state[: self._row] = state[self._row :]
         return plan
+
+    def _apply(self, action: int, state: Words) -> None:
+        """Write the state after `action` behind the one at the beginning of `state`."""
+        apply(self._space, action, state, 0, self._row, self._row)
+
+    def _fields(self, moved: Moved) -> list[Field]:
+        """Return the fields that the symmetry `moved` writes, in their order; none if values have no images."""
+        coding = self._packing.coding
+        return [
+            Field(
+                coding.word[written],
+                coding.shift[written],
+                coding.mask[written],
+                coding.word[read],
+                coding.shift[read],
+                images,
+            )
+            for written, read, images in self._values.moves(moved)
+        ]
 
     def _downhill(self, state: Words, base: int) -> Iterator[Moved]:
         """Canonicalize the state at `state[base]` in place, as the kernel does; yield each symmetry applied."""
@@ -109,20 +142,18 @@ class Values:
         return sorted(found)
 
 
-def _pack_symmetries(symmetries: list[list[Move]], packing: Packing) -> Symmetries:
+def _pack_symmetries(symmetries: list[list[Field]]) -> Symmetries:
     """Pack `symmetries` into the arrays of the kernel."""
-    coding = packing.coding
-    written = [move[0] for moves in symmetries for move in moves]
-    read = [move[1] for moves in symmetries for move in moves]
-    first, image = flatten([images for moves in symmetries for _, _, images in moves])
+    fields = [field for own in symmetries for field in own]
+    first, image = flatten([field.images or () for field in fields])
     return Symmetries(
         index(accumulate(map(len, symmetries), initial=0)),
-        index([coding.word[each] for each in written]),
-        words([coding.shift[each] for each in written]),
-        words([coding.mask[each] for each in written]),
-        index([coding.word[each] for each in read]),
-        words([coding.shift[each] for each in read]),
-        first,
+        index([field.word for field in fields]),
+        words([field.shift for field in fields]),
+        words([field.mask for field in fields]),
+        index([field.source for field in fields]),
+        words([field.across for field in fields]),
+        index([NOTHING if field.images is None else begin for field, begin in zip(fields, first, strict=False)]),
         image,
         zeros(max(map(len, symmetries), default=0)),
     )

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from planner.jit.common_kernel import Index, Words, kernel
+from planner.jit.common_kernel import NOTHING, Index, Words, kernel
 
 
 class Symmetries(NamedTuple):
     """Permutations of states: symmetry g writes the fields of its list, ascending by variable, and keeps all others.
 
     Field i is `state[word[i]] >> shift[i] & mask[i]`. Its new value is `image[first[i] + k]`, where k is the old value
-    of `state[source[i]] >> across[i] & mask[i]`. `room` has room for the values of the longest list.
+    of `state[source[i]] >> across[i] & mask[i]`, or k itself where `first[i]` is `NOTHING`. `room` has room for the
+    values of the longest list.
     """
 
     start: Index
@@ -52,7 +53,8 @@ def lessens(symmetries: Symmetries, number: int, state: Words, base: int) -> boo
     for index in range(symmetries.start[number], symmetries.start[number + 1]):
         mask = symmetries.mask[index]
         new = state[base + symmetries.source[index]] >> symmetries.across[index] & mask
-        new = symmetries.image[symmetries.first[index] + new]
+        if symmetries.first[index] != NOTHING:
+            new = symmetries.image[symmetries.first[index] + new]
         old = state[base + symmetries.word[index]] >> symmetries.shift[index] & mask
         if new != old:
             return new < old
@@ -66,7 +68,9 @@ def permute(symmetries: Symmetries, number: int, state: Words, base: int) -> Non
     room = symmetries.room
     for index in range(first, last):
         value = state[base + symmetries.source[index]] >> symmetries.across[index] & symmetries.mask[index]
-        room[index - first] = symmetries.image[symmetries.first[index] + value]
+        room[index - first] = value
+        if symmetries.first[index] != NOTHING:
+            room[index - first] = symmetries.image[symmetries.first[index] + value]
     for index in range(first, last):
         word, shift = base + symmetries.word[index], symmetries.shift[index]
         state[word] = state[word] & ~(symmetries.mask[index] << shift) | room[index - first] << shift

@@ -16,6 +16,8 @@ from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL
 from planner.jit.library import Call
 from planner.pruning.numeric_dominance import make_fronts
 from planner.pruning.numeric_dominance_kernel import Fronts
+from planner.pruning.numeric_symmetries import NumericOrbits
+from planner.pruning.symmetries_compiled import NONE
 from planner.search import numeric_astar_kernel as kernel
 from planner.search import task_compiled
 from planner.search.open_lists_kernel import Queue
@@ -45,8 +47,9 @@ class NumericAstar:
     """A* with the named heuristic; `weight` times the estimate orders states, and 1 makes the first plan optimal.
 
     Whatever the weight, states are pruned by the estimate alone, so that a search that is exhausted is a proof.
-    `pricing` says what steps cost beside their actions. `relax` gives the relaxation and `write` the state equation,
-    which searches may share. Where that is too large, "equation" gives up, and "equation+lmcut" uses LM-cut alone.
+    `pricing` says what steps cost beside their actions. Search keeps one of the states that `orbits` map to each other.
+    `relax` gives the relaxation and `write` the state equation, which searches may share. Where that is too large,
+    "equation" gives up, and "equation+lmcut" uses LM-cut alone.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class NumericAstar:
         relax: Relax = bound_numeric,
         write: Write = write_state_equation,
         pricing: Pricing | None = None,
+        orbits: NumericOrbits | None = None,
         room: int = 1024,
     ) -> None:
         self._space, self._entries, self._relax, self._write = space, entries, relax, write
@@ -71,6 +75,7 @@ class NumericAstar:
         self._equation: Equation = make_hollow(Equation)
         self._tableau: Tableau = make_hollow(Tableau)
         self._fronts = make_fronts(space, SLOTS) or make_hollow(Fronts)
+        self._orbits = orbits
         self._number = zeros(slot.HOW_MANY)
         self._number[slot.STATES] = self._number[slot.OPEN] = 1
         self._row = len(space.initial)
@@ -106,6 +111,8 @@ class NumericAstar:
             if outcome == FOUND:
                 state = number[slot.GOAL_STATE]
                 plan = task_compiled.trace_actions(self._nodes.parent, self._nodes.action, state)
+                if self._orbits is not None:
+                    plan = self._orbits.plan(self._space.initial, plan)
                 end = price_end(self._prices, self._registry.state, state * self._row + self._space.words)
                 run.report_plan(plan, self._nodes.cost[state] + end)
             elif outcome == EXHAUSTED:
@@ -138,6 +145,7 @@ class NumericAstar:
             self._equation,
             self._tableau,
             self._fronts,
+            NONE if self._orbits is None else self._orbits.symmetries,
             self._found,
             self._stack,
         )

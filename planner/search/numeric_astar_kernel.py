@@ -10,6 +10,7 @@ from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PAUSED, Index, Words, entry, kernel
 from planner.jit.containers_kernel import pop, push
 from planner.pruning.numeric_dominance_kernel import Fronts, is_dominated
+from planner.pruning.symmetries_kernel import Symmetries, canonicalize
 from planner.search.open_lists_kernel import Queue
 from planner.task.numeric_states_kernel import (
     APPLIED,
@@ -56,6 +57,7 @@ def numeric_astar(
     equation: Equation,
     tableau: Tableau,
     fronts: Fronts,
+    symmetries: Symmetries,
     found: Index,
     stack: Index,
 ) -> int:
@@ -112,19 +114,58 @@ def numeric_astar(
             return FOUND
         else:
             count = find_applicable(space.tree, registry.state, base, found, stack)
-            nodes.stage[state] = CLOSED
-            number[slot.EXPANSIONS] += 1
-            number[slot.WORK] += 20 + (20 + row) * count
-            for index in range(count):
-                action, target = found[index] + 0, number[slot.STATES] * row
-                outcome = apply_numeric(space, numbers, comparisons, action, words, registry.state, base, target)
-                if outcome == APPLIED:
-                    child = number_of(registry, number[slot.STATES], row)
-                    step = space.actions.cost[action] + price_step(prices, registry.state, base + words, target + words)
-                    _reach(number, step, nodes, queue, state, action, child, weight)
-                elif outcome == OUT_OF_RANGE:
-                    number[slot.PRUNED] += 1
+            number[slot.WORK] += 20 + (20 + row + len(symmetries.start)) * count
+            _expand(
+                number,
+                space,
+                numbers,
+                comparisons,
+                prices,
+                symmetries,
+                registry,
+                nodes,
+                queue,
+                state,
+                words,
+                found,
+                count,
+                weight,
+            )
     return PAUSED
+
+
+@kernel
+def _expand(
+    number: Words,
+    space: Space,
+    numbers: Numbers,
+    comparisons: Comparisons,
+    prices: Prices,
+    symmetries: Symmetries,
+    registry: Registry,
+    nodes: Nodes,
+    queue: Queue,
+    state: int,
+    words: int,
+    found: Index,
+    count: int,
+    weight: int,
+) -> None:
+    """Generate the successors of `state` by the first `count` actions of `found`, and queue them."""
+    row = words + len(numbers.low)
+    base = state * row
+    nodes.stage[state] = CLOSED
+    number[slot.EXPANSIONS] += 1
+    for index in range(count):
+        action, target = found[index] + 0, number[slot.STATES] * row
+        outcome = apply_numeric(space, numbers, comparisons, action, words, registry.state, base, target)
+        if outcome == APPLIED:
+            step = space.actions.cost[action] + price_step(prices, registry.state, base + words, target + words)
+            canonicalize(symmetries, registry.state, target)
+            child = number_of(registry, number[slot.STATES], row)
+            _reach(number, step, nodes, queue, state, action, child, weight)
+        elif outcome == OUT_OF_RANGE:
+            number[slot.PRUNED] += 1
 
 
 @kernel
