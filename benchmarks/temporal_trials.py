@@ -99,6 +99,9 @@ def judge(result: Result, task: TemporalTask, truth: Truth) -> Trial:
     makespan = Fraction(result.plan.makespan or 0)
     if truth.makespan is not None and makespan < truth.makespan:
         return Trial("solved", f"the plan takes {makespan}, less than the least, {truth.makespan}")
+    bound, least = Fraction(result.lower_bound or 0), truth.makespan
+    if bound > makespan or (result.status is Status.SOLVED and least is not None and bound > least):
+        return Trial("solved", f"the bound {bound} is greater than the least makespan")
     if result.status is Status.SOLVED:
         return Trial(f"solved without proof{kind}")
     if truth.makespan is not None and makespan != truth.makespan:

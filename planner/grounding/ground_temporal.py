@@ -137,6 +137,13 @@ def meeting(place: int) -> str:
     return f"meet deadline {place}"
 
 
+def find_meetings(problem: Problem, task: TemporalTask) -> dict[int, int]:
+    """Return the actions of `task` by which deadlines of goals are met, with the place of each deadline."""
+    place_of = {meeting(place): place for place in range(len(hard_deadlines(problem)))}
+    names = [action.step.action for action in task.source.task.actions]
+    return {number: place_of[name] for number, name in enumerate(names) if name in place_of}
+
+
 def closing(place: int) -> str:
     """Return the name of the change that closes deadline `place`."""
     return f"close deadline {place}"

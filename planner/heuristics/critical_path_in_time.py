@@ -8,16 +8,28 @@ counts as true.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from planner.heuristics.relaxation import AXIOM, RelaxedTask, relax
+from planner.lightweight import dataclass
 from planner.task.ground_task import INFINITY
 from planner.task.temporal_task import TemporalTask
 
 
-def bound_makespan(task: TemporalTask, separation: int) -> int:
-    """Return the least tick at which the last step of any plan may end; `INFINITY` where no relaxed plan exists."""
+@dataclass(frozen=True, slots=True)
+class MakespanBound:
+    """The least tick at which the last step of any plan may end; `INFINITY` where no relaxed plan exists.
+
+    `met` has the least tick of each action by which a deadline is met.
+    """
+
+    ticks: int
+    met: Mapping[int, int]
+
+
+def bound_makespan(task: TemporalTask, separation: int, meetings: Collection[int]) -> MakespanBound:
+    """Return a bound on the makespan of plans; `meetings` has the actions by which deadlines are met."""
     plain = task.source.task
     lapse_of = {action: place for place, lapse in enumerate(task.lapses) for action in lapse.ends}
     costs = [0] * len(plain.actions)
@@ -30,6 +42,7 @@ def bound_makespan(task: TemporalTask, separation: int) -> int:
     for fact in free:
         value[fact] = 0
     lenient = _lenient_facts(task)
+    met: dict[int, int] = {}
     missing = [len(facts) for facts in relaxed.preconditions]
     begun = [0] * len(relaxed.preconditions)
     waiting = [(0, fact) for fact in free]
@@ -40,25 +53,31 @@ def bound_makespan(task: TemporalTask, separation: int) -> int:
             continue
         for operator in relaxed.needed_by[fact]:
             action = relaxed.actions[operator]
-            apart = 0 if now == 0 or action == AXIOM or fact in lenient.get(action, ()) else separation
-            begun[operator] = max(begun[operator], now + apart)
+            at_once = action == AXIOM or action in meetings or fact in lenient.get(action, ())
+            begun[operator] = max(begun[operator], now + (0 if now == 0 or at_once else separation))
             missing[operator] -= 1
             if missing[operator] == 0:
                 then = begun[operator] + relaxed.costs[operator]
+                if action in meetings:
+                    met[action] = then
                 for effect in relaxed.effects[operator]:
                     if then < value[effect]:
                         value[effect] = then
                         heappush(waiting, (then, effect))
-    return value[relaxed.goal] if value[relaxed.goal] == INFINITY else _last_end(task, relaxed, free, begun)
+    if value[relaxed.goal] == INFINITY:
+        return MakespanBound(INFINITY, met)
+    return MakespanBound(_last_end(task, relaxed, free, begun, meetings), met)
 
 
-def _last_end(task: TemporalTask, relaxed: RelaxedTask, free: Collection[int], begun: Sequence[int]) -> int:
+def _last_end(
+    task: TemporalTask, relaxed: RelaxedTask, free: Collection[int], begun: Sequence[int], meetings: Collection[int]
+) -> int:
     """Return the least tick by which all steps of some relaxed plan have ended, where operators come at `begun`.
 
     The value of a fact is the end of the last step of those that its best achiever and the facts before it need. A
-    change at a known time is no step: a plan may end before it.
+    change at a known time is no step, nor that a deadline is met: a plan may end before them.
     """
-    events = {action for lapse in task.lapses[task.events :] for action in lapse.ends}
+    events = {action for lapse in task.lapses[task.events :] for action in lapse.ends} | {*meetings}
     value = [INFINITY] * relaxed.size
     for fact in free:
         value[fact] = 0

@@ -15,7 +15,7 @@ from random import Random
 
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.clocks import separate_clocks
-from planner.grounding.ground_temporal import ground_temporal
+from planner.grounding.ground_temporal import find_meetings, ground_temporal, hard_deadlines
 from planner.grounding.lasting_facts import add_lasting_facts
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.jit.common_kernel import INFINITE
@@ -147,8 +147,12 @@ class _Best:
             reason = f"nothing makes this part of the goal true: {part}"
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason, statistics=self._statistics())
         self.tasks = len(task.source.task.actions)
-        ticks = bound_makespan(task, int(SEPARATION * task.resolution))
-        late = self._describe_lateness(task, ticks)
+        meetings = find_meetings(self.problem, task)
+        found = bound_makespan(task, int(SEPARATION * task.resolution), meetings)
+        ticks, earliest = found.ticks, dict[int, int]()
+        for action, then in found.met.items():
+            earliest[meetings[action]] = min(then, earliest.get(meetings[action], INFINITY))
+        late = self._describe_lateness(task, ticks, earliest)
         if late:
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=late, statistics=self._statistics())
         self.bound = self._find_bound(task, ticks)
@@ -182,8 +186,15 @@ class _Best:
     def _is_proved(self) -> bool:
         return self.plan is not None and self.bound is not None and self.plan.cost <= self.bound
 
-    def _describe_lateness(self, task: TemporalTask, ticks: int) -> str:
-        """Say that every plan misses the deadline of the problem, where the critical path of `ticks` proves it."""
+    def _describe_lateness(self, task: TemporalTask, ticks: int, earliest: Mapping[int, int]) -> str:
+        """Say that every plan misses a deadline, where the critical path of `ticks` proves it.
+
+        The deadline of a goal at a place can be met no sooner than at the tick `earliest`.
+        """
+        for place, due in enumerate(hard_deadlines(self.problem)):
+            reached = Fraction(earliest.get(place, 0), task.resolution)
+            if reached > due.by:
+                return f"no plan reaches {due.condition} before {float(reached):g} s, and it is due by {due.by} s"
         deadline = self.problem.deadline
         if deadline is None or ticks >= INFINITY or Fraction(ticks, task.resolution) <= deadline:
             return ""

@@ -31,6 +31,8 @@ def test_wrong_answers_are_told() -> None:
     assert "not the least" in judge(result, task, Truth(truth.makespan / 2)).wrong
     assert "less than the least" in judge(result, task, Truth(truth.makespan * 2)).wrong
     assert "finds no plan" in judge(result, task, Truth()).wrong
+    unsound = replace(result, lower_bound=truth.makespan + 1)
+    assert "bound" in judge(unsound, task, truth).wrong
     late = tuple([StepTime(each.start, each.duration + Decimal(100)) for each in result.plan.times])
     broken = replace(result, plan=replace(result.plan, times=late))
     assert "the plan is invalid" in judge(broken, task, Truth(Fraction(1))).wrong

@@ -66,10 +66,13 @@ class Clock:
 
     start: datetime | None
 
-    def seconds(self, value: Any, place: Place) -> Number:
-        """Return the seconds from the beginning to `value`; raises an error at `place` for a time before it."""
+    def seconds(self, value: Any, place: Place, *, may_be_past: bool = False) -> Number:
+        """Return the seconds from the beginning to `value`; raises an error at `place` for a time before it.
+
+        An absolute time or time of day before the beginning is negative if it `may_be_past`.
+        """
         found = self._convert(value, place)
-        if found < 0:
+        if found < 0 and not (may_be_past and self.start is not None):
             what = f"the time {abbreviate(str(value))} is before the plan starts"
             if self.start is None:
                 raise place.error(what, "seconds count from its start, and are 0 or more")
@@ -145,7 +148,8 @@ class Windows:
 def read_windows(value: Any, clock: Clock, statements: Statements, place: Place) -> Windows:
     """Read windows, in which facts hold: a mapping from facts to `"9:00..17:00"`, or to several of these.
 
-    A window begins as a change, or before the plan where it has no beginning or begins with it, and ends as a change.
+    A window begins as a change, or before the plan where it has no beginning, and ends as a change. Windows that end
+    before the plan begins are left out.
     """
     if not isinstance(value, Mapping):
         raise place.error(f"{abbreviate(value)} are no windows", "write {'open(shop)': '9:00..17:00'}")
@@ -174,24 +178,24 @@ def read_windows(value: Any, clock: Clock, statements: Statements, place: Place)
 
 def _read_spans(value: Any, clock: Clock, place: Place) -> list[tuple[Number, Number | None]]:
     if isinstance(value, str):
-        return [_read_span(*value.partition(_RANGE), clock, place)]
+        return _read_span(*value.partition(_RANGE), clock, place)
     if not isinstance(value, list | tuple) or not value:
         raise place.error(f"{abbreviate(value)} is no window", _WINDOW)
     is_pair = len(value) == 2 and not any(isinstance(x, list | tuple) or _RANGE in str(x) for x in value)
     if is_pair:
-        return [_read_span(value[0], _RANGE, value[1], clock, place)]
+        return _read_span(value[0], _RANGE, value[1], clock, place)
     return [span for each in value for span in _read_spans(each, clock, place)]
 
 
-def _read_span(begin: Any, sign: str, end: Any, clock: Clock, place: Place) -> tuple[Number, Number | None]:
+def _read_span(begin: Any, sign: str, end: Any, clock: Clock, place: Place) -> list[tuple[Number, Number | None]]:
     begin, end = [each.strip() if isinstance(each, str) else each for each in (begin, end)]
     if sign != _RANGE or begin == end == "":
         raise place.error(f"{abbreviate(begin)} is no window", _WINDOW)
-    first = 0 if begin in ("", None) else clock.seconds(begin, place)
-    last = None if end in ("", None) else clock.seconds(end, place)
-    if last is not None and last <= first:
+    first = 0 if begin in ("", None) else clock.seconds(begin, place, may_be_past=True)
+    last = None if end in ("", None) else clock.seconds(end, place, may_be_past=True)
+    if last is not None and last <= first and begin not in ("", None):
         raise place.error(f"the window from {begin} to {end} ends before it begins", _WINDOW)
-    return first, last
+    return [] if last is not None and last <= 0 else [(max(0, first), last)]
 
 
 def read_due(value: Any, clock: Clock, statements: Statements, place: Place) -> tuple[GoalDeadline, ...]:

@@ -32,7 +32,15 @@ def test_a_deadline_of_a_goal_puts_its_step_first() -> None:
         plan = solve_valid(timely).expect_plan()
         ends = {str(step): time.end for step, time in zip(plan.steps, plan.times, strict=True)}
         assert min(end for name, end in ends.items() if name.startswith("write(letter1")) <= by
-    assert solve_valid(replace(problem, due=(GoalDeadline(WRITTEN, 3),))).plan is None
+    late = solve_valid(replace(problem, due=(GoalDeadline(WRITTEN, 3),)))
+    assert late.status is Status.UNSOLVABLE
+    assert late.reason == "no plan reaches written(letter1) before 4 s, and it is due by 3 s"
+
+
+def test_a_deadline_of_a_goal_adds_nothing_to_the_bound() -> None:
+    problem = replace(letters((9, 12)), due=(GoalDeadline(WRITTEN, 15),))
+    result = solve_valid(problem)
+    assert (result.status, result.lower_bound) == (Status.OPTIMAL, result.expect_plan().makespan)
 
 
 def test_the_deadline_of_a_plan_limits_its_makespan() -> None:
