@@ -100,8 +100,8 @@ class TemporalAstar:
         self._goal = sum(1 << fact for fact in source.task.goal)
         self._add(Node(facts, values, (), (), 0, [row]))
 
-    def steps(self, run: Run, pace: int = 50) -> Iterator[None]:
-        """Search, with a pause after each `pace` expansions, until the proof."""
+    def steps(self, run: Run, pace: int = 20) -> Iterator[None]:
+        """Search, with a pause after each `pace` successors, until the proof."""
         since = 0
         while self._queue:
             cost, _, _, node = heappop(self._queue)
@@ -120,10 +120,10 @@ class TemporalAstar:
             for child in self._expand(node):
                 run.generated += 1
                 self._add(child, run)
-            since += 1
-            if since == pace:
-                since = 0
-                yield
+                since += 1
+                if since == pace:
+                    since = 0
+                    yield
         self.is_complete = True
         self.bound = self.limit
 
@@ -481,15 +481,18 @@ class _CriticalPath:
                 self._facts_of(start.needs),
                 self._facts_of(start.adds),
                 rules.spans[start.lapse].low if start.lapse >= 0 else 0,
-                self._kept(start.lapse) & ~start.adds,
+                kept,
+                self._facts_of(kept & ~start.needs),
                 start.lapse,
             )
             for start in rules.starts
+            for kept in [self._kept(start.lapse) & ~start.adds]
         ]
         self._ends = {
             place: [(end.needs & ~self._free, self._facts_of(end.needs), self._facts_of(end.adds)) for end in span.ends]
             for place, span in rules.spans.items()
         }
+        self._events = [(time, self._facts_of(event.adds)) for time, event in rules.events]
         self._stamps = [rules.stamp_of.get(fact, -1) for fact in range(self._size)]
 
     def _facts_of(self, bits: int) -> list[int]:
@@ -515,20 +518,20 @@ class _CriticalPath:
         for place, lapse in enumerate(node.running):
             time = row[column + place] + self._rules.spans[lapse].low
             ending[lapse] = min(ending.get(lapse, INFINITY), time)
-        for time, event in self._rules.events[node.events :]:
-            for fact in self._facts_of(event.adds):
+        for time, added in self._events[node.events :]:
+            for fact in added:
                 reached |= 1 << fact
                 value[fact], done[fact] = min(value[fact], time), 0
         changed = True
         while changed:
             changed = False
-            for needs, facts, adds, low, kept, lapse in self._starts:
+            for needs, facts, adds, low, kept, lasting, lapse in self._starts:
                 if (needs | kept) & ~reached:
                     continue
                 time = base
                 for fact in facts:
                     time = max(time, value[fact] + gap)
-                for fact in self._facts_of(kept) if kept & ~needs else ():
+                for fact in lasting:
                     time = max(time, value[fact])
                 for fact in adds:
                     if time < value[fact] or time + low < done[fact]:
