@@ -92,6 +92,7 @@ NAMED: Final = {
     "jupyddl-astar-lmcut": "jupyddl:search=astar,heuristic=lmcut",
     "jupyddl-gbfs-hff": "jupyddl:search=gbfs,heuristic=hff",
     "aries": "aries:",
+    "aries-anytime": "aries:anytime=1",
     "nextflap": "nextflap:",
     "gtpyhop": "gtpyhop:",
 }

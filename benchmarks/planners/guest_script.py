@@ -131,14 +131,14 @@ def grown_bytes(before: int) -> int | None:
     return max(0, peak - before) if before else None
 
 
-def aries(domain_path: str, problem_path: str, seconds: float, _: dict[str, str]) -> dict[str, Any]:
-    """Solve a hierarchical task, or one with numbers, with Aries until its first plan, for `seconds` by the clock.
+def aries(domain_path: str, problem_path: str, seconds: float, options: dict[str, str]) -> dict[str, Any]:
+    """Solve a task with Aries until its first plan, or with `anytime` until the best one, for `seconds` by the clock.
 
     See Bit-Monnot 2023, "Experimenting with Lifted Plan-Space Planning as Scheduling: Aries in the 2023 IPC".
     """
     from up_aries import Aries
 
-    return solve_unified(Aries, domain_path, problem_path, seconds)
+    return solve_unified(Aries, domain_path, problem_path, seconds, anytime="anytime" in options)
 
 
 def nextflap(domain_path: str, problem_path: str, seconds: float, _: dict[str, str]) -> dict[str, Any]:
@@ -148,8 +148,15 @@ def nextflap(domain_path: str, problem_path: str, seconds: float, _: dict[str, s
     return solve_unified(NextFLAPImpl, domain_path, problem_path, seconds)
 
 
-def solve_unified(engine: Any, domain_path: str, problem_path: str, seconds: float) -> dict[str, Any]:
-    """Solve a task that unified-planning reads with one of its engines, until the first plan."""
+def solve_unified(
+    engine: Any, domain_path: str, problem_path: str, seconds: float, *, anytime: bool = False
+) -> dict[str, Any]:
+    """Solve a task that unified-planning reads with one of its engines, until the first plan or the best one.
+
+    The best plan of a task in time without a metric is the one that ends first.
+    """
+    import unified_planning.model.metrics
+    from pyparsing import ParseBaseException
     from unified_planning.environment import get_environment
     from unified_planning.exceptions import UPException
     from unified_planning.io import PDDLReader
@@ -158,7 +165,7 @@ def solve_unified(engine: Any, domain_path: str, problem_path: str, seconds: flo
     get_environment().error_used_name = False
     try:
         problem = PDDLReader().parse_problem(domain_path, problem_path)
-    except (UPException, NotImplementedError, SyntaxError, AssertionError) as error:
+    except (UPException, NotImplementedError, SyntaxError, AssertionError, ParseBaseException) as error:
         return {"status": "unsupported", "detail": str(error)[:300]}
     lacking = find_lacking(engine, problem)
     if lacking:
@@ -166,13 +173,29 @@ def solve_unified(engine: Any, domain_path: str, problem_path: str, seconds: flo
     read = time.perf_counter()
     solver = engine()
     solver.skip_checks = True
+    result: Any = None
+    plan = first = None
     with tempfile.TemporaryFile("w") as output:
-        result = solver.solve(problem, timeout=seconds, output_stream=output)
+        if anytime:
+            if problem.kind.has_continuous_time() and not problem.quality_metrics:
+                problem.add_quality_metric(unified_planning.model.metrics.MinimizeMakespan())
+            for result in solver.get_solutions(problem, timeout=seconds, output_stream=output):
+                plan = result.plan or plan
+                first = first or (plan and time.perf_counter() - began)
+        else:
+            result = solver.solve(problem, timeout=seconds, output_stream=output)
+            plan = result.plan
+    if result is None:
+        return {"status": "time"}
+    status = STATUSES.get(result.status.name, "error")
+    if plan is not None:
+        status = "optimal" if anytime and result.status.name == "SOLVED_OPTIMALLY" else "solved"
     return {
-        "status": STATUSES.get(result.status.name, "error"),
-        "plan": None if result.plan is None else plan_text(result.plan, problem),
+        "status": status,
+        "plan": None if plan is None else plan_text(plan, problem),
         "read_seconds": read - began,
         "search_seconds": time.perf_counter() - read,
+        "first_plan_seconds": first,
         "detail": "" if result.status.name in STATUSES else f"{result.status.name} {result.log_messages}"[:300],
     }
 
@@ -216,6 +239,8 @@ def declare_integers(problem: Any) -> None:
 
 def plan_text(plan: Any, problem: Any) -> str:
     """Return a plan as the competition writes it: of a hierarchical one also each task with its method and subtasks."""
+    if hasattr(plan, "timed_actions"):
+        return "".join(timed_line(*each) for each in plan.timed_actions)
     if not hasattr(plan, "decomposition"):
         ordered = plan if hasattr(plan, "actions") else next(plan.all_sequential_plans())
         return "".join(f"({action_text(step.action.name, step)})\n" for step in ordered.actions)
@@ -237,6 +262,12 @@ def plan_text(plan: Any, problem: Any) -> str:
             children.append(str(number))
         lines.append(" ".join([start, *children]))
     return "\n".join([*lines, "<=="]) + "\n"
+
+
+def timed_line(start: Any, step: Any, duration: Any) -> str:
+    """Return a step of a plan in time as the competition writes it."""
+    lasts = "" if duration is None else f" [{float(duration):.6f}]"
+    return f"{float(start):.6f}: ({action_text(step.action.name, step)}){lasts}\n"
 
 
 def task_text(done: Any) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from benchmarks.plain_pddl import Rewriting, rewrite_for_integers, rewrite_for_unified_planning
 from benchmarks.planners.base import (
     DOMAIN_FILE,
     PROBLEM_FILE,
@@ -79,14 +80,16 @@ GTPYHOP_SCRIPT: Final = Path(__file__).parents[1] / "hop" / "gtpyhop_guest.py"
 OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "kairos": frozenset({"first", "warm"}),
     "jupyddl": frozenset({"search", "heuristic", "warm"}),
-    "aries": frozenset(),
+    "aries": frozenset({"anytime"}),
     "nextflap": frozenset(),
     "gtpyhop": frozenset({"strategy"}),
 }
 LANGUAGES: Final = {"aries": frozenset({PDDL, HDDL}), "gtpyhop": frozenset({HDDL})}
 """What kinds read that do not read PDDL alone."""
+REWRITINGS: Final = {"aries": rewrite_for_integers, "nextflap": rewrite_for_unified_planning}
+"""How tasks in time are written for kinds that read less than they use."""
 SPARE_SECONDS: Final = 0.5
-"""How long before the time limit kairos ends by itself; or a twentieth of the limit."""
+"""How long before the time limit kairos and anytime searches end by themselves; or a twentieth of the limit."""
 COUNTS: Final = ("evaluations", "expansions", "stored_states", "search_bytes", "effort_seconds")
 OUTCOMES: Final = {
     "optimal": Outcome.OPTIMAL,
@@ -128,6 +131,11 @@ class Guest:
         return LANGUAGES.get(self.kind, frozenset({PDDL}))
 
     @property
+    def rewrite(self) -> Rewriting | None:
+        """How tasks in time are written for this kind."""
+        return REWRITINGS.get(self.kind)
+
+    @property
     def packages(self) -> tuple[str, ...]:
         """The distribution in an environment of its own."""
         return (self.package,)
@@ -135,7 +143,8 @@ class Guest:
     def job(self, limits: Limits) -> Job:
         """Return the script, run by the peer's interpreter; kairos ends by itself, with the best plan so far."""
         spare = max(SPARE_SECONDS, 0.05 * limits.cpu_seconds)
-        seconds = limits.cpu_seconds - spare if self.kind == "kairos" else limits.wall_seconds
+        ends_itself = self.kind == "kairos" or "anytime" in self.options
+        seconds = limits.cpu_seconds - spare if ends_itself else limits.wall_seconds
         words = (self.kind, json.dumps(dict(self.options)), DOMAIN_FILE, PROBLEM_FILE, f"{seconds:.2f}")
         return Job(
             (str(interpreter_of(self.package)), "-I", str(GTPYHOP_SCRIPT if self.kind == "gtpyhop" else SCRIPT), *words)
@@ -158,6 +167,7 @@ class Guest:
             lower_bound=cost if outcome is Outcome.OPTIMAL else None,
             translate_seconds=told.get("read_seconds"),
             search_seconds=told.get("search_seconds"),
+            first_plan_seconds=told.get("first_plan_seconds"),
             effort=Effort(*map(told.get, COUNTS)),
             detail=told.get("detail") or "",
         )
