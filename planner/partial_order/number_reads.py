@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from planner.errors import UnsupportedError
+from planner.lightweight import Final
 from planner.model.actions import NumericEffect
 from planner.model.arithmetic import Exact, Key, as_number, exact_value
 from planner.model.domain import numeric_fluents
@@ -13,6 +14,9 @@ from planner.model.problem import TOTAL_COST, NumericMetric, Problem
 from planner.partial_order.number_order import Condition, Need, NumberAccess
 from planner.semantics.linear_forms import LinearForm, Undefined, linear_form
 from planner.semantics.numeric_state import Values, compute_numbers
+
+SCALES: Final = ("*=", "/=")
+"""Operators of effects that read the value which they change, so that their order matters."""
 
 
 class NumberReader:
@@ -53,7 +57,8 @@ class NumberReader:
         for change in compute_numbers(values, effects, self._domain):
             key = change.fluent.predicate, change.fluent.args
             own = [effect for effect in effects if effect.fluent == change.fluent]
-            read |= self._read_values(values, [term for effect in own for term in functions_in(effect.value)])
+            scaled = [change.fluent] if own[0].operator in SCALES else []
+            read |= self._read_values(values, [*scaled, *[x for effect in own for x in functions_in(effect.value)]])
             if own[0].is_additive:
                 assert change.before is not None
                 assert change.after is not None

@@ -138,6 +138,16 @@ def test_steps_are_explained_by_what_they_change() -> None:
     assert len(explain_plan(problem, thrice).redundant) == 1
 
 
+def test_a_number_that_is_multiplied_needs_the_steps_before() -> None:
+    bank = Domain("bank")
+    bank.function("balance", low=0)
+    bank.action("grow", {}, modifies="balance *= 1.1")
+    bank.action("pay", {}, requires="balance >= 10", modifies="balance -= 10", provides="paid")
+    problem = bank.problem(initial="balance = 25", goal=["paid", "balance <= 1"])
+    plan = Plan(tuple(Step(name) for name in ("grow", "grow", "pay", "pay", "pay")), problem)
+    assert explain_plan(problem, plan).redundant == ()
+
+
 def test_a_problem_that_has_a_plan_is_said_to_have_one() -> None:
     found = diagnose(errand(rounds(), Decimal("17.5")))
     assert found.solvable is True

@@ -61,6 +61,7 @@ def links(found):
 
 ADD, TAKE, SET = change("add", (F, "+=", 3)), change("take", (F, "-=", 2)), change("set", (F, ":=", 4))
 NEED = change("need", (H, "+=", 1), requires=[Comparison(F, ">=", 7)])
+DOUBLE = change("double", (F, "*=", 2))
 COPY = change("copy", (H, "+=", F))
 
 
@@ -73,13 +74,14 @@ COPY = change("copy", (H, "+=", F))
         ("add copy take", {(1, 2, "link"), (2, 3, "item")}),
         ("add copy take copy", {(1, 2, "link"), (2, 3, "item"), (3, 4, "link")}),
         ("add need", {(1, 2, "link")}),
+        ("add double need", {(1, 2, "link"), (2, 3, "link")}),
         ("add add need take need", {(1, 3, "link"), (3, 4, "threat"), (1, 5, "link"), (2, 5, "link")}),
         ("add need take", {(1, 2, "link"), (2, 3, "threat")}),
         ("add add add need take", {(1, 4, "link"), (4, 5, "threat")}),
     ],
 )
 def test_order_of_changes(steps, expected):
-    assert edges(planned(steps, ADD, TAKE, SET, NEED, COPY)) == expected
+    assert edges(planned(steps, ADD, TAKE, SET, NEED, COPY, DOUBLE)) == expected
 
 
 def test_bounds_are_needs():
