@@ -109,6 +109,8 @@ def _record_uses(table: dict[str, list[str]], place: str, atoms: Iterable[Atom])
 def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
     """Yield predicates that nothing provides, or nothing requires; the facts and goal of a problem count, if given."""
     stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)} if problem else set()
+    timed = [fact for each in problem.timed for fact in each.provides] if problem else []
+    stated |= {fact.predicate for fact in timed if isinstance(fact, Atom)}
     wanted = {atom.predicate for atom in wanted_atoms(problem)} if problem else set()
     for name in domain.predicates:
         required, provided = name in uses.required or name in wanted, name in uses.provided

@@ -186,6 +186,10 @@ class _Reader:
     def _step_error(self, line: str, position: int, count: int) -> PlanError:
         column = position + len(line[position:]) - len(line[position:].lstrip()) + 1
         found = quote(line[position:].strip())
+        before = re.match(r"\s*(-[\d.]+)\s*:", line)
+        if before is not None:
+            place = Location(self._source, count, before.start(1) + 1)
+            return PlanError(f"a step starts at {before[1]}, before the plan begins", place, "times are 0 or more")
         is_open = "(" in line[position:]
         hint = "close the parenthesis on the same line" if is_open else "each line is one step in parentheses"
         place = Location(self._source, count, column)

@@ -6,6 +6,7 @@ import pytest
 from timed_domains import letters
 
 from planner import solve, validate
+from planner.errors import PlanError
 from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.plan import Status
 from planner.validation.timed_replay import in_turn
@@ -44,6 +45,11 @@ def test_faults_are_named(old: str, new: str, reason: str) -> None:
     verdict = validate(problem, read_plan(GOOD.replace(old, new), problem))
     assert not verdict.valid
     assert reason in verdict.reason
+
+
+def test_a_step_before_the_beginning_is_no_step() -> None:
+    with pytest.raises(PlanError, match="a step starts at -1, before the plan begins"):
+        read_plan("-1: (light desk0) [10]", letters())
 
 
 @pytest.mark.parametrize(
