@@ -21,11 +21,12 @@ from planner.task.temporal_task import TemporalTask
 class MakespanBound:
     """The least tick at which the last step of any plan may end; `INFINITY` where no relaxed plan exists.
 
-    `met` has the least tick of each action by which a deadline is met.
+    `met` has the least tick of each action by which a deadline is met, and `begun` that of the start of each lapse.
     """
 
     ticks: int
     met: Mapping[int, int]
+    begun: Mapping[int, int]
 
 
 def bound_makespan(task: TemporalTask, separation: int, meetings: Collection[int]) -> MakespanBound:
@@ -43,6 +44,7 @@ def bound_makespan(task: TemporalTask, separation: int, meetings: Collection[int
         value[fact] = 0
     lenient = _lenient_facts(task)
     met: dict[int, int] = {}
+    starts: dict[int, int] = {}
     missing = [len(facts) for facts in relaxed.preconditions]
     begun = [0] * len(relaxed.preconditions)
     waiting = [(0, fact) for fact in free]
@@ -60,13 +62,16 @@ def bound_makespan(task: TemporalTask, separation: int, meetings: Collection[int
                 then = begun[operator] + relaxed.costs[operator]
                 if action in meetings:
                     met[action] = then
+                begins = -1 if action == AXIOM else task.begins[action]
+                if begins >= 0:
+                    starts[begins] = min(begun[operator], starts.get(begins, INFINITY))
                 for effect in relaxed.effects[operator]:
                     if then < value[effect]:
                         value[effect] = then
                         heappush(waiting, (then, effect))
     if value[relaxed.goal] == INFINITY:
-        return MakespanBound(INFINITY, met)
-    return MakespanBound(_last_end(task, relaxed, free, begun, meetings), met)
+        return MakespanBound(INFINITY, met, starts)
+    return MakespanBound(_last_end(task, relaxed, free, begun, meetings), met, starts)
 
 
 def _last_end(

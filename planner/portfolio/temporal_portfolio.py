@@ -32,6 +32,7 @@ from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StepTime, StoppedBy, unsupported_result
 from planner.portfolio.timed_sequence_searches import TimedSequenceSearches
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, in_sequence, schedule_happenings
+from planner.scheduling.landmark_steps import bound_by_landmarks
 from planner.scheduling.rescheduling import reschedule
 from planner.search.search_run import Run
 from planner.search.temporal_astar import TemporalAstar, schedule_trace
@@ -155,6 +156,9 @@ class _Best:
         meetings = find_meetings(self.problem, task)
         found = bound_makespan(task, int(SEPARATION * task.resolution), meetings)
         ticks, earliest = found.ticks, dict[int, int]()
+        if ticks < INFINITY:
+            separation = int(SEPARATION * task.resolution)
+            ticks = max(ticks, bound_by_landmarks(self.problem, self.snap, task, separation, found.begun))
         for action, then in found.met.items():
             earliest[meetings[action]] = min(then, earliest.get(meetings[action], INFINITY))
         late = self._describe_lateness(task, ticks, earliest)

@@ -1,0 +1,69 @@
+"""The bound by landmarks: steps that every plan takes share machines and capacities."""
+
+from __future__ import annotations
+
+import pytest
+from timed_domains import letters
+
+from planner import Domain, Problem, Status, solve, validate
+from planner.grounding.ground_temporal import ground_temporal
+from planner.heuristics.critical_path_in_time import bound_makespan
+from planner.limits import Limits
+from planner.scheduling.landmark_steps import bound_by_landmarks
+from planner.semantics.snap_actions import make_snap_problem
+
+
+def kiosk(cups: int, machines: int, *, pots: bool = False) -> Problem:
+    """Return a task whose cups are brewed by so many machines, and served while it is open."""
+    domain = Domain("kiosk", types=["cup"])
+    domain.action("brew", {"c": "cup"}, provides="full(c)", duration=4, holds={"machine": 1})
+    if pots:
+        domain.action("pour", {"c": "cup"}, provides="full(c)", duration=5)
+    domain.action("serve", {"c": "cup"}, requires="full(c)", throughout="open", provides="served(c)", duration=2)
+    names = [f"c{number}" for number in range(cups)]
+    return domain.problem(
+        objects=dict.fromkeys(names, "cup"),
+        windows={"open": "5..90"},
+        capacity={"machine": machines},
+        goal=[f"served({name})" for name in names],
+        objective="makespan",
+    )
+
+
+def bounds(problem: Problem) -> tuple[int, int]:
+    """Return the bounds by the critical path and by landmarks, in ticks."""
+    snap = make_snap_problem(problem)
+    task = ground_temporal(problem, snap, Limits())
+    path = bound_makespan(task, task.resolution // 1000, ())
+    return path.ticks, bound_by_landmarks(problem, snap, task, task.resolution // 1000, path.begun)
+
+
+@pytest.mark.parametrize(("cups", "machines", "makespan"), [(2, 1, "10.002"), (2, 2, "7"), (3, 1, "14.003")])
+def test_what_shares_a_machine_is_proved_to_take_its_time(cups: int, machines: int, makespan: str) -> None:
+    problem = kiosk(cups, machines)
+    result = solve(problem, time_limit=5)
+    assert (result.status, str(result.cost)) == (Status.OPTIMAL, makespan)
+    assert validate(problem, result.expect_plan()).valid
+    path, landmarks = bounds(problem)
+    assert path == 7000
+    assert landmarks <= float(makespan) * 1000
+
+
+def test_steps_that_have_another_way_are_no_landmarks() -> None:
+    assert bounds(kiosk(3, 1, pots=True))[1] == 0
+    assert bounds(kiosk(3, 1))[1] == 14003
+
+
+def test_two_machines_halve_the_time() -> None:
+    plan = solve(kiosk(4, 2), time_limit=2).expect_plan()
+    assert plan.makespan is not None
+    assert bounds(kiosk(4, 2)) == (7000, 10002)
+    assert plan.makespan * 1000 == 10003, "two steps do not start at once where each sees what the other takes"
+
+
+def test_a_machine_may_be_a_fact() -> None:
+    problem = letters((9, 9, 9))
+    path, landmarks = bounds(problem)
+    result = solve(problem, time_limit=5)
+    assert result.plan is not None
+    assert max(path, landmarks) <= result.plan.makespan * 1000
