@@ -15,14 +15,14 @@ from planner.errors import InputError, Location, PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import DURATION
 from planner.model.arithmetic import exact_value
-from planner.model.formulas import Formula, Number, conjuncts, functions_in
+from planner.model.formulas import Arithmetic, Atom, Comparison, Formula, Number, conjuncts, functions_in
 from planner.model.problem import NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.plan import Plan, Step, StepTime, exact, exact_sum, name_as_written
 from planner.semantics.durations import SEPARATION, duration_of
 from planner.semantics.numeric_state import change_of_metric, charge_time
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation, bind_parameters
-from planner.semantics.snap_actions import SnapProblem, make_snap_problem
+from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem
 from planner.semantics.step_effects import cost_of
 from planner.validation.verdict import Verdict
 
@@ -198,9 +198,16 @@ class TimedReplay:
         if objection.misfit:
             return self._reject(happening.number, moment, objection.misfit)
         condition = objection.condition
-        return self._reject(
-            happening.number, moment, f"requires {condition}, {self._chronicle.account(condition)}", condition
-        )
+        demand = self._describe_demand(condition)
+        return self._reject(happening.number, moment, f"{demand}, {self._chronicle.account(condition)}", condition)
+
+    def _describe_demand(self, condition: Formula) -> str:
+        """Say what a step requires, or how much of a capacity it holds."""
+        free = {Atom(free_name(name)): name for name in self.problem.capacity}
+        match condition:
+            case Comparison(left=Arithmetic(operator="-", operands=(Atom() as fluent, amount))) if fluent in free:
+                return f"holds {amount} of {free[fluent]}"
+        return f"requires {condition}"
 
     def _check_running(self, time: Number) -> Verdict | None:
         """Return a verdict where something does not hold now, after `time`, that a running step needs throughout."""

@@ -8,6 +8,7 @@ from timed_domains import letters
 from planner import Domain, Problem, Status, solve, validate
 from planner.grounding.ground_temporal import ground_temporal
 from planner.heuristics.critical_path_in_time import bound_makespan
+from planner.language.pddl.plan_files import read_plan
 from planner.limits import Limits
 from planner.scheduling.landmark_steps import bound_by_landmarks
 from planner.semantics.snap_actions import make_snap_problem
@@ -59,6 +60,11 @@ def test_two_machines_halve_the_time() -> None:
     assert plan.makespan is not None
     assert bounds(kiosk(4, 2)) == (7000, 10002)
     assert plan.makespan * 1000 == 10003, "two steps do not start at once where each sees what the other takes"
+
+
+def test_a_plan_that_holds_too_much_is_told_so() -> None:
+    verdict = validate(kiosk(2, 1), read_plan("0: (brew c0) [4]\n1: (brew c1) [4]", kiosk(2, 1)))
+    assert "step 2 brew(c1) starts at 1: holds 1 of machine, but machine left is 0 since step 1" in verdict.reason
 
 
 def test_a_machine_may_be_a_fact() -> None:
