@@ -80,7 +80,8 @@ class DispatchNetwork:
     """A temporal network in ticks since the run began; node 0 is its beginning.
 
     An edge says how many ticks its second node comes at least after its first. `known` has the times of the changes at
-    known times, `happened` those of all that has happened.
+    known times, `happened` those of all that has happened. Steps without a duration have one node; those whose handlers
+    have not returned are `at_work`, and what comes after them waits.
     """
 
     nodes: list[Node] = field(default_factory=lambda: [Node("beginning")])
@@ -90,12 +91,15 @@ class DispatchNetwork:
     limits: list[Limit] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
     happened: dict[int, int] = field(default_factory=lambda: {0: 0})
+    at_work: set[int] = field(default_factory=set)
     starts: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
 
     def note_start(self, about: str, at: int) -> None:
         """Note that the step `about` has started."""
         self.happened[self.starts[about]] = at
+        if self.starts[about] == self.ends[about]:
+            self.at_work.add(self.starts[about])
 
     def is_running(self, about: str) -> bool:
         """Return whether the step `about` has started, and has an end that has not come."""
@@ -236,7 +240,7 @@ class DispatchNetwork:
     def waits_for(self, node: int) -> Iterator[int]:
         """Yield the nodes that have not happened, and that `node` comes after."""
         for (one, other), least in self.edges.items():
-            if other == node and least >= 0 and one not in self.happened and one != 0:
+            if other == node and least >= 0 and one != 0 and (one in self.at_work or one not in self.happened):
                 yield one
 
     def find_ready(self, now: int, times: Sequence[int]) -> list[str]:
@@ -262,7 +266,7 @@ class DispatchNetwork:
 
     def _is_too_close(self, other: int, now: int, taken: Iterable[int]) -> bool:
         """Return whether the node `other` comes now, or has just come."""
-        return other in taken or abs(self.happened.get(other, -APART) - now) < APART
+        return other in self.at_work or other in taken or abs(self.happened.get(other, -APART) - now) < APART
 
     def find_next(self, now: int, times: Sequence[int]) -> int | None:
         """Return the next tick at which a step may start, or a change comes about, if nothing else happens."""

@@ -14,6 +14,7 @@ from executor.events.events import Event, GoalDropped, RungTaken, StepEnded, Ste
 from executor.plans.action_plan import ActionPlan
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, VirtualClock, run_virtual
 from executor.testing.virtual_time import now
+from planner import Domain
 from planner.language.loading.load import load
 from planner.lightweight import replace
 from planner.model import Goal, Problem, SoftGoal
@@ -221,3 +222,21 @@ def test_a_run_that_was_dead_for_too_long_gives_up(tmp_path: Path) -> None:
     outcome = run_virtual(watched.executor(journal=tmp_path / "runs.db").resume("r"), start=41)
     assert outcome.status is RunStatus.FAILED
     assert "shop(ada)" not in watched.starts()
+
+
+def test_what_comes_after_a_step_without_a_duration_waits_until_its_handler_returned() -> None:
+    door = Domain("door")
+    door.action("close", {}, provides="not open")
+    door.action("reopen", {}, provides="open", modifies="open")
+    door.action("wait", {}, provides="waited", duration=1)
+    problem = door.problem(initial="open", goal=["open", "waited"])
+    world = SimulatedWorld(problem, faults=[Fault(FaultKind.SLOW, "close", seconds=12)], seconds=1)
+    plan = ActionPlan.of(Plan((Step("close"), Step("reopen"), Step("wait")), problem), model="timed")
+    events: list[Event] = []
+
+    executor = Executor(world.world, clock=VirtualClock(), listeners=(events.append,))
+    assert run_virtual(executor.run(plan)).status is RunStatus.SUCCEEDED
+    done = [str(act.step) for act in world.acts]
+    assert sorted(done) == ["close", "reopen", "wait"]
+    order = [(type(each), each.step) for each in events if isinstance(each, StepStarted | StepEnded)]
+    assert order.index((StepEnded, "s1")) < order.index((StepStarted, "s2"))
