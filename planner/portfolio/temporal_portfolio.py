@@ -54,8 +54,8 @@ EPOCH_SEARCHES: Final[tuple[dict[str, bool], ...]] = ({"novel": True}, {"younges
 BEGINNINGS: Final = {"epochs": 0.0, "proof": 0.02, "sequence": 0.05, "scheduled sequences": 0.1}
 """When each search begins: processor time of those before it, in seconds divided by their shares.
 
-Decision epochs solve most of 85 tasks of the competitions in less than half a second; search for sequences without time
-solves tasks of tens of steps with numbers, which no other search does, in a fifth of a second.
+Of 109 tasks of the competitions, decision epochs solve 72 first, in 0.3 s of processor time in median; sequences
+without time 28, and scheduled sequences 9, both in 1.8 s.
 """
 FINDING: Final = {"epochs": 4, "proof": 1, "sequence": 4, "scheduled sequences": 4}
 IMPROVING: Final = {"epochs": 1, "proof": 3, "sequence": 1, "scheduled sequences": 5}
