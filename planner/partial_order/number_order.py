@@ -153,10 +153,11 @@ class NumberOrder:
                     step, changes = timeline.steps[place], before if place < here else after
                     if step != number:
                         changes[step] = changes.get(step, 0) + weight * timeline.amounts[place]
-            gains = {step: amount for step, amount in before.items() if amount > 0}
-            needed, lost = _choose_greatest(need, gains, 0)
-            providers.update(needed)
-            spoilers, _ = _choose_greatest(need, {step: -amount for step, amount in after.items() if amount < 0}, lost)
+            losses = {step: amount for step, amount in before.items() if amount > 0}
+            losses |= {step: -amount for step, amount in after.items() if amount < 0}
+            chosen = _choose_greatest(need, losses, number)
+            providers.update([step for step in chosen if step < number])
+            spoilers = [step for step in chosen if step > number]
             self.threats += [(number, step, need.about) for step in spoilers]
         return providers
 
@@ -180,19 +181,20 @@ class NumberOrder:
             yield from ((one, other, Atom(*key)) for one, other in _order_fluent(steps))
 
 
-def _choose_greatest(need: Need, losses: Mapping[int, Exact], lost: Exact) -> tuple[list[int], Exact]:
-    """Choose steps whose `losses` must not come about, the greatest ones, so that the `need` allows the rest.
+def _choose_greatest(need: Need, losses: Mapping[int, Exact], number: int) -> list[int]:
+    """Choose steps whose `losses` must not come about, so that the `need` of step `number` allows the rest.
 
-    Return them, and the sum of the rest and of what is `lost` anyway.
+    The greatest losses are chosen, of equal ones those of steps far from `number`, which keep their order anyway where
+    steps overlap; at last those of steps before it.
     """
     chosen: list[int] = []
-    total = lost + sum(losses.values())
-    for step in sorted(losses, key=lambda each: (-losses[each], each)):
+    total = sum(losses.values())
+    for step in sorted(losses, key=lambda each: (-losses[each], -abs(each - number), each)):
         if need.allows(total):
             break
         chosen.append(step)
         total -= losses[step]
-    return chosen, total
+    return chosen
 
 
 def _order_fluent(steps: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int]]:

@@ -75,9 +75,9 @@ COPY = change("copy", (H, "+=", F))
         ("add copy take copy", {(1, 2, "link"), (2, 3, "item"), (3, 4, "link")}),
         ("add need", {(1, 2, "link")}),
         ("add double need", {(1, 2, "link"), (2, 3, "link")}),
-        ("add add need take need", {(1, 3, "link"), (3, 4, "threat"), (1, 5, "link"), (2, 5, "link")}),
+        ("add add need take need", {(1, 3, "link"), (2, 3, "link"), (1, 5, "link"), (2, 5, "link")}),
         ("add need take", {(1, 2, "link"), (2, 3, "threat")}),
-        ("add add add need take", {(1, 4, "link"), (4, 5, "threat")}),
+        ("add add add need take", {(1, 4, "link"), (2, 4, "link")}),
     ],
 )
 def test_order_of_changes(steps, expected):
