@@ -32,7 +32,7 @@ from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StepTime, StoppedBy, unsupported_result
 from planner.portfolio.timed_sequence_searches import TimedSequenceSearches
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, in_sequence, schedule_happenings
-from planner.scheduling.landmark_steps import bound_by_landmarks
+from planner.scheduling.landmark_steps import NO_LANDMARKS, LandmarkSchedule, schedule_landmarks
 from planner.scheduling.rescheduling import reschedule
 from planner.search.search_run import Run
 from planner.search.temporal_astar import TemporalAstar, schedule_trace
@@ -155,13 +155,14 @@ class _Best:
         self.tasks = len(task.source.task.actions)
         meetings = find_meetings(self.problem, task)
         found = bound_makespan(task, int(SEPARATION * task.resolution), meetings)
-        ticks, earliest = found.ticks, dict[int, int]()
-        if ticks < INFINITY:
-            separation = int(SEPARATION * task.resolution)
-            ticks = max(ticks, bound_by_landmarks(self.problem, self.snap, task, separation, found.begun))
+        landmarks = self._schedule_landmarks(task, found.begun) if found.ticks < INFINITY else NO_LANDMARKS
+        ticks = found.ticks if landmarks.ticks >= INFINITY else max(found.ticks, landmarks.ticks)
+        earliest: dict[int, int] = {}
         for action, then in found.met.items():
             earliest[meetings[action]] = min(then, earliest.get(meetings[action], INFINITY))
         late = self._describe_lateness(task, ticks, earliest)
+        if not late and landmarks.ticks >= INFINITY:
+            late = landmarks.describe_crowding()
         if late:
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=late, statistics=self._statistics())
         self.bound = self._find_bound(task, ticks)
@@ -176,6 +177,15 @@ class _Best:
                 reason += f" by {self.problem.deadline} s"
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason, statistics=self._statistics())
         return self._result(StoppedBy.FIRST_PLAN if self.options.mode == "first" else StoppedBy.INCOMPLETE)
+
+    def _schedule_landmarks(self, task: TemporalTask, begun: Mapping[int, int]) -> LandmarkSchedule:
+        """Schedule the steps that every plan takes, and take the schedule if it is a plan."""
+        found = schedule_landmarks(self.problem, self.snap, task, int(SEPARATION * task.resolution), begun)
+        if found.times:
+            plan = price_plan(Plan(found.steps, self.problem, times=found.times))
+            if check_steps(self.problem, plan).valid:
+                self.take(plan, "landmarks")
+        return found
 
     def _reschedule(self) -> None:
         """Choose anew the orders of the best plan's steps that share a machine or a capacity, for a short while."""

@@ -109,6 +109,19 @@ def find_least_schedule(
     return _BranchAndBound(project, before, may_go_on).run()
 
 
+def _find_latest(project: Project, limit: int) -> list[int]:
+    """Return the latest starts by which all tasks after each one can keep theirs, and start before `limit`."""
+    latest = [project.latest.get(task, limit) for task in range(len(project.durations))]
+    changed = bool(project.latest)
+    while changed:
+        changed = False
+        for one, other, least in project.edges:
+            if latest[other] - least < latest[one]:
+                latest[one], changed = latest[other] - least, True
+        changed = changed and min(latest) >= 0  # a circle of edges has no schedule
+    return latest
+
+
 class _BranchAndBound:
     def __init__(self, project: Project, before: int | None, may_go_on: Callable[[], bool]) -> None:
         self.project, self.may_go_on = project, may_go_on
@@ -120,7 +133,7 @@ class _BranchAndBound:
         self.choices = [*project.either, *self._exclusions()]
         self.single = [each for each in project.resources if len(each.demands) > 1 and each.is_single]
         self.shared = [each for each in project.resources if not each.is_single]
-        self.latest = [project.latest.get(task, self.limit) for task in range(size)]
+        self.latest = _find_latest(project, self.limit)
         self.stopped = False
 
     def _exclusions(self) -> Iterator[tuple[Edge, Edge]]:
@@ -209,7 +222,24 @@ class _BranchAndBound:
                     if not self._add([edge], heads, tails):
                         return False
                     changed = True
-        return all(self._bound_single(each, heads, tails) < self.limit for each in self.single)
+        if any(self._bound_single(each, heads, tails) >= self.limit for each in self.single):
+            return False
+        early = [-tick for tick in self.latest]  # a bound by these tails says by how much some start is late
+        if self.project.latest and any(self._bound_single(each, heads, early) > 0 for each in self.single):
+            return False
+        return not any(self._is_crowded(each, heads, tails) for each in self.shared)
+
+    def _is_crowded(self, resource: Resource, heads: Sequence[int], tails: Sequence[int]) -> bool:
+        """Return whether some tasks must hold more of `resource`, by demand and time, than there is of it."""
+        lasts, gap = self.project.durations, resource.gap
+        latest = {task: min(self.latest[task], self.limit - 1 - tails[task]) for task in resource.demands}
+        held, begin = 0, self.limit
+        for task in sorted(latest, key=lambda task: latest[task] + lasts[task]):
+            held += resource.demands[task] * (lasts[task] + gap)
+            begin = min(begin, heads[task])
+            if held > resource.capacity * (latest[task] + lasts[task] + gap - begin):
+                return True
+        return False
 
     def _is_late(self, edge: Edge, heads: Sequence[int], tails: Sequence[int]) -> bool:
         one, other, least = edge

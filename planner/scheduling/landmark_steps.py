@@ -2,60 +2,132 @@
 
 A step is a landmark if nothing else makes a fact true that the goal, or another landmark, needs (Hoffmann, Porteous and
 Sebastia, 2004). Their first occurrences come after those that they need, and share machines and capacities as all steps
-do; so no plan ends before the least schedule of them.
+do; so no plan ends before the least schedule of them. A step that needs what ends for good at a known time has a latest
+start, as has one that a deadline needs; without any schedule, there is no plan.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import lcm
 
-from planner.lightweight import Final
+from planner.grounding.ground_temporal import find_meetings, hard_deadlines
+from planner.lightweight import Final, dataclass
 from planner.model.problem import Problem
-from planner.plan import Step
+from planner.plan import Step, StepTime
 from planner.scheduling.exact_schedule import Edge, Project, Resource, find_least_schedule
 from planner.scheduling.rescheduling import find_shared
+from planner.semantics.durations import as_seconds
 from planner.semantics.snap_actions import SnapProblem
-from planner.task.ground_task import effects_of
+from planner.task.ground_task import INFINITY, effects_of
 from planner.task.temporal_task import TemporalTask
 
 MOST_STEPS: Final = 1_000
 """Ground steps of the largest task whose machines and capacities are read."""
 MOST_LANDMARKS: Final = 60
 """Landmarks that are scheduled at most."""
+MOST_NAMES: Final = 8
+"""Steps that a reason names at most."""
 SECONDS: Final = 0.2
 """Processor time for their schedule; without an answer by then, there is no bound."""
 
 
-def bound_by_landmarks(
+@dataclass(frozen=True, slots=True)
+class LandmarkSchedule:
+    """A schedule of the `steps` that every plan takes, in the order of their `times`: often a plan itself.
+
+    No plan ends before `ticks`: 0 where landmarks say nothing, `INFINITY` where there is no schedule, and so no plan.
+    """
+
+    ticks: int
+    steps: tuple[Step, ...] = ()
+    times: tuple[StepTime, ...] = ()
+
+    def describe_crowding(self) -> str:
+        """Say that there is no schedule of the steps."""
+        names = [*map(str, self.steps[:MOST_NAMES])]
+        more = f" and {len(self.steps) - len(names)} more" if len(self.steps) > len(names) else ""
+        listed = ", ".join(names)
+        return f"no schedule of the steps that every plan takes keeps all times and capacities: {listed}{more}"
+
+
+NO_LANDMARKS: Final = LandmarkSchedule(0)
+
+
+def schedule_landmarks(
     problem: Problem, snap: SnapProblem, task: TemporalTask, separation: int, begun: Mapping[int, int]
-) -> int:
-    """Return a tick before which no plan of `task` ends; 0 where landmarks say nothing.
+) -> LandmarkSchedule:
+    """Return the least schedule of the steps that every plan of `task` takes, by their machines and capacities.
 
     `begun` has by lapse the least tick at which its step may start.
     """
     if task.source.task.has_axioms or not 0 < task.events <= MOST_STEPS:
-        return 0
-    landmarks = _Landmarks(task, separation)
+        return NO_LANDMARKS
+    landmarks = _Landmarks(task, separation, _find_due(problem, task))
     places = {lapse: place for place, lapse in enumerate(landmarks.lapses)}
-    if not 1 < len(places) <= MOST_LANDMARKS:
-        return 0
-    resources, apart = _find_resources(problem, snap, task, separation, places)
-    if not resources:
-        return 0
+    if not 0 < len(places) <= MOST_LANDMARKS:
+        return NO_LANDMARKS
+    step_of = _find_steps(snap, task)
+    resources, apart = _find_resources(problem, snap, separation, step_of, places)
+    latest = {places[lapse]: tick for lapse, tick in landmarks.latest.items()}
+    if not resources and not latest:
+        return NO_LANDMARKS
     project = Project(
         tuple([_least_ticks(task, lapse) for lapse in places]),
         tuple([(places[one], places[other], least) for one, other, least in landmarks.edges]),
         either=tuple([((one, other, separation), (other, one, separation)) for one, other in apart]),
         resources=tuple(resources),
         earliest={place: begun[lapse] for lapse, place in places.items() if lapse in begun},
+        latest=latest,
     )
-    until = time.thread_time() + SECONDS
-    found = find_least_schedule(project, may_go_on=lambda: time.thread_time() < until)
-    return found.makespan if found is not None and found.is_least else 0
+    return _schedule(project, [step_of[lapse] for lapse in places], task.resolution)
+
+
+def _schedule(project: Project, steps: Sequence[Step], resolution: int) -> LandmarkSchedule:
+    """Return the least schedule of `project`, whose tasks are `steps`, as far as it is found in `SECONDS`."""
+    until, stopped = time.thread_time() + SECONDS, False
+
+    def may_go_on() -> bool:
+        nonlocal stopped
+        stopped = stopped or time.thread_time() >= until
+        return not stopped
+
+    found = find_least_schedule(project, may_go_on=may_go_on)
+    if found is None:
+        return NO_LANDMARKS if stopped else LandmarkSchedule(INFINITY, tuple(sorted(steps, key=str)))
+    order = sorted(range(len(steps)), key=lambda place: (found.starts[place], place))
+    times = [
+        StepTime(as_seconds(Fraction(found.starts[place], resolution)), as_seconds(Fraction(lasts, resolution)))
+        for place, lasts in [(each, project.durations[each]) for each in order]
+    ]
+    ticks = found.makespan if found.is_least else 0
+    return LandmarkSchedule(ticks, tuple([steps[each] for each in order]), tuple(times))
+
+
+def _find_steps(snap: SnapProblem, task: TemporalTask) -> dict[int, Step]:
+    """Return the declared step of each lapse that a step starts."""
+    declared = {moments.start: name for name, moments in snap.actions.items()}
+    found: dict[int, Step] = {}
+    for action, begun in enumerate(task.begins):
+        step = task.source.task.actions[action].step
+        if step.action in declared and begun >= 0:
+            found.setdefault(begun, Step(declared[step.action], step.arguments))
+    return found
+
+
+def _find_due(problem: Problem, task: TemporalTask) -> dict[int, int]:
+    """Return the facts that deadlines of goals need, each with the tick by which it must have been true."""
+    plain, found = task.source.task, dict[int, int]()
+    meetings = find_meetings(problem, task)
+    for place, due in enumerate(hard_deadlines(problem)):
+        needs = [{*plain.actions[number].precondition} for number, each in meetings.items() if each == place]
+        for fact in set.intersection(*needs) if needs else ():
+            tick = int(due.by * task.resolution)
+            found[fact] = min(tick, found.get(fact, tick))
+    return found
 
 
 def _least_ticks(task: TemporalTask, lapse: int) -> int:
@@ -64,9 +136,12 @@ def _least_ticks(task: TemporalTask, lapse: int) -> int:
 
 
 class _Landmarks:
-    """The lapses of landmark steps, and edges between them: the second starts so many ticks after the first."""
+    """The lapses of landmark steps, and edges between them: the second starts so many ticks after the first.
 
-    def __init__(self, task: TemporalTask, separation: int) -> None:
+    `latest` has the last tick at which a step may start for the first time.
+    """
+
+    def __init__(self, task: TemporalTask, separation: int, due: Mapping[int, int]) -> None:
         self._task, plain = task, task.source.task
         self._lapse_of = {action: place for place, lapse in enumerate(task.lapses) for action in lapse.ends}
         self._lapse_of |= {action: place for action, place in enumerate(task.begins) if place >= 0}
@@ -78,7 +153,8 @@ class _Landmarks:
         initial = {*plain.initial, *[each.fact for each in task.source.conditions]}
         self.lapses: dict[int, None] = {}
         self.edges: list[Edge] = []
-        waiting = [(fact, -1) for fact in plain.goal]
+        self.latest: dict[int, int] = {}
+        waiting = [(fact, -1) for fact in dict.fromkeys((*plain.goal, *due))]
         seen = set(waiting)
         while waiting:
             fact, consumer = waiting.pop()
@@ -87,12 +163,31 @@ class _Landmarks:
                 continue
             lapse, at_end = one
             if lapse < task.events:
+                if consumer < 0 and fact in due:
+                    self._start_by(lapse, due[fact] - (_least_ticks(task, lapse) if at_end else 0))
                 if consumer >= 0 and at_end:
                     self.edges.append((lapse, consumer, _least_ticks(task, lapse) + separation))
                 needs = [] if lapse in self.lapses else [(need, lapse) for need in self._needs_of(lapse)]
                 self.lapses[lapse] = None
                 waiting += [each for each in needs if each not in seen]
                 seen.update(needs)
+        self._find_latest(separation)
+
+    def _start_by(self, lapse: int, tick: int) -> None:
+        self.latest[lapse] = min(tick, self.latest.get(lapse, tick))
+
+    def _find_latest(self, separation: int) -> None:
+        """Find the latest starts of steps that need facts which end for good at known times."""
+        lasts = _find_last_ticks(self._task, self._achievers)
+        for lapse in self.lapses:
+            through = [{*each} for each in self._task.lapses[lapse].invariants]
+            for fact in self._needs_of(lapse):
+                if fact in lasts and not any(fact in each for each in through):
+                    self._start_by(lapse, lasts[fact] - separation)
+            ticks = _least_ticks(self._task, lapse)
+            if ticks and through:  # a step may end at the moment at which what it needs throughout ends
+                for fact in set.intersection(*through) & lasts.keys():
+                    self._start_by(lapse, lasts[fact] - ticks)
 
     def _sole_achiever(self, fact: int) -> tuple[int, bool] | None:
         """Return the lapse of the only step that makes `fact` true, and whether its end does; None for others."""
@@ -110,27 +205,37 @@ class _Landmarks:
         return sorted(set.intersection(*needs)) if needs else []
 
 
+def _find_last_ticks(task: TemporalTask, achievers: Mapping[int, set[int]]) -> dict[int, int]:
+    """Return the facts that no step makes true and a change at a known time makes false for good, with its tick."""
+    lapse_of = {action: place for place, lapse in enumerate(task.lapses) for action in lapse.ends}
+    ends: dict[int, int] = {}
+    for lapse in task.lapses[task.events :]:
+        ended = [{*task.source.task.actions[action].deletes} for action in lapse.ends]
+        for fact in set.intersection(*ended) if ended else ():
+            ends[fact] = max(lapse.ticks, ends.get(fact, 0))
+    found: dict[int, int] = {}
+    for fact, tick in ends.items():
+        makers = [lapse_of.get(action, -1) for action in achievers.get(fact, ())]
+        if all(place >= task.events and task.lapses[place].ticks < tick for place in makers):
+            found[fact] = tick
+    return found
+
+
 def _find_resources(
-    problem: Problem, snap: SnapProblem, task: TemporalTask, separation: int, places: Mapping[int, int]
+    problem: Problem, snap: SnapProblem, separation: int, step_of: Mapping[int, Step], places: Mapping[int, int]
 ) -> tuple[list[Resource], list[tuple[int, int]]]:
     """Return the machines and capacities that two or more landmarks hold, in a task where all steps respect them.
 
     Return also the pairs of landmarks that do not start at once, as each compares what the other takes.
     """
-    declared = {moments.start: name for name, moments in snap.actions.items()}
-    lapses: dict[Step, int] = {}
-    for action, begun in enumerate(task.begins):
-        step = task.source.task.actions[action].step
-        if step.action in declared:
-            lapses.setdefault(Step(declared[step.action], step.arguments), begun)
-    steps = [*lapses]
+    lapses = [*step_of]
     found: list[Resource] = []
     apart: list[tuple[int, int]] = []
-    for shared in find_shared(problem, snap, steps).values():
+    for shared in find_shared(problem, snap, [*step_of.values()]).values():
         demands = {
-            places[lapses[steps[number]]]: demand
+            places[lapses[number]]: demand
             for number, demand in shared.demands.items()
-            if demand and lapses[steps[number]] in places
+            if demand and lapses[number] in places
         }
         if len(demands) > 1:
             scale = lcm(shared.capacity.denominator, *[demand.denominator for demand in demands.values()])

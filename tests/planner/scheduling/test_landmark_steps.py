@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from timed_domains import letters
 
@@ -10,11 +12,11 @@ from planner.grounding.ground_temporal import ground_temporal
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.language.pddl.plan_files import read_plan
 from planner.limits import Limits
-from planner.scheduling.landmark_steps import bound_by_landmarks
+from planner.scheduling.landmark_steps import schedule_landmarks
 from planner.semantics.snap_actions import make_snap_problem
 
 
-def kiosk(cups: int, machines: int, *, pots: bool = False) -> Problem:
+def kiosk(cups: int, machines: int, *, pots: bool = False, window: str = "5..90", **rest: Any) -> Problem:
     """Return a task whose cups are brewed by so many machines, and served while it is open."""
     domain = Domain("kiosk", types=["cup"])
     domain.action("brew", {"c": "cup"}, provides="full(c)", duration=4, holds={"machine": 1})
@@ -24,10 +26,11 @@ def kiosk(cups: int, machines: int, *, pots: bool = False) -> Problem:
     names = [f"c{number}" for number in range(cups)]
     return domain.problem(
         objects=dict.fromkeys(names, "cup"),
-        windows={"open": "5..90"},
+        windows={"open": window},
         capacity={"machine": machines},
         goal=[f"served({name})" for name in names],
         objective="makespan",
+        **rest,
     )
 
 
@@ -36,7 +39,7 @@ def bounds(problem: Problem) -> tuple[int, int]:
     snap = make_snap_problem(problem)
     task = ground_temporal(problem, snap, Limits())
     path = bound_makespan(task, task.resolution // 1000, ())
-    return path.ticks, bound_by_landmarks(problem, snap, task, task.resolution // 1000, path.begun)
+    return path.ticks, schedule_landmarks(problem, snap, task, task.resolution // 1000, path.begun).ticks
 
 
 @pytest.mark.parametrize(("cups", "machines", "makespan"), [(2, 1, "10.002"), (2, 2, "7"), (3, 1, "14.003")])
@@ -51,7 +54,7 @@ def test_what_shares_a_machine_is_proved_to_take_its_time(cups: int, machines: i
 
 
 def test_steps_that_have_another_way_are_no_landmarks() -> None:
-    assert bounds(kiosk(3, 1, pots=True))[1] == 0
+    assert bounds(kiosk(3, 1, pots=True))[1] <= 7000
     assert bounds(kiosk(3, 1))[1] == 14003
 
 
@@ -73,3 +76,35 @@ def test_a_machine_may_be_a_fact() -> None:
     result = solve(problem, time_limit=5)
     assert result.plan is not None
     assert max(path, landmarks) <= result.plan.makespan * 1000
+
+
+@pytest.mark.parametrize(
+    ("cups", "machines", "closes", "least"), [(3, 1, "14", "14.003"), (4, 2, "10", "10.002"), (6, 2, "14", "14.003")]
+)
+def test_a_window_that_closes_too_early_is_proved_to(cups: int, machines: int, closes: str, least: str) -> None:
+    result = solve(kiosk(cups, machines, window=f"5..{closes}"), time_limit=5)
+    assert result.status is Status.UNSOLVABLE
+    assert "no schedule of the steps that every plan takes" in result.reason
+    assert "brew(c0)" in result.reason
+    opened = solve(kiosk(cups, machines, window=f"5..{least}"), time_limit=5)
+    assert opened.plan is not None
+    assert validate(opened.plan.problem, opened.plan).valid
+
+
+def test_many_customers_do_not_fit_in_one_window() -> None:
+    domain = Domain("counter", types=["customer"])
+    domain.action("serve", {"c": "customer"}, throughout="open", provides="served(c)", duration=3, holds={"clerk": 1})
+    names = [f"c{number}" for number in range(12)]
+    facts = {"objects": dict.fromkeys(names, "customer"), "goal": [f"served({name})" for name in names]}
+    for clerks, closes in ((1, 45), (3, 21)):
+        problem = domain.problem(
+            **facts, windows={"open": f"10..{closes}"}, capacity={"clerk": clerks}, objective="makespan"
+        )
+        assert solve(problem, time_limit=5).status is Status.UNSOLVABLE
+
+
+def test_deadlines_of_goals_do_not_leave_time_for_all() -> None:
+    due = {"served(c0)": 9, "served(c1)": 9}
+    assert solve(kiosk(2, 1, due=due), time_limit=5).status is Status.UNSOLVABLE
+    result = solve(kiosk(2, 1, due={"served(c0)": 9, "served(c1)": "10.002"}), time_limit=5)
+    assert result.status is Status.OPTIMAL
