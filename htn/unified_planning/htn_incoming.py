@@ -261,7 +261,7 @@ class HtnIncoming:
 def from_unified_planning(source: HierarchicalProblem) -> HtnIncoming:
     """Return `source` as a hierarchical problem, with plans mapped both ways.
 
-    Raises `UnsupportedError` as `planner.unified_planning.problem_reader.from_unified_planning` does, and for orders in
+    Raises `UnsupportedError` as `planner.unified_planning.conversion.from_unified_planning` does, and for orders in
     time that are none of subtasks; `InputError` where parts of `source` contradict each other.
     """
     return _Reading(source).result()

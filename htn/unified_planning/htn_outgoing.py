@@ -239,7 +239,7 @@ def to_unified_planning(
 ) -> HtnOutgoing:
     """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
 
-    Raises as `planner.unified_planning.problem_writer.to_unified_planning` does.
+    Raises as `planner.unified_planning.conversion.to_unified_planning` does.
     """
     limits = limits or Limits()
     classical = with_tables(compile_adl(problem.classical).problem, limits)

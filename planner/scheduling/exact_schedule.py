@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
+from importlib.util import find_spec
 from itertools import combinations
 
 from planner.errors import InputError
@@ -323,6 +324,11 @@ class _BranchAndBound:
             if self._add([edge], own_heads, own_tails):
                 self._branch(own_heads, own_tails, self._all_open(-1))
             self._remove([edge])
+
+
+def has_cp_sat() -> bool:
+    """Return whether OR-tools is installed."""
+    return find_spec("ortools") is not None
 
 
 def find_least_schedule_by_cp_sat(project: Project, seconds: float, before: int | None = None) -> Schedule | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from importlib.util import find_spec
 from itertools import combinations
 from math import lcm
 
@@ -37,6 +36,7 @@ from planner.scheduling.exact_schedule import (
     Schedule,
     find_least_schedule,
     find_least_schedule_by_cp_sat,
+    has_cp_sat,
 )
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, Network, make_network
 from planner.semantics.durations import SEPARATION
@@ -61,17 +61,12 @@ def reschedule(
     Branch and bound ends when `may_go_on` says so. If it has no proof then, and OR-tools is installed, CP-SAT searches
     for `more_seconds`.
     """
-    if not 1 < len(plan.steps) <= MOST_STEPS:
+    modelled = model_project(problem, snap, plan) if 1 < len(plan.steps) <= MOST_STEPS else None
+    if modelled is None:
         return None
-    shared = find_shared(problem, snap, plan.steps)
-    sequence = order_moments(problem, snap, plan)
-    try:
-        network = make_network(problem, snap, plan.steps, sequence, without=shared)
-    except PlanError:
-        return None
-    project = _Modeller(network, plan, sequence, shared).model()
+    project, network = modelled
     now = max([network.ticks(time.end) for time in plan.times])
-    found = None if project is None else _find_schedule(project, now, may_go_on, more_seconds)
+    found = _find_schedule(project, now, may_go_on, more_seconds)
     if found is None:
         return None
     order = sorted(range(len(plan.steps)), key=lambda number: (found.starts[number], number))
@@ -80,11 +75,22 @@ def reschedule(
     return better if check_steps(problem, better).valid else None
 
 
+def model_project(problem: Problem, snap: SnapProblem, plan: Plan) -> tuple[Project, Network] | None:
+    """Return the project of the steps of `plan`, and the network whose ticks it counts; None where there is none."""
+    shared = find_shared(problem, snap, plan.steps)
+    sequence = order_moments(problem, snap, plan)
+    try:
+        network = make_network(problem, snap, plan.steps, sequence, without=shared)
+    except PlanError:
+        return None
+    return _Modeller(network, plan, sequence, shared).model(), network
+
+
 def _find_schedule(
     project: Project, before: int, may_go_on: Callable[[], bool], more_seconds: float
 ) -> Schedule | None:
     found = find_least_schedule(project, before=before, may_go_on=may_go_on)
-    if may_go_on() or not more_seconds or find_spec("ortools") is None:
+    if may_go_on() or not more_seconds or not has_cp_sat():
         return found
     limit = before if found is None else found.makespan
     return find_least_schedule_by_cp_sat(project, more_seconds, limit) or found
@@ -209,8 +215,8 @@ class _Modeller:
     sequence: Sequence[Moment]
     shared: dict[Atom, Shared]
 
-    def model(self) -> Project | None:
-        """Return the project; None where a distance is about no step."""
+    def model(self) -> Project:
+        """Return the project."""
         network, times = self.network, self.plan.times
         durations = tuple([network.ticks(time.duration) for time in times])
         place: dict[int, tuple[int, int]] = {}

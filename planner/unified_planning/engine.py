@@ -14,16 +14,19 @@ from unified_planning.engines import PlanGenerationResultStatus as Outcome
 from unified_planning.engines.mixins import AnytimePlannerMixin, OneshotPlannerMixin, PlanValidatorMixin
 from unified_planning.exceptions import UPProblemDefinitionError
 from unified_planning.model import ProblemKind
+from unified_planning.model.scheduling import SchedulingProblem
 from unified_planning.plans import PlanKind
 
 from planner.errors import InputError, UnsupportedError
 from planner.model import Number, NumericMetric
+from planner.model.problem import is_temporal
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.problem_kinds import AnyProblem, classical_of
 from planner.semantics.numeric_state import Values
 from planner.solve import solve
-from planner.unified_planning.problem_features import SUPPORTED, other_features
-from planner.unified_planning.problem_reader import AnyIncoming, from_unified_planning
+from planner.unified_planning.conversion import AnyIncoming, from_unified_planning
+from planner.unified_planning.problem_features import SUPPORTED, TIME, other_features
+from planner.unified_planning.scheduling_problems import SCHEDULES, solve_scheduling
 from planner.validation.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -88,14 +91,22 @@ def convert_verdict(verdict: Verdict, plan: Any, incoming: AnyIncoming, name: st
         name,
         [up.LogMessage(up.LogLevel.INFO, verdict.reason)],
         reason=reasons.UNSATISFIED_GOALS if failing is None else reasons.INAPPLICABLE_ACTION,
-        inapplicable_action=None if failing is None else getattr(plan, "action_plan", plan).actions[failing - 1],
+        inapplicable_action=None if failing is None else _instances_of(plan)[failing - 1],
     )
+
+
+def _instances_of(plan: Any) -> list[Any]:
+    """Return the actions of `plan` in the order in which its steps are numbered."""
+    if plan.kind is PlanKind.TIME_TRIGGERED_PLAN:
+        return [instance for _, instance, _ in sorted(plan.timed_actions, key=lambda each: each[0])]
+    found: list[Any] = getattr(plan, "action_plan", plan).actions
+    return found
 
 
 def value_of_metric(problem: AnyProblem, cost: Number) -> Fraction:
     """Return the value of the metric of `problem` after a plan of this `cost`, which is its change by the plan."""
     classical = classical_of(problem)
-    if not isinstance(classical.metric, NumericMetric):
+    if not isinstance(classical.metric, NumericMetric) or is_temporal(classical):
         return Fraction(cost)
     start = Fraction(Values.of(classical).evaluate(classical.metric.expression) or 0)
     return start - Fraction(cost) if classical.metric.maximize else start + Fraction(cost)
@@ -116,8 +127,8 @@ CREDITS: Final = up.Credits(
     "",
     "Apache-2.0",
     "Plans that are proved before they run.",
-    "A classical and hierarchical planner that says what it has proved: optimal, solved with a stated gap, unsolvable, "
-    "or unknown.",
+    "A planner for classical, numeric, temporal and hierarchical problems that says what it has proved: optimal, "
+    "solved with a stated gap, unsolvable, or unknown.",
 )
 
 
@@ -157,7 +168,7 @@ class ForethoughtEngine(up.Engine, OneshotPlannerMixin, AnytimePlannerMixin, Pla
     @staticmethod
     def supported_kind() -> ProblemKind:
         """Return the features of problems that the engine takes."""
-        return ProblemKind(SUPPORTED | other_features(), version=2)
+        return ProblemKind(SUPPORTED | TIME | SCHEDULES | other_features(), version=2)
 
     @staticmethod
     def supports(problem_kind: ProblemKind) -> bool:
@@ -176,8 +187,8 @@ class ForethoughtEngine(up.Engine, OneshotPlannerMixin, AnytimePlannerMixin, Pla
 
     @staticmethod
     def supports_plan(plan_kind: PlanKind) -> bool:
-        """Return whether the engine checks plans of `plan_kind`: sequential and hierarchical ones."""
-        return plan_kind in {PlanKind.SEQUENTIAL_PLAN, PlanKind.HIERARCHICAL_PLAN}
+        """Return whether the engine checks plans of `plan_kind`: sequences, plans with times, hierarchical ones."""
+        return plan_kind in {PlanKind.SEQUENTIAL_PLAN, PlanKind.TIME_TRIGGERED_PLAN, PlanKind.HIERARCHICAL_PLAN}
 
     def _solve(
         self,
@@ -189,6 +200,8 @@ class ForethoughtEngine(up.Engine, OneshotPlannerMixin, AnytimePlannerMixin, Pla
         if heuristic is not None:
             warnings.warn("Forethought takes no heuristic that is a function; name one of its own", stacklevel=3)
         try:
+            if isinstance(problem, SchedulingProblem):
+                return solve_scheduling(problem, self.name, timeout)
             incoming = from_unified_planning(problem)
             result = self._run_search(incoming, timeout)
         except UnsupportedError as error:
@@ -215,6 +228,9 @@ class ForethoughtEngine(up.Engine, OneshotPlannerMixin, AnytimePlannerMixin, Pla
     def _get_solutions(
         self, problem: model.Problem, timeout: float | None = None, output_stream: IO[str] | None = None
     ) -> Iterator[up.PlanGenerationResult]:
+        if isinstance(problem, SchedulingProblem):
+            yield self._solve(problem, None, timeout, output_stream)
+            return
         try:
             incoming = from_unified_planning(problem)
         except UnsupportedError as error:

@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from planner.errors import UnsupportedError
 from planner.grounding.ground import ground
 from planner.language.pddl.export import export
+from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import Limits
 from planner.model import And, Formula, Imply, Not, Or, Problem
 from planner.model.formulas import children
 from planner.model.problem import is_numeric
-from planner.plan import Step
+from planner.plan import Step, StepTime
 from planner.problem_kinds import AnyProblem, classical_of, service_of
+from planner.unified_planning.conversion import to_unified_planning
 from planner.unified_planning.formula_writer import walk_bottom_up
 from planner.unified_planning.jobs import Answer, EngineOutcome
 from planner.unified_planning.problem_features import describe_features
-from planner.unified_planning.problem_writer import Outgoing, to_unified_planning, write_problem
+from planner.unified_planning.problem_writer import Outgoing, write_problem
 from planner.unified_planning.propositional_form import to_propositional
+from planner.unified_planning.timed_writer import TimedOutgoing, write_timed_problem
 
 if TYPE_CHECKING:
     import unified_planning.model as up
@@ -77,6 +80,7 @@ METRIC: Final = frozenset(
         "FINAL_VALUE",
         "FLUENTS_IN_ACTIONS_COST",
         "INT_NUMBERS_IN_ACTIONS_COST",
+        "MAKESPAN",
         "PLAN_LENGTH",
         "REAL_NUMBERS_IN_ACTIONS_COST",
         "STATIC_FLUENTS_IN_ACTIONS_COST",
@@ -96,14 +100,23 @@ OVERSTATED: Final = {
 makes derived predicates of quantifiers, and its heuristic refuses those."""
 
 
-Read: TypeAlias = Callable[[Any], tuple[tuple[Step, ...], Any]]
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The steps of a plan, the decomposition `tree` of a hierarchical one, and the `times` of one in time."""
+
+    steps: tuple[Step, ...]
+    tree: Any = None
+    times: tuple[StepTime, ...] = ()
+
+
+Read: TypeAlias = Callable[[Any], Found]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """A problem as an engine takes it; `sees_costs` says that it includes the costs.
 
-    `read` maps plans back to steps, and to the decomposition tree of a hierarchical problem.
+    `read` maps plans back.
     """
 
     problem: up.Problem
@@ -147,9 +160,13 @@ def features_taken(name: str, engine: Any, *, numeric: bool) -> frozenset[str]:
 def _forms(problem: AnyProblem, *, conditional: bool, limits: Limits) -> Iterator[tuple[up.Problem, Read]]:
     """Yield the lifted problem, if unified-planning can express it, then the ground one, with their ways back.
 
-    A problem with numbers is yielded lifted only; a classical one with the bounds of its functions as types, and as
-    conditions.
+    A problem in time or with numbers is yielded lifted only; a classical one with numbers with the bounds of its
+    functions as types, and as conditions.
     """
+    if isinstance(problem, Problem) and asks_for_time(problem):
+        timed = write_timed_problem(problem, None, limits)
+        yield timed.problem, _reader_of(timed)
+        return
     if isinstance(problem, Problem) and is_numeric(problem):
         for typed_bounds in (True, False):
             outgoing = write_problem(problem, None, limits, typed_bounds=typed_bounds)
@@ -171,7 +188,7 @@ def _forms(problem: AnyProblem, *, conditional: bool, limits: Limits) -> Iterato
         raise GoalUnreachableError(task.unreachable_goal)
     plain = to_propositional(task, conditional=conditional)
     target = write_problem(plain.problem, None, Limits())
-    yield target.problem, lambda plan: (plain.steps(target.steps(plan)), None)
+    yield target.problem, lambda plan: Found(plain.steps(target.steps(plan)))
 
 
 def _lift(problem: AnyProblem, limits: Limits) -> Outgoing | OtherOutgoing | None:
@@ -186,12 +203,12 @@ def _lift(problem: AnyProblem, limits: Limits) -> Outgoing | OtherOutgoing | Non
 
 def _reader_of(outgoing: Outgoing | OtherOutgoing) -> Read:
     """Return the function that maps plans for `outgoing` back."""
-    if isinstance(outgoing, Outgoing):
-        return lambda plan: (outgoing.steps(plan), None)
+    if isinstance(outgoing, Outgoing) and not isinstance(outgoing, TimedOutgoing):
+        return lambda plan: Found(outgoing.steps(plan))
 
-    def read(plan: Any) -> tuple[tuple[Step, ...], Any]:
+    def read(plan: Any) -> Found:
         found = outgoing.plan(plan)
-        return found.steps, found.tree
+        return Found(found.steps, found.tree, found.times)
 
     return read
 

@@ -79,13 +79,14 @@ def _work(job: Job, directory: Path, limits: Limits) -> Answer:
 
 def _run_engine(form: Form, engine: Any, limits: Limits) -> Answer:
     result = engine.solve(form.problem, timeout=limits.remaining)
-    steps, tree = (None, None) if result.plan is None else form.read(result.plan)
+    found = None if result.plan is None else form.read(result.plan)
     texts = [message.message.strip() for message in result.log_messages or ()]
     return Answer(
         EngineOutcome.FINISHED,
         status=result.status.name,
-        steps=steps,
-        tree=tree,
+        steps=None if found is None else found.steps,
+        tree=None if found is None else found.tree,
+        times=() if found is None else found.times,
         sees_costs=form.sees_costs,
         reason=next((text for text in reversed(texts) if text), ""),
     )
@@ -118,8 +119,8 @@ def _answer_unknown(name: str, factory: Any) -> Answer:
 
 def _find_engines_that_take(job: Job) -> tuple[str, ...]:
     """Return the installed engines that take the problem of `job` as it is declared."""
+    from planner.unified_planning.conversion import to_unified_planning
     from planner.unified_planning.engine_forms import METRIC, TAKE_AXIOMS, features_taken
-    from planner.unified_planning.problem_writer import to_unified_planning
 
     factory = _factory(job)
     if isinstance(job.problem, Problem) and job.problem.domain.axioms:

@@ -26,17 +26,22 @@ from typing import Any, Final
 from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
-from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
+from planner.errors import EngineError, InputError, PlanError, UnsupportedError, did_you_mean
+from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import GIB, LimitReached, Limits
 from planner.model import Metric, Problem
-from planner.model.problem import NumericMetric, is_numeric
+from planner.model.problem import NumericMetric, is_numeric, is_temporal
 from planner.options import SolveOptions
-from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, exact_sum
+from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StepTime, StoppedBy, exact_sum
 from planner.problem_kinds import AnyProblem, OtherProblem, classical_of, service_of
+from planner.scheduling.happening_schedule import schedule_happenings
+from planner.scheduling.rescheduling import order_moments
 from planner.semantics.simulation import price_steps
+from planner.semantics.snap_actions import make_snap_problem
 from planner.subprocesses import module_command, module_environment
 from planner.unified_planning.jobs import Answer, EngineOutcome, Job, without_python_values
 from planner.unified_planning.problem_writer import refuse
+from planner.validation.timed_replay import price_plan
 from planner.validation.validate import validate
 
 COMPLETE: Final = frozenset({"fast-downward", "fast-downward-opt", "symk", "symk-opt"})
@@ -70,11 +75,15 @@ def check_answer(problem: AnyProblem, engine: str, answer: Answer, statistics: S
             raise EngineError(f"{engine} failed ({status.lower().replace('_', ' ')}): {answer.reason}")
 
 
-def check_plan(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: Any = None) -> Plan:
-    """Return `steps`, with the decomposition `tree`, as a plan for `problem` with exact costs.
+def check_plan(
+    problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: Any = None, times: tuple[StepTime, ...] = ()
+) -> Plan:
+    """Return `steps`, with the decomposition `tree` or with `times`, as a plan for `problem` with exact costs.
 
     Raises `EngineError` for an invalid plan.
     """
+    if isinstance(problem, Problem) and is_temporal(problem):
+        return _check_timed_plan(problem, engine, Plan(steps, problem, times=times))
     verdict = validate(classical_of(problem), steps)
     if not verdict.valid:
         raise EngineError(f"{engine} gave an invalid plan: {verdict.reason}")
@@ -86,8 +95,26 @@ def check_plan(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: 
     return plan
 
 
+def _check_timed_plan(problem: Problem, engine: str, plan: Plan) -> Plan:
+    """Return `plan`; if happenings are closer than they may be, in their order, but apart."""
+    verdict = validate(problem, plan)
+    if verdict.valid:
+        return price_plan(plan)
+    snap = make_snap_problem(problem)
+    with contextlib.suppress(PlanError):
+        spaced = schedule_happenings(problem, snap, plan.steps, order_moments(problem, snap, plan))
+        if spaced is not None and validate(problem, spaced).valid:
+            return spaced
+    raise EngineError(f"{engine} gave an invalid plan: {verdict.reason}")
+
+
 def _check_claims(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
-    plan, numeric = check_plan(problem, engine, answer.steps or (), answer.tree), is_numeric(classical_of(problem))
+    plan = check_plan(problem, engine, answer.steps or (), answer.tree, answer.times)
+    if isinstance(problem, Problem) and is_temporal(problem):
+        stopped_by = _STOPS.get(answer.status, StoppedBy.FIRST_PLAN)
+        reason = "" if answer.sees_costs else f"{engine} ignores the metric"
+        return Result(Status.SOLVED, stopped_by, plan, None, statistics, reason)
+    numeric = is_numeric(classical_of(problem))
     costs_count = answer.sees_costs or has_uniform_costs(classical_of(problem))
     is_free = plan.cost == 0 and not isinstance(classical_of(problem).metric, NumericMetric)
     claims = answer.proves and answer.status == "SOLVED_OPTIMALLY"
@@ -241,6 +268,8 @@ def _compile_for_process(problem: AnyProblem, limits: Limits) -> AnyProblem:
         other: OtherProblem = service_of(problem).for_another_process(problem, limits)
         return other
     refuse(problem)
+    if asks_for_time(problem):
+        return without_python_values(with_tables(problem, limits))
     return without_python_values(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
 
 

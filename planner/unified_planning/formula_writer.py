@@ -133,7 +133,7 @@ class FormulaWriter:
 
     def number(self, number: Number) -> FNode:
         """Return a number exactly."""
-        return self._manager.Int(number) if isinstance(number, int) else self._manager.Real(Fraction(number))
+        return self._manager.Int(int(number)) if number % 1 == 0 else self._manager.Real(Fraction(number))
 
     def expression(self, expression: Expression, scope: Scope) -> FNode:
         """Return a numeric expression."""

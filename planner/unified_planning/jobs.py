@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Any
 
 from planner.model import DomainModel, Problem
-from planner.plan import Step
+from planner.plan import Step, StepTime
 from planner.problem_kinds import AnyProblem
 
 
@@ -42,7 +42,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a job; `tree` is the decomposition tree of the steps of a hierarchical plan.
+    """The answer to a job; `tree` is the decomposition tree of a hierarchical plan, `times` are those of one in time.
 
     `sees_costs` says that the engine got the costs, `proves` that it guarantees optimal plans. `engines` are the
     installed ones (for an unknown engine) or those that take the problem (for an unsupported one), and `package` is the
@@ -53,6 +53,7 @@ class Answer:
     status: str = ""
     steps: tuple[Step, ...] | None = None
     tree: Any = None
+    times: tuple[StepTime, ...] = ()
     sees_costs: bool = False
     proves: bool = False
     reason: str = ""
@@ -64,7 +65,16 @@ def without_python_values(problem: Problem) -> Problem:
     """Return `problem` without Python values, which planning does not read and pickle cannot send."""
     domain = problem.domain
     actions = {
-        name: replace(action, creates=dict(action.creates), data=(), outcomes=(), risk=Decimal(0), cases=())
+        name: replace(
+            action,
+            creates=dict(action.creates),
+            uses=dict(action.uses),
+            holds=dict(action.holds),
+            data=(),
+            outcomes=(),
+            risk=Decimal(0),
+            cases=(),
+        )
         for name, action in domain.actions.items()
     }
     stripped = DomainModel(
@@ -76,4 +86,4 @@ def without_python_values(problem: Problem) -> Problem:
         actions=actions,
         axioms=domain.axioms,
     )
-    return replace(problem, domain=stripped, values=dict(problem.values), entities={})
+    return replace(problem, domain=stripped, values=dict(problem.values), capacity=dict(problem.capacity), entities={})

@@ -11,7 +11,14 @@ from planner.language.pddl.pddl_costs import TOTAL_AS_FUNCTION
 from planner.language.pddl.sections import choose_free_name
 from planner.model.actions import Action, CostFunction, NumericEffect, When
 from planner.model.arithmetic import evaluate
-from planner.model.domain import DomainModel, Function, numeric_effects, numeric_fluents
+from planner.model.domain import (
+    DomainModel,
+    Function,
+    amounts_of,
+    conditions_of,
+    numeric_effects,
+    numeric_fluents,
+)
 from planner.model.formulas import (
     Arithmetic,
     Atom,
@@ -68,8 +75,7 @@ def prepare_numbers(problem: Problem) -> Problem:
     where they give the same value. Raises `UnsupportedError` for costs that Python computes, and for divisions that
     unified-planning, which computes with constants at once, may find to be divisions by 0.
     """
-    for division in filter(_is_division, _expressions_in(problem)):
-        _refuse_zero(division, problem)
+    refuse_divisions(problem)
     for name, action in problem.domain.actions.items():
         if any(isinstance(term, CostFunction) for term in action.cost):
             raise UnsupportedError(f"a cost that Python computes (of {name}) beside numbers, in unified-planning")
@@ -84,13 +90,19 @@ def prepare_numbers(problem: Problem) -> Problem:
     return problem if TOTAL_COST.predicate in domain.functions else _with_total(problem, metric)
 
 
+def refuse_divisions(problem: Problem) -> None:
+    """Raise `UnsupportedError` for a division that unified-planning may find to be one by 0."""
+    for division in filter(_is_division, _expressions_in(problem)):
+        _refuse_zero(division, problem)
+
+
 def _expressions_in(problem: Problem) -> Iterator[Arithmetic]:
     """Yield all arithmetic in `problem`, whose effects `/=` divide as well."""
     stack: list[Expression] = []
     conditions = [problem.goal.hard]
     for action in problem.domain.actions.values():
-        conditions += [action.requires, *[when.requires for when in action.when]]
-        stack += [term for term in action.cost if not isinstance(term, CostFunction)]
+        conditions += conditions_of(action)
+        stack += [term for term in amounts_of(action) if not isinstance(term, CostFunction)]
         for each in numeric_effects(action):
             stack.append(Arithmetic("/", (each.fluent, each.value)) if each.operator == "/=" else each.value)
     for condition in conditions:

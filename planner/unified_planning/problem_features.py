@@ -66,15 +66,30 @@ What has `GENERAL_NUMERIC_PLANNING` is read, simulated and validated; it is also
 are linear, which unified-planning has no feature for.
 """
 
+TIME: Final = frozenset(
+    {
+        "CONTINUOUS_TIME",
+        "DURATION_INEQUALITIES",
+        "FLUENTS_IN_DURATIONS",
+        "INT_TYPE_DURATIONS",
+        "MAKESPAN",
+        "REAL_TYPE_DURATIONS",
+        "STATIC_FLUENTS_IN_DURATIONS",
+        "TIMED_EFFECTS",
+    }
+)
+"""The features that problems in time have besides (`planner.unified_planning.timed_reader`)."""
+
 _NUMBERS = "numeric fluents"
-_TIME = "durative actions or timed effects"
+_TIME = "durative actions"
+_INSIDE = "conditions or effects between the start and the end of actions"
 _TASKS = "hierarchical task networks"
 _SOFT = "soft goals"
 _WORDS: Final = {
     "ACTIONS_COST": "action costs",
     "CONTINUOUS_TIME": _TIME,
     "DECREASE_EFFECTS": _NUMBERS,
-    "DISCRETE_TIME": _TIME,
+    "DISCRETE_TIME": "time in whole steps",
     "DISJUNCTIVE_CONDITIONS": "disjunctions",
     "EQUALITIES": "equality",
     "FINAL_VALUE": "a metric on the final state",
@@ -88,27 +103,31 @@ _WORDS: Final = {
     "HIERARCHICAL_TYPING": "type hierarchies",
     "INCREASE_EFFECTS": _NUMBERS,
     "INITIAL_TASK_NETWORK_VARIABLES": _TASKS,
-    "INTERMEDIATE_CONDITIONS_AND_EFFECTS": _TIME,
+    "EXTERNAL_CONDITIONS_AND_EFFECTS": "conditions or effects before the start or after the end of actions",
+    "FLUENTS_IN_DURATIONS": "durations that change with the state",
+    "INTERMEDIATE_CONDITIONS_AND_EFFECTS": _INSIDE,
     "INT_FLUENTS": _NUMBERS,
     "INT_NUMBERS_IN_ACTIONS_COST": "integer action costs",
     "INT_NUMBERS_IN_OVERSUBSCRIPTION": _SOFT,
-    "INT_TYPE_DURATIONS": _TIME,
+    "INT_TYPE_DURATIONS": "durations that are integers",
+    "MAKESPAN": "the makespan as the metric",
     "METHOD_PRECONDITIONS": _TASKS,
     "OVERSUBSCRIPTION": _SOFT,
     "PLAN_LENGTH": "plan length as the metric",
     "REAL_FLUENTS": _NUMBERS,
     "REAL_NUMBERS_IN_ACTIONS_COST": "action costs that are no integers",
     "REAL_NUMBERS_IN_OVERSUBSCRIPTION": _SOFT,
-    "REAL_TYPE_DURATIONS": _TIME,
+    "REAL_TYPE_DURATIONS": "durations that are no integers",
     "SIMPLE_NUMERIC_PLANNING": _NUMBERS,
     "STATIC_FLUENTS_IN_ACTIONS_COST": "static functions in action costs",
-    "STATIC_FLUENTS_IN_DURATIONS": _TIME,
+    "STATIC_FLUENTS_IN_DURATIONS": "functions in durations",
+    "SELF_OVERLAPPING": "actions that overlap with themselves",
     "TASK_NETWORK_CONSTRAINTS": _TASKS,
     "TASK_ORDER_PARTIAL": _TASKS,
     "TASK_ORDER_TEMPORAL": _TASKS,
     "TASK_ORDER_TOTAL": _TASKS,
-    "TIMED_EFFECTS": _TIME,
-    "TIMED_GOALS": _TIME,
+    "TIMED_EFFECTS": "changes at known times",
+    "TIMED_GOALS": "goals at times",
     "UNDEFINED_INITIAL_SYMBOLIC": "undefined initial values",
 }
 

@@ -1,4 +1,4 @@
-"""Problems of unified-planning as problems of the model: `from_unified_planning` reads them, and plans map both ways.
+"""Classical and numeric problems of unified-planning as problems of the model, and the way back for plans.
 
 Names stay as far as they are legal, costs become cost terms, and invariants become conditions of all actions.
 """
@@ -22,10 +22,11 @@ from planner.model.actions import Action, CostTerm, NumericEffect, When
 from planner.model.domain import DomainModel, Function, Predicate
 from planner.model.formulas import TRUE, Atom, Formula, Number, Object, Variable, conjunction, conjuncts
 from planner.model.problem import Goal, Metric, NumericMetric, Problem, seal
+from planner.model.timing import TOTAL_TIME
 from planner.plan import Plan, Step
 from planner.unified_planning.effect_reader import read_effects
 from planner.unified_planning.formula_reader import FormulaReader, Vocabulary, read_fraction, read_number
-from planner.unified_planning.problem_features import SUPPORTED, OtherIncoming, converter, describe_features
+from planner.unified_planning.problem_features import SUPPORTED, describe_features
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
 
@@ -75,30 +76,13 @@ class Incoming:
         return tuple([self.vocabulary.objects.of(item, item.name) for item in objects])
 
 
-AnyIncoming = Incoming | OtherIncoming
-
-
-def from_unified_planning(source: up.Problem) -> AnyIncoming:
-    """Return `source` as a problem of the model, with plans mapped both ways.
-
-    A hierarchical problem becomes an `HtnProblem` (see `planner.unified_planning.problem_features`). Raises
-    `UnsupportedError`, which names the construct, for time, soft goals, several agents, trajectory constraints other
-    than invariants, numbers without an exact decimal, and fluents that are no numbers without an initial value, and
-    `InputError` where an initial value is outside the bounds of its fluent.
-    """
-    features = frozenset(source.kind.features)
-    other = converter(features)
-    if other is not None:
-        found: OtherIncoming = other.from_unified_planning(source)
-        return found
-    return Reading(source, features).result()
-
-
 class Reading:
-    """Reads one problem. Raises `UnsupportedError` for `features` that classical problems do not have."""
+    """Reads one problem. Raises `UnsupportedError` for `features` that it does not take."""
+
+    taken = SUPPORTED
 
     def __init__(self, source: up.Problem, features: Iterable[str]) -> None:
-        missing = set(features) - SUPPORTED
+        missing = set(features) - self.taken
         if missing:
             raise UnsupportedError(describe_features(missing), "another unified-planning engine may take it")
         self._source = source
@@ -255,6 +239,8 @@ class CostReader:
             return NumericMetric(self.total)
         if self._costs is not None:
             return Metric.COST
+        if self._metric is not None and self._metric.is_minimize_makespan():
+            return NumericMetric(TOTAL_TIME)
         if self._metric is None or self._metric.is_minimize_sequential_plan_length():
             return Metric.LENGTH
         amount = self._reader.amount(self._metric.expression)

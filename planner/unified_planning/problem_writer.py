@@ -1,4 +1,4 @@
-"""Problems of the model as problems of unified-planning: `to_unified_planning` writes them, and maps plans back.
+"""Classical and numeric problems of the model as problems of unified-planning, and the way back for plans.
 
 The written problem is plain ADL with legal names, a tree of types, and one cost term for each action, which is integral
 where there are no other numbers. Its
@@ -25,9 +25,10 @@ from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.legal_names import Names, Renaming
 from planner.language.pddl.number_bounds import require_bounds
+from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
-from planner.model.domain import Function, Predicate
+from planner.model.domain import Function, Predicate, amounts_of
 from planner.model.formulas import (
     TRUE,
     And,
@@ -43,8 +44,8 @@ from planner.model.formulas import (
     is_variable,
 )
 from planner.model.problem import Metric, NumericMetric, Problem, is_numeric
+from planner.model.timing import TOTAL_TIME
 from planner.plan import Step
-from planner.problem_kinds import AnyProblem, service_of
 from planner.unified_planning.formula_writer import FormulaWriter, Scope, Types, walk_bottom_up
 from planner.unified_planning.number_writer import find_integral_functions, prepare_numbers
 
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from unified_planning.model import FNode
     from unified_planning.plans import Plan as ForeignPlan
 
-    from planner.unified_planning.problem_features import OtherOutgoing
 
 TypeScope = Mapping[Term, str]
 
@@ -79,15 +79,19 @@ def _atoms_in_use(problem: Problem) -> Iterator[tuple[Atom, TypeScope]]:
     yield from _atoms_inside(problem.goal.hard, {})
     for action in problem.domain.actions.values():
         outer = _types_of(action.parameters)
-        yield from _atoms_inside(action.requires, outer)
-        yield from ((term, outer) for cost in action.cost for term in functions_in(cost))  # type: ignore[arg-type]  # computed costs are tables by now
+        for condition in (action.requires, action.throughout, action.at_start.requires, action.at_end.requires):
+            yield from _atoms_inside(condition, outer)
+        yield from ((term, outer) for amount in amounts_of(action) for term in functions_in(amount))  # type: ignore[arg-type]  # computed costs are tables by now
         for effect in action.effects:
             inner = {**outer, **_types_of(effect.variables)}
             yield from _atoms_inside(And((effect.requires, *effect.provides)), inner)
             for number in effect.numbers:
                 yield from ((term, inner) for term in (number.fluent, *functions_in(number.value)))
+    for change in problem.timed:
+        yield from _atoms_inside(And(change.provides), {})
+        yield from ((number.fluent, {}) for number in change.numbers)
     if isinstance(problem.metric, NumericMetric):
-        yield from ((term, {}) for term in functions_in(problem.metric.expression))
+        yield from ((term, {}) for term in functions_in(problem.metric.expression) if term != TOTAL_TIME)
 
 
 def _atoms_inside(formula: Formula, scope: TypeScope) -> Iterator[tuple[Atom, TypeScope]]:
@@ -101,7 +105,10 @@ def _types_of(variables: Iterable[Variable]) -> dict[Term, str]:
 
 
 def refuse(problem: Problem) -> None:
-    """Raise `UnsupportedError` for the first construct of `problem` that unified-planning cannot express."""
+    """Raise `UnsupportedError` for the first construct of `problem` that unified-planning cannot express.
+
+    Deadlines are expressed in time only.
+    """
     actions = problem.domain.actions
     constructs = [
         *(f"created objects (in {name})" for name, action in actions.items() if action.creates),
@@ -110,7 +117,7 @@ def refuse(problem: Problem) -> None:
         *(["soft goals"] if problem.goal.soft else []),
         *(["soft constraints"] if any(each.utility is not None for each in problem.constraints) else []),
         *(["budgets"] if problem.budgets else []),
-        *(["deadlines"] if problem.deadline is not None else []),
+        *(["deadlines"] if problem.deadline is not None and not asks_for_time(problem) else []),
     ]
     if constructs:
         raise UnsupportedError(constructs[0])
@@ -149,27 +156,12 @@ class Outgoing:
 
     def steps(self, plan: ForeignPlan) -> tuple[Step, ...]:
         """Return a sequential plan for `problem` as steps of the source without costs."""
-        return tuple([self._step(instance) for instance in plan.actions])
+        return tuple([self.step(instance) for instance in plan.actions])
 
-    def _step(self, instance: Any) -> Step:
+    def step(self, instance: Any) -> Step:
+        """Return an action of a plan for `problem` as a step of the source without cost."""
         arguments = [self.objects[item.object().name] for item in instance.actual_parameters]
         return Step(self.actions[instance.action.name], tuple(arguments))
-
-
-def to_unified_planning(
-    problem: AnyProblem, environment: Environment | None = None, limits: Limits | None = None
-) -> Outgoing | OtherOutgoing:
-    """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
-
-    Names become legal for all planners, and costs integers, unless there are other numbers beside them. A hierarchical
-    problem becomes a `HierarchicalProblem`. Raises `UnsupportedError` for derived predicates, soft goals, facts
-    declared unknown, created objects and uncertain outcomes, which unified-planning cannot express, and `LimitReached`
-    where `limits` end the computation of costs.
-    """
-    if isinstance(problem, Problem):
-        return write_problem(problem, environment, limits or Limits())
-    found: OtherOutgoing = service_of(problem).to_unified_planning(problem, environment, limits or Limits())
-    return found
 
 
 def write_problem(
@@ -281,9 +273,12 @@ class ProblemWriter:
         wanted = [actions[name] for name in (actions if self._actions is None else self._actions)]
         for action in wanted:
             schema, cost = self._action(action)
-            if self._actions is not None or _is_useful(schema):
+            if self._actions is not None or is_useful(schema):
                 self._target.add_action(schema)
                 costs[schema] = cost
+        self._add_metric(wanted, costs)
+
+    def _add_metric(self, wanted: list[Action], costs: dict[up.Action, FNode]) -> None:
         cost, metric = uniform_cost(wanted), self._source.metric
         if isinstance(metric, NumericMetric):
             kind = "Maximize" if metric.maximize else "Minimize"
@@ -295,14 +290,14 @@ class ProblemWriter:
         else:
             self._target.add_quality_metric(up.metrics.MinimizeActionCosts(costs, environment=self._environment))
 
-    def _action(self, action: Action) -> tuple[up.InstantaneousAction, FNode]:
+    def _action(self, action: Action) -> tuple[up.Action, FNode]:
         """Return `action` and its cost."""
         types = {each.name: each.type for each in self.parameters(action.parameters)}
         schema = up.InstantaneousAction(action.name, types, self._environment)
         scope = self.scope(schema.parameters)
         for part in conjuncts(action.requires):
             schema.add_precondition(self.writer.formula(part, scope))
-        always = {atom for effect in action.effects if _is_plain(effect) for atom in positive_atoms(effect.provides)}
+        always = {atom for effect in action.effects if is_plain(effect) for atom in positive_atoms(effect.provides)}
         try:
             for effect in action.effects:
                 self._add_effect(schema, effect, scope, always)
@@ -311,8 +306,8 @@ class ProblemWriter:
             schema.add_precondition(self._manager.FALSE())
         return schema, self.writer.expression(action.cost[0], scope)  # type: ignore[arg-type]  # computed costs are tables by now
 
-    def _add_effect(self, action: up.InstantaneousAction, effect: When, outer: Scope, always: Collection[Atom]) -> None:
-        """Add `effect`, without deletes of what the action `always` adds: some engines reject these."""
+    def _add_effect(self, action: Any, effect: When, outer: Scope, always: Collection[Atom]) -> None:
+        """Add `effect` to an action, without deletes of what that `always` adds: some engines reject these."""
         bound = {variable.name: self.writer.variable(variable) for variable in effect.variables}
         scope = {**outer, **bound}
         condition = self.writer.formula(effect.requires, scope)
@@ -328,7 +323,7 @@ class ProblemWriter:
             self._add_numeric_effect(action, number, condition, scope, forall)
 
     def _add_numeric_effect(
-        self, action: up.InstantaneousAction, effect: NumericEffect, condition: FNode, scope: Scope, forall: list[Any]
+        self, action: Any, effect: NumericEffect, condition: FNode, scope: Scope, forall: list[Any]
     ) -> None:
         adders = {"+=": action.add_increase_effect, "-=": action.add_decrease_effect}
         add = adders.get(effect.operator, action.add_effect)
@@ -356,11 +351,13 @@ class ProblemWriter:
         return self._manager.FluentExp(fluent)
 
 
-def _is_plain(effect: When) -> bool:
+def is_plain(effect: When) -> bool:
     """Return whether `effect` always happens, once."""
     return effect.requires == TRUE and not effect.variables
 
 
-def _is_useful(action: up.InstantaneousAction) -> bool:
-    """Return whether `action` has effects and may be applicable."""
+def is_useful(action: Any) -> bool:
+    """Return whether `action` has effects and may be applicable; one that lasts may be, as far as is seen here."""
+    if isinstance(action, up.DurativeAction):
+        return True
     return bool(action.effects) and not any(condition.is_false() for condition in action.preconditions)

@@ -33,7 +33,7 @@ from unified_planning.test.examples import get_example_problems
 
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
-from planner.unified_planning.problem_reader import from_unified_planning
+from planner.unified_planning.conversion import from_unified_planning
 
 EXAMPLES = get_example_problems()
 SUPPORTED = [

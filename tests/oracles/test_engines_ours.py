@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from unified_planning.engines import PlanGenerationResultStatus as Outcome
 from unified_planning.engines import SequentialPlanValidator, ValidationResult, ValidationResultStatus
+from unified_planning.engines.plan_validator import TimeTriggeredPlanValidator
 from unified_planning.environment import Environment, get_environment
 from unified_planning.exceptions import UPProblemDefinitionError, UPUsageError
-from unified_planning.plans import SequentialPlan
+from unified_planning.model.scheduling import SchedulingProblem
+from unified_planning.plans import SequentialPlan, TimeTriggeredPlan
 from unified_planning.shortcuts import (
     AnytimePlanner,
     BoolType,
@@ -31,11 +33,21 @@ from unified_planning.shortcuts import (
 from unified_planning.test.examples import get_example_problems
 
 from planner.unified_planning import NAMES, register
-from planner.unified_planning.problem_features import SUPPORTED, other_features
+from planner.unified_planning.problem_features import SUPPORTED, TIME, other_features
+from planner.unified_planning.scheduling_problems import SCHEDULES
 
 EXAMPLES = get_example_problems()
 TAKEN = sorted(name for name, case in EXAMPLES.items() if set(case.problem.kind.features) <= SUPPORTED)
-KNOWN = SUPPORTED | other_features()
+IN_TIME = sorted(
+    name
+    for name, case in EXAMPLES.items()
+    if TIME & set(case.problem.kind.features) <= set(case.problem.kind.features) <= SUPPORTED | TIME
+    and name not in TAKEN
+    and not isinstance(case.problem, SchedulingProblem)
+)
+WITHOUT_SEPARATION = frozenset({"logistic", "temporal_conditional"})
+"""Their plans let steps read and write one fact at once."""
+KNOWN = SUPPORTED | TIME | SCHEDULES | other_features()
 REFUSED = sorted(name for name, case in EXAMPLES.items() if not set(case.problem.kind.features) <= KNOWN)
 
 
@@ -135,6 +147,36 @@ def test_plans_of_examples_are_judged_alike(name: str) -> None:
             assert verdict.status is expected.status
             assert verdict.reason is expected.reason
             assert verdict.metric_evaluations == expected.metric_evaluations
+
+
+def judge_in_time(problem: Problem, plan: TimeTriggeredPlan) -> ValidationResultStatus:
+    """Return what their validator says of a plan in time."""
+    validator = TimeTriggeredPlanValidator()
+    validator.skip_checks = True
+    status: ValidationResultStatus = validator.validate(problem, plan).status
+    return status
+
+
+@pytest.mark.parametrize("name", IN_TIME)
+def test_examples_in_time_are_solved(name: str) -> None:
+    case = EXAMPLES[name]
+    with OneshotPlanner(name="forethought") as engine:
+        result = engine.solve(case.problem, timeout=20)
+    assert result.plan is not None
+    assert judge_in_time(case.problem, result.plan) is ValidationResultStatus.VALID
+    for plan in (result.plan, *case.valid_plans, *case.invalid_plans):
+        with PlanValidator(name="forethought") as engine:
+            status = engine.validate(case.problem, plan).status
+        expected = ValidationResultStatus.INVALID if name in WITHOUT_SEPARATION else judge_in_time(case.problem, plan)
+        assert status is expected or plan is result.plan
+
+
+def test_a_schedule_of_an_example() -> None:
+    problem = EXAMPLES["sched:basic"].problem
+    with OneshotPlanner(name="forethought") as engine:
+        plan = engine.solve(problem, timeout=20).plan
+    starts = sorted(plan.get(each.start).constant_value() for each in problem.activities)
+    assert starts == [0, 17]  # between 10 and 17 one of four workers is away, and each activity needs two
 
 
 @pytest.mark.parametrize("name", REFUSED)

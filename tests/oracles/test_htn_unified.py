@@ -24,8 +24,7 @@ from planner.model import TRUE
 from planner.plan import Status
 from planner.solve import solve
 from planner.unified_planning import register
-from planner.unified_planning.problem_reader import from_unified_planning
-from planner.unified_planning.problem_writer import to_unified_planning
+from planner.unified_planning.conversion import from_unified_planning, to_unified_planning
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")  # its own
 

@@ -32,7 +32,7 @@ from planner.language.pddl.export import export
 from planner.model import Atom
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
-from planner.unified_planning.problem_writer import to_unified_planning
+from planner.unified_planning.conversion import to_unified_planning
 
 MOST_STATES = 80
 

@@ -20,7 +20,7 @@ from planner.errors import InputError
 from planner.lightweight import replace
 from planner.model import Atom, Constraint, ConstraintKind, Done, Equals, Goal, Not, Object, Variable
 from planner.problem_kinds import resolve_problem
-from planner.unified_planning.problem_writer import to_unified_planning
+from planner.unified_planning.conversion import to_unified_planning
 
 
 def office() -> HtnProblem:

@@ -49,8 +49,8 @@ from planner.model import Or as Either
 from planner.plan import Status, StoppedBy
 from planner.solve import solve
 from planner.unified_planning import problem_features, register
+from planner.unified_planning.conversion import from_unified_planning
 from planner.unified_planning.engine import convert_verdict
-from planner.unified_planning.problem_reader import from_unified_planning
 from planner.validation.verdict import Verdict
 
 

@@ -35,9 +35,8 @@ from htn.verification.plan_verification import validate
 from planner import Status, solve
 from planner.errors import UnsupportedError
 from planner.plan import Result
+from planner.unified_planning.conversion import from_unified_planning, to_unified_planning
 from planner.unified_planning.engine import ForethoughtEngine, ForethoughtOptimalEngine
-from planner.unified_planning.problem_reader import from_unified_planning
-from planner.unified_planning.problem_writer import to_unified_planning
 
 TRIPS = """\
 (define (domain trips) (:requirements :typing :hierarchy :numeric-fluents)

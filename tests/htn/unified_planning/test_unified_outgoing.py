@@ -22,8 +22,7 @@ from planner.model.formulas import FALSE, TRUE, Atom, Equals, Exists, Forall, Fo
 from planner.model.problem import Goal, Metric, Problem
 from planner.plan import Plan
 from planner.solve import solve
-from planner.unified_planning.problem_reader import from_unified_planning
-from planner.unified_planning.problem_writer import to_unified_planning
+from planner.unified_planning.conversion import from_unified_planning, to_unified_planning
 
 PLACE = ("place",)
 HERE, THERE = Variable("?here", PLACE), Variable("?there", PLACE)

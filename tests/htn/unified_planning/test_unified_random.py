@@ -14,9 +14,8 @@ from htn import problem_kind
 from htn.verification.plan_verification import validate
 from planner.plan import Status
 from planner.solve import solve
+from planner.unified_planning.conversion import from_unified_planning, to_unified_planning
 from planner.unified_planning.engine_forms import GoalUnreachableError
-from planner.unified_planning.problem_reader import from_unified_planning
-from planner.unified_planning.problem_writer import to_unified_planning
 
 KINDS = {
     "partial": PARTIAL,

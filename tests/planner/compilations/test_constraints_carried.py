@@ -25,7 +25,7 @@ from planner import (
 from planner.language.pddl.export import export
 from planner.model import Atom
 from planner.plan import Step
-from planner.unified_planning.problem_writer import to_unified_planning
+from planner.unified_planning.conversion import to_unified_planning
 
 
 def walks() -> Domain:

@@ -38,8 +38,9 @@ from planner.model import Not as Negation
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
 from planner.semantics.step_effects import cost_of
+from planner.unified_planning.conversion import from_unified_planning
 from planner.unified_planning.problem_features import SUPPORTED, describe_features
-from planner.unified_planning.problem_reader import Incoming, from_unified_planning
+from planner.unified_planning.problem_reader import Incoming
 
 
 class Shop:

@@ -41,9 +41,10 @@ from planner.model.domain import TypeHierarchy, numeric_fluents
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
+from planner.unified_planning.conversion import from_unified_planning, to_unified_planning
 from planner.unified_planning.engine import ForethoughtEngine, ForethoughtOptimalEngine, convert_verdict
-from planner.unified_planning.problem_reader import Incoming, from_unified_planning
-from planner.unified_planning.problem_writer import Outgoing, to_unified_planning
+from planner.unified_planning.problem_reader import Incoming
+from planner.unified_planning.problem_writer import Outgoing
 from planner.validation.validate import validate
 
 BLOCK = 15

@@ -16,9 +16,8 @@ from planner.model.formulas import FALSE, TRUE, And, Atom, Exists, Forall, Imply
 from planner.model.problem import Goal, Metric, Problem, SoftGoal
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
+from planner.unified_planning.conversion import from_unified_planning, to_unified_planning
 from planner.unified_planning.engine_forms import width
-from planner.unified_planning.problem_reader import from_unified_planning
-from planner.unified_planning.problem_writer import to_unified_planning
 from planner.unified_planning.propositional_form import to_propositional
 from planner.validation.validate import check_steps
 
