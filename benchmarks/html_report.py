@@ -21,6 +21,7 @@ from benchmarks import report
 from benchmarks.numeric_report import numeric_tables
 from benchmarks.rates import rate_ratios, select_long_searches
 from benchmarks.records import Counts, Record, TaskId, is_proved
+from benchmarks.temporal_report import temporal_tables
 
 UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What may stand in no XML document, however it is written."""
@@ -232,7 +233,7 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
     columns = report.columns_of(records)
     searches = select_long_searches(records, LEAST_SEARCH)
     tracks = report.track_tables(records, counts)
-    numbers = numeric_tables(records, counts, known)
+    numbers = [*numeric_tables(records, counts, known), *temporal_tables(records, counts)]
     guarded = report.note_guarded(records)
     parts = [
         element("h1", text(title)),

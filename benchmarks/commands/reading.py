@@ -29,6 +29,7 @@ def table(
     """Print coverage and scores by domain, outcomes, times, memory and validation of results as Markdown."""
     from benchmarks.numeric_report import numeric_tables
     from benchmarks.report import full_report, task_table, track_tables
+    from benchmarks.temporal_report import temporal_tables
 
     records = select_records(
         results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name
@@ -39,6 +40,7 @@ def table(
         counts = select_counts(proved=proved)
         known = read_best_known(best_known)
         more = [*track_tables(records, counts), *numeric_tables(records, counts, known)]
+        more += temporal_tables(records, counts)
         give(full_report(records, counts, known, more))
 
 
