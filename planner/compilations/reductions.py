@@ -101,9 +101,16 @@ def plan_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Resu
     """Plan in time where the problem asks for it."""
     if not is_temporal(problem) or options.engine is not None:
         return None
-    from planner.portfolio.temporal_portfolio import solve_in_time
+    from planner.portfolio.temporal_portfolio import refuse_in_time, solve_in_time
 
-    return solve_in_time(problem, options, answer)
+    refused = refuse_in_time(problem, options)
+    if refused is not None:
+        return refused
+    if not problem.goal.soft and not problem.budgets:
+        return solve_in_time(problem, options, answer)
+    from planner.compilations.wishes_in_time import solve_with_wishes_in_time
+
+    return solve_with_wishes_in_time(problem, options, lambda plain, given: solve_in_time(plain, given, answer))
 
 
 REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None], ...]] = (

@@ -23,10 +23,10 @@ from planner.jit.common_kernel import INFINITE
 from planner.jit.library import Call
 from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import STOPS, Limits, stop_reason
-from planner.model.arithmetic import as_number, exact_value
+from planner.model.arithmetic import as_number, evaluate, exact_value
 from planner.model.domain import creates_objects
-from planner.model.formulas import Number
-from planner.model.problem import NumericMetric, Problem
+from planner.model.formulas import Number, functions_in
+from planner.model.problem import TOTAL_COST, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StepTime, StoppedBy, unsupported_result
@@ -77,10 +77,10 @@ MOST_FAILURES: Final = 10
 
 
 def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Result:
-    """Solve `problem`, which asks for a plan in time; `answer` solves problems without time."""
-    refused = _refuse(problem, options)
-    if refused is not None:
-        return refused
+    """Solve `problem`, which asks for a plan in time, and has neither soft goals nor budgets.
+
+    `answer` solves problems without time.
+    """
     try:
         snap = make_snap_problem(problem)
         return _Best(problem, snap, options, answer).run()
@@ -88,20 +88,34 @@ def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Res
         return unsupported_result(error.construct)
 
 
-def _refuse(problem: Problem, options: SolveOptions) -> Result | None:
+def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
     """Return a refusal of what search in time does not take."""
     has = {
         f"the search {options.search!r}": options.search is not None,
         f"the heuristic {options.heuristic!r}": options.heuristic is not None,
         "plain search": options.plain,
         "facts declared unknown": bool(problem.unknown),
-        "soft goals and constraints": bool(problem.wishes or problem.constraints),
-        "budgets": bool(problem.budgets),
+        "a trajectory constraint": bool(problem.constraints),
         "actions that create objects": creates_objects(problem.domain),
         "a metric that is maximised": isinstance(problem.metric, NumericMetric) and problem.metric.maximize,
     }
     found = next((what for what, there in has.items() if there), None)
     return None if found is None else unsupported_result(f"{found} in a problem in time")
+
+
+def price_of_time(metric: NumericMetric) -> Fraction | None:
+    """Return what `metric` charges for a second, if it charges for time and costs of steps only; else None."""
+    if metric.maximize or not {*functions_in(metric.expression)} <= {TOTAL_TIME, TOTAL_COST}:
+        return None
+
+    def charge(seconds: int, cost: int) -> Fraction:
+        values = {TOTAL_TIME.predicate: seconds, TOTAL_COST.predicate: cost}
+        return Fraction(evaluate(metric.expression, lambda term: values[term[0]], {}) or 0)
+
+    nothing = charge(0, 0)
+    rates = charge(1, 0) - nothing, charge(0, 1) - nothing
+    is_linear = charge(3, 0) - nothing == 3 * rates[0] and charge(2, 5) - nothing == 2 * rates[0] + 5 * rates[1]
+    return rates[0] if is_linear and min(rates) >= 0 else None
 
 
 @dataclass(slots=True)
@@ -223,9 +237,10 @@ class _Best:
     def _find_bound(self, task: TemporalTask, ticks: int) -> Number | None:
         """Return a lower bound on the cost of plans; None where the metric has none that we know of."""
         metric = self.problem.metric
-        if not isinstance(metric, NumericMetric) or metric.expression != TOTAL_TIME:
+        rate = price_of_time(metric) if isinstance(metric, NumericMetric) else None
+        if rate is None:
             return None
-        number = None if ticks >= INFINITY else as_number(exact_value(Fraction(ticks, task.resolution)))
+        number = None if ticks >= INFINITY else as_number(exact_value(rate * Fraction(ticks, task.resolution)))
         return 0 if number is None else number
 
     def _take_turns(self, plain: TemporalTask, ticks: int) -> Iterator[None]:

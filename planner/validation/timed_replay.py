@@ -16,14 +16,14 @@ from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import DURATION
 from planner.model.arithmetic import exact_value
 from planner.model.formulas import Arithmetic, Atom, Comparison, Formula, Number, conjuncts, functions_in
-from planner.model.problem import NumericMetric, Problem
+from planner.model.problem import COST, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.plan import Plan, Step, StepTime, exact, exact_sum, name_as_written
 from planner.semantics.durations import SEPARATION, duration_of
 from planner.semantics.numeric_state import change_of_metric, charge_time
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation, bind_parameters
 from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem
-from planner.semantics.step_effects import cost_of
+from planner.semantics.step_effects import cost_of, uses_of
 from planner.validation.verdict import Verdict
 
 
@@ -81,6 +81,7 @@ class TimedReplay:
         self._running: dict[int, Step] = {}
         self._reached: dict[int, Number] = {}
         self._costs: list[Number] = [0] * len(self._steps)
+        self._uses: dict[str, list[Number]] = {}
         self._event_cost: Number = 0
         self._replayed: list[Happening] = []
 
@@ -100,12 +101,13 @@ class TimedReplay:
             fault = check()
             if fault is not None:
                 return replace(fault, cost=cost)
-        late = "; ".join(self._describe_lateness())
-        if late:
-            return Verdict(valid=False, cost=cost, reason=late)
+        broken = "; ".join([*self._describe_lateness(), *self._describe_exceeded_budgets(cost)])
+        if broken:
+            return Verdict(valid=False, cost=cost, reason=broken)
         if claimed is not None and claimed != cost:
             return Verdict(valid=False, cost=cost, reason=f"the plan claims cost {claimed}, and it costs {cost}")
-        return Verdict(valid=True, cost=cost)
+        forgone = [wish for wish in self.problem.goal.soft if not self.simulation.holds(wish.condition)]
+        return Verdict(valid=True, cost=cost, forgone=tuple(forgone))
 
     def _find_misfit(self) -> Verdict | None:
         """Return the verdict on a step that is no instance of an action, or whose times are none."""
@@ -269,6 +271,13 @@ class TimedReplay:
                 reached = "never" if when is None else f"at {when}"
                 yield f"{due.condition} is due by {due.by}, and it is reached {reached}"
 
+    def _describe_exceeded_budgets(self, cost: Number) -> Iterator[str]:
+        for name, budget in self.problem.budgets.items():
+            taken = cost if name == COST else exact_sum(self._uses.get(name, ()))
+            if taken > budget:
+                what = f"costs {taken}" if name == COST else f"uses {taken} of {name}"
+                yield f"the plan {what}, and the budget is {budget}"
+
     def price(self) -> Plan:
         """Return the replayed plan with the costs of its steps, and what the metric charges for its times."""
         steps = [replace(step, cost=exact(cost)) for step, cost in zip(self._steps, self._costs, strict=True)]
@@ -293,7 +302,10 @@ class TimedReplay:
         if happening.is_start:
             step = self._steps[number - 1]
             action = problem.domain.actions[step.action]
-            cost = cost_of(problem, action, bind_parameters(action, step))
+            binding = bind_parameters(action, step)
+            cost = cost_of(problem, action, binding)
+            for name, used in uses_of(problem, action, binding).items():
+                self._uses.setdefault(name, []).append(used)
         if isinstance(problem.metric, NumericMetric):
             changes = simulation.numbers(happening.step)
             cost = change_of_metric(problem.metric, simulation.world.state.values, changes, cost)

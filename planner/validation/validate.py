@@ -179,6 +179,10 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
 def check_steps(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
     """Validate `steps` as `validate` does, for a resolved problem."""
     expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
+    if problem.constraints and is_temporal(problem):
+        raise UnsupportedError(
+            f"the constraint '{problem.constraints[0]}' in a problem in time", "say it by `throughout`"
+        )
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
         if steps.times:

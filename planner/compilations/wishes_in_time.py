@@ -1,0 +1,188 @@
+"""Soft goals and budgets of problems in time, compiled away.
+
+A budget becomes a number with a bound. Of a few wishes, all choices are looked at: each is a problem with more hard
+goals, which is proved by itself, or excluded where another plan is charged no more than its bound. Of many wishes, each
+becomes a part of the goal that an action without duration, `@forgo-0`, makes true as well, at the wish's utility; it
+changes nothing else, so that it takes no time.
+"""
+
+from __future__ import annotations
+
+from planner.compilations import Compilation
+from planner.compilations.budgets_as_numbers import compile_budgets
+from planner.compilations.soft_goals import FORGONE, WishSolver, forgo_name, value_plan
+from planner.errors import UnsupportedError
+from planner.lightweight import Final, dataclass, replace
+from planner.model.actions import Action, NumericEffect
+from planner.model.domain import Function, Predicate
+from planner.model.formulas import Arithmetic, Atom, Number, Or, conjunction, conjuncts, functions_in
+from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal
+from planner.options import Solve, SolveOptions
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact_sum, unsupported_result
+from planner.validation.timed_replay import price_plan
+from planner.validation.validate import check_steps
+
+_FORGONE_FACT = "@forgone-"
+
+
+MOST_CHOSEN: Final = 5
+"""Wishes of which all choices are looked at."""
+FIRST_SECONDS: Final = 1.0
+"""Seconds for each choice in the first round; each later round has three times as much."""
+
+
+def solve_with_wishes_in_time(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
+    """Solve `problem`, which is in time and has soft goals or budgets; `solve` takes what has neither."""
+    if COST in problem.budgets and isinstance(problem.metric, NumericMetric):
+        return unsupported_result(f"a budget on the cost beside the metric '{problem.metric}'")
+    try:
+        plain = compile_budgets(problem)
+    except UnsupportedError as error:
+        return unsupported_result(error.construct)
+    if 0 < len(problem.goal.soft) <= MOST_CHOSEN:
+        return _Choices(problem, plain, options, solve).run()
+    compiled = compile_soft_goals(plain) if plain.goal.soft else plain
+    mapped = Compilation(compiled, lambda plan: _as_plan_of(problem, plan))
+    return WishSolver(problem, mapped, options).answer(solve)
+
+
+def _as_plan_of(problem: Problem, plan: Plan) -> Plan:
+    """Return `plan` without steps that forgo wishes, with the costs of `problem`."""
+    own = problem.domain.actions
+    pairs = [pair for pair in zip(plan.steps, plan.times, strict=True) if pair[0].action in own]
+    steps, times = tuple([step for step, _ in pairs]), tuple([time for _, time in pairs])
+    return price_plan(Plan(steps, problem, times=times))
+
+
+@dataclass(slots=True)
+class _Choice:
+    """A set of `wishes` to grant: what plans that grant no more are charged for the others, and at least in all."""
+
+    wishes: tuple[SoftGoal, ...]
+    forgone: Number
+    least: Number | None = None
+    is_settled: bool = False
+
+
+class _Choices:
+    """Looks at all choices of wishes, in rounds of more and more time."""
+
+    def __init__(self, problem: Problem, plain: Problem, options: SolveOptions, solve: Solve) -> None:
+        self._problem, self._plain, self._options, self._solve = problem, plain, options, solve
+        self._limits = options.limits()
+        self._best: Plan | None = None
+        self._statistics = Statistics()
+        wishes = problem.goal.soft
+        chosen = [[wish for place, wish in enumerate(wishes) if bits >> place & 1] for bits in range(1 << len(wishes))]
+        self._choices = [
+            _Choice(tuple(each), exact_sum([wish.utility for wish in wishes if wish not in each])) for each in chosen
+        ]
+        self._choices.sort(key=lambda each: each.forgone)
+
+    def run(self) -> Result:
+        """Return the plan that is charged least, proved where every other choice is excluded."""
+        seconds = FIRST_SECONDS
+        while True:
+            for choice in [each for each in self._choices if not self._is_out(each)]:
+                stop = self._look_at(choice, seconds)
+                if stop is not None:
+                    return self._result(stop)
+                if self._best is not None and self._options.mode == "first":
+                    return self._result(StoppedBy.FIRST_PLAN)
+            if all(map(self._is_out, self._choices)):
+                return self._result(StoppedBy.EXHAUSTED)
+            seconds *= 3
+
+    def _is_out(self, choice: _Choice) -> bool:
+        """Return whether no plan of `choice` is charged less than the best one."""
+        best = self._best
+        return choice.is_settled or (best is not None and choice.least is not None and choice.least >= best.charge)
+
+    def _look_at(self, choice: _Choice, seconds: float) -> StoppedBy | None:
+        """Solve the problem in which the wishes of `choice` are hard goals; return what ended all of the work."""
+        part = self._limits.part(seconds)
+        goal = Goal(conjunction([*conjuncts(self._plain.goal.hard), *[wish.condition for wish in choice.wishes]]))
+        report = None if self._options.on_progress is None else self._report
+        options = self._options.within(part, on_progress=report)
+        found = self._solve(replace(self._plain, goal=goal), options)
+        self._statistics = found.statistics
+        self._take(found.plan)
+        choice.is_settled = found.status in (Status.OPTIMAL, Status.UNSOLVABLE, Status.UNSUPPORTED)
+        if found.lower_bound is not None:
+            choice.least = exact_sum([choice.forgone, found.lower_bound])
+            self._raise_others(choice, found.lower_bound)
+        if found.status is Status.UNSUPPORTED or found.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
+            return found.stopped_by
+        left = self._limits.remaining
+        return StoppedBy.TIME if left is not None and left <= 0 else None
+
+    def _raise_others(self, choice: _Choice, bound: Number) -> None:
+        """Raise what choices of more wishes are charged at least: they cost no less."""
+        for each in self._choices:
+            if {*choice.wishes} <= {*each.wishes}:
+                least = exact_sum([each.forgone, bound])
+                each.least = least if each.least is None else max(each.least, least)
+
+    def _take(self, plan: Plan | None) -> Plan | None:
+        """Keep `plan` if it is charged less than the best one, and return the best one."""
+        if plan is not None:
+            mine = _as_plan_of(self._problem, plan)
+            verdict = check_steps(self._problem, mine)
+            if not verdict.valid:
+                raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
+            valued = value_plan(mine, verdict)
+            if self._best is None or valued.charge < self._best.charge:
+                self._best = valued
+        return self._best
+
+    def _report(self, progress: Progress) -> None:
+        before = self._best
+        best = self._take(progress.plan)
+        if best is not before and self._options.on_progress is not None:
+            self._options.on_progress(replace(progress, plan=best, lower_bound=None, elapsed=self._limits.elapsed))
+
+    def _result(self, stopped_by: StoppedBy) -> Result:
+        open_choices = [each for each in self._choices if not self._is_out(each)]
+        best = self._best
+        if best is None:
+            status = Status.UNKNOWN if open_choices else Status.UNSOLVABLE
+            return Result(status, stopped_by, statistics=self._statistics)
+        if not open_choices:
+            return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, best, best.charge, self._statistics)
+        bounds = [each.least for each in open_choices]
+        known = [each for each in bounds if each is not None]
+        bound = min([*known, best.charge]) if len(known) == len(bounds) else None
+        return Result(Status.SOLVED, stopped_by, best, bound, self._statistics)
+
+
+def compile_soft_goals(problem: Problem) -> Problem:
+    """Return `problem`, whose metric is to be least, with actions that forgo its soft goals at their utilities."""
+    wishes = problem.goal.soft
+    facts = [Atom(f"{_FORGONE_FACT}{place}") for place in range(len(wishes))]
+    parts = [Or((wish.condition, fact)) for wish, fact in zip(wishes, facts, strict=True)]
+    domain, metric = problem.domain, problem.metric
+    counts_cost = isinstance(metric, NumericMetric) and TOTAL_COST in functions_in(metric.expression)
+    actions = dict(domain.actions)
+    if metric is Metric.LENGTH:
+        actions = {name: replace(action, cost=(1,)) for name, action in actions.items()}
+    elif isinstance(metric, NumericMetric) and not counts_cost:
+        actions = {name: replace(action, cost=()) for name, action in actions.items()}
+    for place, (wish, fact) in enumerate(zip(wishes, facts, strict=True)):
+        name, price = forgo_name(place), wish.utility
+        charged = (NumericEffect(FORGONE, "+=", price),) if counts_cost else ()
+        actions[name] = Action(name, provides=(fact,), cost=() if counts_cost else (price,), numbers=charged)
+    functions, values = dict(domain.functions), dict(problem.values)
+    if counts_cost:
+        functions[FORGONE.predicate], values[FORGONE] = Function(FORGONE.predicate), 0
+    found: Metric | NumericMetric = Metric.COST
+    if isinstance(metric, NumericMetric):
+        extra = FORGONE if counts_cost else TOTAL_COST
+        found = NumericMetric(Arithmetic("+", (metric.expression, extra)))
+    predicates = {**domain.predicates, **{fact.predicate: Predicate(fact.predicate) for fact in facts}}
+    return replace(
+        problem,
+        domain=replace(domain, actions=actions, predicates=predicates, functions=functions),
+        goal=Goal(conjunction([*conjuncts(problem.goal.hard), *parts])),
+        values=values,
+        metric=found,
+    )
