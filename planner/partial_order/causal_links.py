@@ -55,8 +55,11 @@ def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
     return find_links(find_accesses(problem, plan), problem.ran)
 
 
-def find_links(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalLink, ...]:
-    """Return the causal links between steps with these accesses, after the actions `ran`."""
+def find_links(found: Sequence[Access], ran: Sequence[Atom], moments: Sequence[int] = ()) -> tuple[CausalLink, ...]:
+    """Return the causal links between steps with these accesses, after the actions `ran`.
+
+    Steps with the same of `moments` come at once, if these are given, and are linked only where they must be.
+    """
     writers: dict[Atom, int] = {}
     links: dict[CausalLink, None] = {}
     for number, access in enumerate(found, start=1):
@@ -66,7 +69,8 @@ def find_links(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalLink
             links[_link_to_ran(pattern, ran, found, number)] = None
         changes = access.changes
         writers.update(dict.fromkeys((*access.looks, *changes.added, *changes.removed), number))
-    links.update((CausalLink(*link), None) for link in NumberOrder([access.numbers for access in found]).links)
+    numbers = NumberOrder([access.numbers for access in found], moments)
+    links.update((CausalLink(*link), None) for link in numbers.links)
     return tuple(links)
 
 
@@ -118,14 +122,19 @@ class Ordering:
     about: Condition
 
 
-def find_orderings(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
-    """Yield the orderings of steps with these accesses and links; the goal counts as the last step."""
+def find_orderings(
+    found: Sequence[Access], links: Sequence[CausalLink], moments: Sequence[int] = ()
+) -> Iterator[Ordering]:
+    """Yield the orderings of steps with these accesses and links; the goal counts as the last step.
+
+    Of steps that come at once, by `moments`, only those are ordered that must be.
+    """
     for link in links:
         if link.provider != INITIAL:
             yield Ordering(link.provider, link.consumer, LINK, link.condition)
     yield from _order_threats(found, links)
     yield from find_item_orderings(found[:-1])
-    numbers = NumberOrder([access.numbers for access in found])
+    numbers = NumberOrder([access.numbers for access in found], moments)
     yield from (Ordering(earlier, later, THREAT, about) for earlier, later, about in numbers.threats)
     yield from (Ordering(earlier, later, ITEM, fluent) for earlier, later, fluent in numbers.items())
 

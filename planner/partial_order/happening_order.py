@@ -33,13 +33,15 @@ class Separated:
     ordered: bool
 
 
-def find_separated(problem: Problem, steps: Sequence[Step]) -> Iterator[Separated]:
+def find_separated(problem: Problem, steps: Sequence[Step], moments: Sequence[int] = ()) -> Iterator[Separated]:
     """Yield the pairs of happenings that must not come at once, where `steps` are a valid plan of the snap `problem`.
 
-    The goal counts as the last happening. Raises `PlanError` for a plan that is not valid.
+    The goal counts as the last happening. Where a comparison leaves a choice which happenings are ordered, those with
+    different `moments`, if these are given, are chosen: their order is there already. Raises `PlanError` for a plan
+    that is not valid.
     """
     found = find_accesses(problem, Plan(tuple(steps), problem))
-    for each in find_orderings(found, find_links(found, problem.ran)):
+    for each in find_orderings(found, find_links(found, problem.ran, moments), moments):
         yield Separated(each.earlier, each.later, each.about, ordered=True)
     yield from _separate_numbers(found[:-1])
     yield from _separate_mentions(problem, found[:-1])

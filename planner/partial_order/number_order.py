@@ -17,9 +17,11 @@ from planner.model.actions import Literal
 from planner.model.arithmetic import Exact, Key
 from planner.model.formulas import Atom, Comparison
 
-MOST_CHANGES: Final = 30
-"""A comparison that some order violates, among more changes than this, counts as a read of the value; a value is linked
-to the last so many steps that made it. So the pairs of a long plan stay few."""
+MOST_CHANGES: Final = 200
+"""A comparison that some order violates, among more changes than this, counts as a read of the value. So the pairs of a
+long plan stay few; steps that hold a capacity change it twice, and a hundred of them may still start at once."""
+MOST_MAKERS: Final = 30
+"""A value is linked to the last so many steps that made it."""
 
 Condition = Literal | Comparison
 """The condition of a causal link: a literal, or a comparison that holds, or does not."""
@@ -107,9 +109,13 @@ class _Timeline:
 
 
 class NumberOrder:
-    """The order among steps with these accesses, and their causal links; the goal counts as the last step."""
+    """The order among steps with these accesses, and their causal links; the goal counts as the last step.
 
-    def __init__(self, found: Sequence[NumberAccess]) -> None:
+    Steps with the same of `moments` come at once, where these are given, and are ordered only if no others need be.
+    """
+
+    def __init__(self, found: Sequence[NumberAccess], moments: Sequence[int] = ()) -> None:
+        self._moments: Sequence[int] = [*moments, -1] if moments else range(len(found))
         self._timelines: dict[Key, _Timeline] = {}
         for number, access in enumerate(found, start=1):
             for key in access.touched:
@@ -155,7 +161,7 @@ class NumberOrder:
                         changes[step] = changes.get(step, 0) + weight * timeline.amounts[place]
             losses = {step: amount for step, amount in before.items() if amount > 0}
             losses |= {step: -amount for step, amount in after.items() if amount < 0}
-            chosen = _choose_greatest(need, losses, number)
+            chosen = _choose_greatest(need, losses, number, self._moments)
             providers.update([step for step in chosen if step < number])
             spoilers = [step for step in chosen if step > number]
             self.threats += [(number, step, need.about) for step in spoilers]
@@ -165,7 +171,7 @@ class NumberOrder:
         """Return the steps that made the value of a fluent before step `number`."""
         timeline = self._timelines[key]
         first, here, _ = timeline.places(number)
-        return [timeline.last_fixed(number), *timeline.steps[max(first, here - MOST_CHANGES) : here]]
+        return [timeline.last_fixed(number), *timeline.steps[max(first, here - MOST_MAKERS) : here]]
 
     def items(self) -> Iterator[tuple[int, int, Atom]]:
         """Yield pairs of steps that keep their order for a fluent, without the goal."""
@@ -181,15 +187,16 @@ class NumberOrder:
             yield from ((one, other, Atom(*key)) for one, other in _order_fluent(steps))
 
 
-def _choose_greatest(need: Need, losses: Mapping[int, Exact], number: int) -> list[int]:
+def _choose_greatest(need: Need, losses: Mapping[int, Exact], number: int, moments: Sequence[int]) -> list[int]:
     """Choose steps whose `losses` must not come about, so that the `need` of step `number` allows the rest.
 
-    The greatest losses are chosen, of equal ones those of steps far from `number`, which keep their order anyway where
-    steps overlap; at last those of steps before it.
+    The greatest losses at other `moments` are chosen, of equal ones those of steps far from `number`, which keep their
+    order anyway where steps overlap; at last those of steps before it.
     """
     chosen: list[int] = []
     total = sum(losses.values())
-    for step in sorted(losses, key=lambda each: (-losses[each], -abs(each - number), each)):
+    now = moments[number - 1]
+    for step in sorted(losses, key=lambda each: (moments[each - 1] == now, -losses[each], -abs(each - number), each)):
         if need.allows(total):
             break
         chosen.append(step)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from planner.errors import InputError, Location, PlanError
 from planner.lightweight import Final, dataclass, replace
@@ -242,11 +242,13 @@ class TimedReplay:
     def _find_collision(self) -> Verdict | None:
         """Return a verdict where two happenings are too close to each other."""
         times = [each.time for each in self._replayed]
-        if all(later - earlier >= SEPARATION for earlier, later in pairwise(times)):
+        apart = [later - earlier >= SEPARATION for earlier, later in pairwise(times)]
+        if all(apart):
             return None
         from planner.partial_order.happening_order import find_separated
 
-        for each in find_separated(self.snap.problem, [each.step for each in self._replayed]):
+        moments = list(accumulate(apart, initial=0))
+        for each in find_separated(self.snap.problem, [each.step for each in self._replayed], moments):
             if each.later > len(self._replayed):
                 continue
             first, second = self._replayed[each.earlier - 1], self._replayed[each.later - 1]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from timed_domains import letters
 
-from planner import Domain, Problem, Status, solve, validate
+from planner import Domain, Plan, Problem, Status, Step, solve, validate
 from planner.grounding.ground_temporal import ground_temporal
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.language.pddl.plan_files import read_plan
 from planner.limits import Limits
+from planner.plan import StepTime
 from planner.scheduling.landmark_steps import schedule_landmarks
 from planner.semantics.snap_actions import make_snap_problem
+from planner.validation.timed_replay import price_plan
 
 
 def kiosk(cups: int, machines: int, *, pots: bool = False, window: str = "5..90", **rest: Any) -> Problem:
@@ -108,3 +111,18 @@ def test_deadlines_of_goals_do_not_leave_time_for_all() -> None:
     assert solve(kiosk(2, 1, due=due), time_limit=5).status is Status.UNSOLVABLE
     result = solve(kiosk(2, 1, due={"served(c0)": 9, "served(c1)": "10.002"}), time_limit=5)
     assert result.status is Status.OPTIMAL
+
+
+def test_many_steps_that_hold_a_capacity_start_at_once() -> None:
+    domain = Domain("calls")
+    names = [f"call{number}" for number in range(25)]
+    for name in names:
+        domain.action(name, {}, provides=f"answered_{name}", duration=2, holds={"line": 1})
+    goal = [f"answered_{name}" for name in names]
+    problem = domain.problem(goal=goal, capacity={"line": 5}, objective="makespan")
+    times = [StepTime(Decimal("2.001") * (number // 5), 2) for number in range(25)]
+    plan = price_plan(Plan(tuple([Step(name, ()) for name in names]), problem, times=tuple(times)))
+    verdict = validate(problem, plan)
+    assert verdict.valid, verdict.reason
+    result = solve(problem, time_limit=10)
+    assert (result.status, str(result.cost)) == (Status.OPTIMAL, "10.004")
