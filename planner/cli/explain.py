@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from contextlib import nullcontext
+from json import dumps
 from pathlib import Path
 
 from planner.cli import options
@@ -14,8 +16,8 @@ from planner.language.loading.load import Source, is_file, is_readable, load_fro
 from planner.lightweight import Final
 from planner.limits import Limits
 from planner.model import Problem, is_temporal
-from planner.plan import Plan, Status
-from planner.problem_kinds import AnyProblem, service_of
+from planner.plan import Plan, Status, StoppedBy
+from planner.problem_kinds import AnyProblem, Reasons, service_of
 
 ABOUT: Final = "Explain why each step of a plan is there, or why there is no plan and what would give one."
 
@@ -27,6 +29,7 @@ def add_arguments(parser: Parser) -> None:
     about = "The plan to explain; without one, the problem is solved first."
     parser.add_argument("plan", type=Path, metavar="PLAN", nargs="?", help=about)
     options.add_limits(parser, default=10.0)
+    parser.add_argument("--json", action="store_true", help="Print the explanation as JSON.")
     options.add_quiet(parser)
 
 
@@ -42,17 +45,45 @@ def run(started: float, given: Namespace) -> Exit:
             plan, problem = Path(problem), None
         loaded = load_from(source, problem)
         if plan is not None:
-            return _explain_given(loaded, plan, limits, watchman)
+            return _explain_given(loaded, given, plan, limits, watchman)
         with options.name_source(domain, problem), watchman.searching() as limits.cancel:
+            if isinstance(loaded, Problem) and is_temporal(loaded):
+                return _explain_in_time(loaded, limits, given)
             memory = limits.memory_limit
             result = solve(loaded, time_limit=limits.remaining, memory_limit=memory, cancel=limits.cancel)
     if not given.quiet or result.status is Status.UNSUPPORTED:
         tell(summarise(result))
     if result.plan is not None:
-        give(_explain_steps(result.plan, limits))
+        _give(_explain_steps(result.plan, limits), given)
     elif result.status is Status.UNSOLVABLE:
-        give(_explain_unsolvable(loaded, limits))
+        _give(_explain_unsolvable(loaded, limits), given)
     return exit_of(result)
+
+
+def _explain_in_time(problem: Problem, limits: Limits, given: Namespace) -> Exit:
+    """Solve a problem in time in half of the time, and explain in the rest its plan, or why there is none."""
+    from planner.explain.timed_unsolvability import explain_no_plan_in_time
+    from planner.solve import solve
+
+    half = limits.share(1 / 2)
+    result = solve(problem, time_limit=half.remaining, memory_limit=half.memory_limit, cancel=half.cancel)
+    if not given.quiet or result.status is Status.UNSUPPORTED:
+        tell(summarise(result))
+    if result.plan is not None:
+        _give(_explain_steps(result.plan, limits), given)
+    elif result.status is not Status.UNSUPPORTED and result.stopped_by is not StoppedBy.CANCELLED:
+        found = explain_no_plan_in_time(problem, limits)
+        _give(found, given)
+        if found.stopped_by is StoppedBy.CANCELLED:
+            return Exit.INTERRUPTED
+        if found.solvable is not None:
+            return Exit.OK if found.solvable else Exit.NEGATIVE
+    return exit_of(result)
+
+
+def _give(found: Reasons, given: Namespace) -> None:
+    """Write an explanation to stdout."""
+    give(dumps(found.to_dict(), indent=2, ensure_ascii=False) if given.json else str(found))
 
 
 def _is_plan(text: str, source: Source) -> bool:
@@ -61,7 +92,7 @@ def _is_plan(text: str, source: Source) -> bool:
     return bool(own) and text not in own and not is_readable(text) and is_file(text)
 
 
-def _explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Watchman) -> Exit:
+def _explain_given(problem: AnyProblem, given: Namespace, path: Path, limits: Limits, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
     from planner.validation.timed_replay import in_turn
     from planner.validation.validate import validate
@@ -71,33 +102,34 @@ def _explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Wa
         if is_temporal(problem) and not plan.times:
             plan = in_turn(problem, plan.steps)
         verdict = validate(problem, plan if plan.times else plan.steps)
-        text = _explain_steps(plan, limits) if verdict.valid else str(verdict)
+        with watchman.searching() if plan.times else nullcontext() as limits.cancel:
+            found: Reasons = _explain_steps(plan, limits) if verdict.valid else verdict
     else:
         with watchman.checking(plan) as limits.cancel:
             verdict = service_of(problem).validate(problem, plan, limits)
-            text = _explain_steps(plan, limits) if verdict.valid else str(verdict)
-    give(text)
+            found = _explain_steps(plan, limits) if verdict.valid else verdict
+    _give(found, given)
     return exit_of_verdict(verdict)
 
 
-def _explain_steps(plan: Plan, limits: Limits) -> str:
+def _explain_steps(plan: Plan, limits: Limits) -> Reasons:
     """Explain why each step of a valid plan is there; raises `LimitReached`."""
     from planner.explain.plan_explanation import explain_plan
 
     if not isinstance(plan.problem, Problem):
-        return str(service_of(plan.problem).explain_plan(plan.problem, plan, limits))
+        return service_of(plan.problem).explain_plan(plan.problem, plan, limits)
     if is_temporal(plan.problem):
         from planner.explain.timed_explanation import explain_times
 
-        return str(explain_times(plan.problem, plan))
-    return str(explain_plan(plan.problem, plan))
+        return explain_times(plan.problem, plan, limits)
+    return explain_plan(plan.problem, plan)
 
 
-def _explain_unsolvable(problem: AnyProblem, limits: Limits) -> str:
+def _explain_unsolvable(problem: AnyProblem, limits: Limits) -> Reasons:
     """Explain why `problem`, which is proved unsolvable, has no plan; the limits begin anew."""
     from planner.explain.unsolvability import explain_unsolvable
 
     again = Limits(limits.time_limit, limits.memory_limit)
     if not isinstance(problem, Problem):
-        return str(service_of(problem).explain_unsolvable(problem, again))
-    return str(explain_unsolvable(problem, again).as_unsolvable())
+        return service_of(problem).explain_unsolvable(problem, again)
+    return explain_unsolvable(problem, again).as_unsolvable()

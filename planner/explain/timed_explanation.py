@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from planner.explain.timed_gains import CapacityGains, find_gains
 from planner.lightweight import Final, dataclass
+from planner.limits import Limits
 from planner.model.formulas import Number
 from planner.model.problem import Problem
 from planner.plan import Plan, Step, name_as_written
@@ -40,24 +42,29 @@ class TimedExplanation:
     """What a plan in time waits for.
 
     `slack` has for each step how many seconds later it may come without a later end of the plan. `chain` are the
-    happenings that decide the end, from the beginning on.
+    happenings that decide the end, from the beginning on. `gains` say what one more of each capacity gives; None where
+    nobody asked.
     """
 
     plan: Plan
     slack: tuple[Number, ...]
     chain: tuple[ChainLink, ...]
+    gains: CapacityGains | None = None
 
     def __str__(self) -> str:
         end = self.plan.makespan or 0
         if not self.plan.steps:
             return "the plan has no steps: the goal is reached without any"
         lines = [f"why it ends at {end}:", *[f"  {each}" for each in self.chain]]
-        return "\n".join([draw_chart(self.plan, self.slack), "", *lines])
+        gains = str(self.gains) if self.gains is not None else ""
+        return "\n".join([draw_chart(self.plan, self.slack), "", *lines, *(["", gains] if gains else [])])
 
     def to_dict(self) -> dict[str, object]:
         """Return the explanation as JSON-ready data."""
         chain = [{"time": float(each.time), "what": each.what, "reason": each.reason} for each in self.chain]
-        return {"slack": [float(each) for each in self.slack], "critical_chain": chain}
+        data: dict[str, object] = {"plan": self.plan.to_dict(), "slack": [float(each) for each in self.slack]}
+        data["critical_chain"] = chain
+        return data if self.gains is None else {**data, "what_would_help": self.gains.to_dict()}
 
 
 def draw_chart(plan: Plan, slack: Sequence[Number] = (), width: int = WIDTH) -> str:
@@ -78,13 +85,20 @@ def draw_chart(plan: Plan, slack: Sequence[Number] = (), width: int = WIDTH) -> 
     return "\n".join(lines)
 
 
-def explain_times(problem: Problem, plan: Plan) -> TimedExplanation:
+def explain_times(problem: Problem, plan: Plan, limits: Limits | None = None) -> TimedExplanation:
     """Explain when the steps of `plan`, a valid plan in time for `problem`, come and why not earlier.
 
-    Raises `PlanError` for a plan that is not valid.
+    With `limits`, also search within them for what one more of each capacity gives. Raises `PlanError` for a plan that
+    is not valid.
     """
     if not plan.steps:
         return TimedExplanation(plan, (), ())
+    slack, chain = _explain_order(problem, plan)
+    return TimedExplanation(plan, slack, chain, None if limits is None else find_gains(problem, plan, limits))
+
+
+def _explain_order(problem: Problem, plan: Plan) -> tuple[tuple[Number, ...], tuple[ChainLink, ...]]:
+    """Return the slack of the steps, and the critical chain."""
     snap = make_snap_problem(problem)
     happenings = find_happenings(problem, snap, plan.steps, plan.times)
     sequence = [
@@ -105,7 +119,7 @@ def explain_times(problem: Problem, plan: Plan) -> TimedExplanation:
         labels[node] = _label(happening.number, plan, is_start=happening.is_start, network=network)
     latest = _find_latest(network, max(times[end] for end in network.ends))
     slack = tuple([network.seconds(max(0, latest[node] - times[node])) for node in network.starts])
-    return TimedExplanation(plan, slack, tuple(_find_chain(network, times, labels)))
+    return slack, tuple(_find_chain(network, times, labels))
 
 
 def _nodes_of(network: Network, sequence: Sequence[Moment]) -> list[int]:

@@ -172,33 +172,33 @@ def _find_early(snap: SnapProblem) -> dict[str, list[Formula]]:
         moment = Moment(start.requires, start.provides, start.modifies, start.when, start.numbers)
         given = [literal for effect in start.effects for literal in effect.provides]
         given += [Not(item) for effect in start.effects for item in effect.modifies]
-        gives[name] = {pair for literal in given for pair in _mention(literal)}
+        gives[name] = {pair for literal in given for pair in find_mentions(literal)}
         fluents = {each.fluent.predicate for effect in start.effects for each in effect.numbers}
         gives[name] |= {(fluent, holds) for fluent in fluents for holds in (True, False)}
         with contextlib.suppress(UnsupportedError):
             early[name] = list(conjuncts(Regression.through(moment, through).regress(through)))
     feeds: dict[str, set[str]] = {}
     for name, parts in early.items():
-        needs = {pair for part in parts for pair in _mention(part)}
+        needs = {pair for part in parts for pair in find_mentions(part)}
         feeds[name] = {other for other, given in gives.items() if given & needs}
     return {name: parts for name, parts in early.items() if not _leads_to(name, name, feeds)}
 
 
-def _mention(condition: Formula, *, holds: bool = True) -> Iterator[tuple[str, bool]]:
+def find_mentions(condition: Formula, *, holds: bool = True) -> Iterator[tuple[str, bool]]:
     """Yield the predicates of `condition`, and whether their facts help it when true; numbers help both ways."""
     match condition:
         case Atom():
             yield condition.predicate, holds
         case Not(part):
-            yield from _mention(part, holds=not holds)
+            yield from find_mentions(part, holds=not holds)
         case And(parts) | Or(parts):
             for part in parts:
-                yield from _mention(part, holds=holds)
+                yield from find_mentions(part, holds=holds)
         case Imply(premise, conclusion):
-            yield from _mention(premise, holds=not holds)
-            yield from _mention(conclusion, holds=holds)
+            yield from find_mentions(premise, holds=not holds)
+            yield from find_mentions(conclusion, holds=holds)
         case Forall(_, part) | Exists(_, part):
-            yield from _mention(part, holds=holds)
+            yield from find_mentions(part, holds=holds)
         case Comparison():
             yield from ((term.predicate, each) for term in condition.functions for each in (True, False))
 

@@ -72,6 +72,7 @@ def schedule_landmarks(
         return NO_LANDMARKS
     step_of = _find_steps(snap, task)
     resources, apart = _find_resources(problem, snap, separation, step_of, places)
+    earliest = {lapse: max(begun.get(lapse, 0), landmarks.earliest.get(lapse, 0)) for lapse in places}
     latest = {places[lapse]: tick for lapse, tick in landmarks.latest.items()}
     if not resources and not latest:
         return NO_LANDMARKS
@@ -80,7 +81,7 @@ def schedule_landmarks(
         tuple([(places[one], places[other], least) for one, other, least in landmarks.edges]),
         either=tuple([((one, other, separation), (other, one, separation)) for one, other in apart]),
         resources=tuple(resources),
-        earliest={place: begun[lapse] for lapse, place in places.items() if lapse in begun},
+        earliest={places[lapse]: tick for lapse, tick in earliest.items()},
         latest=latest,
     )
     return _schedule(project, [step_of[lapse] for lapse in places], task.resolution)
@@ -138,7 +139,7 @@ def _least_ticks(task: TemporalTask, lapse: int) -> int:
 class _Landmarks:
     """The lapses of landmark steps, and edges between them: the second starts so many ticks after the first.
 
-    `latest` has the last tick at which a step may start for the first time.
+    `earliest` and `latest` have the first and the last tick at which a step may start for the first time.
     """
 
     def __init__(self, task: TemporalTask, separation: int, due: Mapping[int, int]) -> None:
@@ -153,6 +154,7 @@ class _Landmarks:
         initial = {*plain.initial, *[each.fact for each in task.source.conditions]}
         self.lapses: dict[int, None] = {}
         self.edges: list[Edge] = []
+        self.earliest: dict[int, int] = {}
         self.latest: dict[int, int] = {}
         waiting = [(fact, -1) for fact in dict.fromkeys((*plain.goal, *due))]
         seen = set(waiting)
@@ -171,23 +173,33 @@ class _Landmarks:
                 self.lapses[lapse] = None
                 waiting += [each for each in needs if each not in seen]
                 seen.update(needs)
-        self._find_latest(separation)
+        self._find_times(separation)
 
     def _start_by(self, lapse: int, tick: int) -> None:
         self.latest[lapse] = min(tick, self.latest.get(lapse, tick))
 
-    def _find_latest(self, separation: int) -> None:
-        """Find the latest starts of steps that need facts which end for good at known times."""
-        lasts = _find_last_ticks(self._task, self._achievers)
+    def _find_times(self, separation: int) -> None:
+        """Find when steps may start that need facts which hold at known times only."""
+        spans = _find_spans(self._task, self._achievers)
         for lapse in self.lapses:
             through = [{*each} for each in self._task.lapses[lapse].invariants]
             for fact in self._needs_of(lapse):
-                if fact in lasts and not any(fact in each for each in through):
-                    self._start_by(lapse, lasts[fact] - separation)
+                if fact in spans and not any(fact in each for each in through):
+                    gaps = [(begin + separation if begin else 0, end - separation) for begin, end in spans[fact]]
+                    self._start_within(lapse, gaps)
             ticks = _least_ticks(self._task, lapse)
-            if ticks and through:  # a step may end at the moment at which what it needs throughout ends
-                for fact in set.intersection(*through) & lasts.keys():
-                    self._start_by(lapse, lasts[fact] - ticks)
+            if ticks and through:  # a step may start and end at the moments at which what it needs throughout does
+                for fact in set.intersection(*through) & spans.keys():
+                    self._start_within(lapse, [(begin, end - ticks) for begin, end in spans[fact]])
+
+    def _start_within(self, lapse: int, spans: Sequence[tuple[int, int]]) -> None:
+        """Let a step start within one of `spans`."""
+        least, most = self.earliest.get(lapse, 0), self.latest.get(lapse, INFINITY)
+        able = [(begin, end) for begin, end in spans if begin <= end and begin <= most and least <= end]
+        self.earliest[lapse] = max(least, min([begin for begin, _ in able], default=0))
+        most = min(most, max([end for _, end in able], default=-1))
+        if most < INFINITY // 2:
+            self.latest[lapse] = most
 
     def _sole_achiever(self, fact: int) -> tuple[int, bool] | None:
         """Return the lapse of the only step that makes `fact` true, and whether its end does; None for others."""
@@ -205,19 +217,31 @@ class _Landmarks:
         return sorted(set.intersection(*needs)) if needs else []
 
 
-def _find_last_ticks(task: TemporalTask, achievers: Mapping[int, set[int]]) -> dict[int, int]:
-    """Return the facts that no step makes true and a change at a known time makes false for good, with its tick."""
-    lapse_of = {action: place for place, lapse in enumerate(task.lapses) for action in lapse.ends}
-    ends: dict[int, int] = {}
+def _find_spans(task: TemporalTask, achievers: Mapping[int, set[int]]) -> dict[int, list[tuple[int, int]]]:
+    """Return the spans of ticks in which facts hold at most that no step makes true and some known change makes false.
+
+    A span that does not end has `INFINITY` as its end.
+    """
+    plain, changes = task.source.task, dict[int, list[tuple[int, bool]]]()
     for lapse in task.lapses[task.events :]:
-        ended = [{*task.source.task.actions[action].deletes} for action in lapse.ends]
+        ended = [{*plain.actions[action].deletes} for action in lapse.ends]
         for fact in set.intersection(*ended) if ended else ():
-            ends[fact] = max(lapse.ticks, ends.get(fact, 0))
-    found: dict[int, int] = {}
-    for fact, tick in ends.items():
+            changes.setdefault(fact, []).append((lapse.ticks, False))
+    lapse_of = {action: place for place, lapse in enumerate(task.lapses) for action in lapse.ends}
+    found: dict[int, list[tuple[int, int]]] = {}
+    for fact, ends in changes.items():
         makers = [lapse_of.get(action, -1) for action in achievers.get(fact, ())]
-        if all(place >= task.events and task.lapses[place].ticks < tick for place in makers):
-            found[fact] = tick
+        if any(place < task.events for place in makers):
+            continue
+        moments = sorted({*ends, *[(task.lapses[place].ticks, True) for place in makers]})
+        begin, spans = 0 if fact in plain.initial else -1, list[tuple[int, int]]()
+        for tick, holds in moments:
+            if holds and begin < 0:
+                begin = tick
+            elif not holds and begin >= 0 and (tick, True) not in moments:
+                spans.append((begin, tick))
+                begin = -1
+        found[fact] = [*spans, (begin, INFINITY)] if begin >= 0 else spans
     return found
 
 
