@@ -32,12 +32,8 @@ class MakespanBound:
 def bound_makespan(task: TemporalTask, separation: int, meetings: Collection[int]) -> MakespanBound:
     """Return a bound on the makespan of plans; `meetings` has the actions by which deadlines are met."""
     plain = task.source.task
-    lapse_of = {action: place for place, lapse in enumerate(task.lapses) for action in lapse.ends}
-    costs = [0] * len(plain.actions)
-    for action, place in lapse_of.items():
-        lapse = task.lapses[place]
-        costs[action] = lapse.ticks if lapse.variable is None else 0
-    relaxed = relax(plain, costs)
+    relaxed = relax(plain, [0] * len(plain.actions))
+    spans = _find_spans(task)
     value = [INFINITY] * relaxed.size
     free = {relaxed.start, *plain.initial, *[each.fact for each in task.source.conditions]}
     for fact in free:
@@ -56,10 +52,12 @@ def bound_makespan(task: TemporalTask, separation: int, meetings: Collection[int
         for operator in relaxed.needed_by[fact]:
             action = relaxed.actions[operator]
             at_once = action == AXIOM or action in meetings or fact in lenient.get(action, ())
-            begun[operator] = max(begun[operator], now + (0 if now == 0 or at_once else separation))
+            ticks, counted = spans.get(action, (0, None))
+            lasts = ticks if counted is None or fact in counted else 0
+            begun[operator] = max(begun[operator], now + lasts + (0 if now == 0 or at_once else separation))
             missing[operator] -= 1
             if missing[operator] == 0:
-                then = begun[operator] + relaxed.costs[operator]
+                then = begun[operator]
                 if action in meetings:
                     met[action] = then
                 begins = -1 if action == AXIOM else task.begins[action]
@@ -72,6 +70,20 @@ def bound_makespan(task: TemporalTask, separation: int, meetings: Collection[int
     if value[relaxed.goal] == INFINITY:
         return MakespanBound(INFINITY, met, starts)
     return MakespanBound(_last_end(task, relaxed, free, begun, meetings), met, starts)
+
+
+def _find_spans(task: TemporalTask) -> dict[int, tuple[int, frozenset[int] | None]]:
+    """Return for each end how many ticks after some facts it comes; None stands for all that it needs.
+
+    These facts are that the step runs, and what it needs throughout; what it needs at its end may be late.
+    """
+    found: dict[int, tuple[int, frozenset[int] | None]] = {}
+    for place, lapse in enumerate(task.lapses):
+        ticks = lapse.ticks if lapse.variable is None else 0
+        through = lapse.invariants[0] if len(lapse.invariants) == 1 else ()
+        counted = frozenset([lapse.running, *through]) if place < task.events else None
+        found |= dict.fromkeys(lapse.ends, (ticks, counted))
+    return found
 
 
 def _last_end(
@@ -97,7 +109,7 @@ def _last_end(
             missing[operator] -= 1
             if missing[operator] == 0:
                 action = relaxed.actions[operator]
-                lasts = relaxed.costs[operator]
+                lasts = 0
                 if action != AXIOM and task.begins[action] >= 0:
                     lapse = task.lapses[task.begins[action]]
                     lasts = lapse.ticks if lapse.variable is None else 0
