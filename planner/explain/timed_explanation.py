@@ -16,7 +16,7 @@ from planner.model.formulas import Number
 from planner.model.problem import Problem
 from planner.plan import Plan, Step, name_as_written
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, Network, make_network
-from planner.semantics.snap_actions import make_snap_problem
+from planner.semantics.snap_actions import make_snap_problem, name_as_declared
 from planner.validation.timed_replay import find_happenings
 
 BAR: Final = "█"
@@ -119,7 +119,7 @@ def _explain_order(problem: Problem, plan: Plan) -> tuple[tuple[Number, ...], tu
         labels[node] = _label(happening.number, plan, is_start=happening.is_start, network=network)
     latest = _find_latest(network, max(times[end] for end in network.ends))
     slack = tuple([network.seconds(max(0, latest[node] - times[node])) for node in network.starts])
-    return slack, tuple(_find_chain(network, times, labels))
+    return slack, tuple(_find_chain(problem, network, times, labels))
 
 
 def _nodes_of(network: Network, sequence: Sequence[Moment]) -> list[int]:
@@ -158,7 +158,7 @@ def _find_latest(network: Network, end: int) -> list[int]:
     return latest
 
 
-def _find_chain(network: Network, times: Sequence[int], labels: Sequence[str]) -> list[ChainLink]:
+def _find_chain(problem: Problem, network: Network, times: Sequence[int], labels: Sequence[str]) -> list[ChainLink]:
     """Return the happenings from the beginning to the last end, each as soon as the one before it allows.
 
     The chain begins with what happens at once, or at a known time, where some chain does.
@@ -178,7 +178,7 @@ def _find_chain(network: Network, times: Sequence[int], labels: Sequence[str]) -
         elif earlier == own.get(node):
             reason = f"as it lasts {network.seconds(times[node] - times[earlier])} s"
         else:
-            about = network.about.get((earlier, node), "")
+            about = name_as_declared(network.about.get((earlier, node), ""), problem).removeprefix("that ")
             reason = f"not before {labels[earlier]} at {network.seconds(times[earlier])}" + (
                 f": {about}" if about else ""
             )

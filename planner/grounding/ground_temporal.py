@@ -115,7 +115,7 @@ def _add_running(snap: SnapProblem, deadlines: Sequence[GoalDeadline]) -> Proble
         actions[event] = replace(action, requires=fact, provides=(*action.provides, Not(fact)))
     goal = [*conjuncts(snap.problem.goal.hard)]
     for place, due in enumerate(deadlines):
-        is_open, met = Atom(f"deadline {place} is open"), Atom(f"deadline {place} is met")
+        is_open, met = Atom(f"deadline {place} is open"), Atom(meeting_fact(place))
         predicates |= {each.predicate: Predicate(each.predicate) for each in (is_open, met)}
         name = meeting(place)
         reached = conjunction([*conjuncts(due.condition), is_open, Not(met)])
@@ -135,6 +135,11 @@ def _add_running(snap: SnapProblem, deadlines: Sequence[GoalDeadline]) -> Proble
 def meeting(place: int) -> str:
     """Return the name of the action by which deadline `place` is met."""
     return f"meet deadline {place}"
+
+
+def meeting_fact(place: int) -> str:
+    """Return the predicate that says that deadline `place` is met."""
+    return f"deadline {place} is met"
 
 
 def find_meetings(problem: Problem, task: TemporalTask) -> dict[int, int]:

@@ -16,7 +16,7 @@ from random import Random
 
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.clocks import separate_clocks
-from planner.grounding.ground_temporal import find_meetings, ground_temporal, hard_deadlines
+from planner.grounding.ground_temporal import find_meetings, ground_temporal, hard_deadlines, meeting_fact
 from planner.grounding.lasting_facts import add_lasting_facts
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.jit.common_kernel import INFINITE
@@ -40,7 +40,7 @@ from planner.search.temporal_happenings import Happening, HappeningRules, find_r
 from planner.search.temporal_search_compiled import TemporalBestFirst
 from planner.search.timed_sequences_compiled import SequenceSpace
 from planner.semantics.durations import SEPARATION
-from planner.semantics.snap_actions import SnapProblem, make_snap_problem
+from planner.semantics.snap_actions import SnapProblem, make_snap_problem, name_as_declared
 from planner.task.ground_task import INFINITY
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
 from planner.task.temporal_task import TemporalTask
@@ -85,7 +85,7 @@ def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Res
         snap = make_snap_problem(problem)
         return _Best(problem, snap, options, answer).run()
     except UnsupportedError as error:
-        return unsupported_result(error.construct)
+        return unsupported_result(name_as_declared(error.construct, problem))
 
 
 def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
@@ -164,7 +164,8 @@ class _Best:
         task = ground_temporal(self.problem, self.snap, self.limits)
         if task.source.task.unreachable_goal is not None:
             part = task.source.task.unreachable_goal
-            reason = f"nothing makes this part of the goal true: {part}"
+            met = {meeting_fact(place): due for place, due in enumerate(hard_deadlines(self.problem))}
+            reason = f"nothing makes this part of the goal true: {met.get(str(part), part)}"
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason, statistics=self._statistics())
         self.tasks = len(task.source.task.actions)
         meetings = find_meetings(self.problem, task)

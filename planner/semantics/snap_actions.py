@@ -8,6 +8,7 @@ the item need that it is not in use.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from planner.errors import UnsupportedError
@@ -204,6 +205,43 @@ def _choose_name(name: str, taken: set[str]) -> str:
 def free_name(resource: str) -> str:
     """Return the name of the fluent that says how much of a capacity no step holds."""
     return f"{resource} left"
+
+
+def name_as_declared(text: str, problem: Problem) -> str:
+    """Return a message about the snap problem of `problem`, in words of what `problem` declares."""
+    for resource in problem.capacity:
+        free = re.escape(free_name(resource))
+        text = re.sub(rf"{free} >= (\d[\d.]*)", rf"\1 of {resource}", text)
+        text = re.sub(rf"{free} - (\S+) >= 0", rf"\1 of {resource}", text)
+        text = re.sub(rf"{free} is (\S+)", rf"\1 of {resource} is free", text)
+        text = re.sub(free, resource, text)
+    if " busy " in f" {text}":
+        for said, meant in (
+            ("not ", "that no other step modifies"),
+            ("provided ", "began to modify"),
+            ("", "the use of"),
+        ):
+            for found in [*re.finditer(rf"\b{said}{_BUSY}", text)]:
+                text = text.replace(found[0], f"{meant} {_name_item(found, problem)}")
+    for name in problem.domain.actions:
+        if f"{name} " in text:
+            text = re.sub(rf"(?<![\w-]){re.escape(name)} (?:starts|ends|lasts)(?=[('])", name, text)
+    return text
+
+
+_BUSY: Final = r"busy ([^\s(]+)((?: \d+)*)(?:\(([^()]*)\))?"
+"""A fact that says that an item is in use: its predicate, the bound places where some are open, and the arguments."""
+
+
+def _name_item(found: re.Match[str], problem: Problem) -> str:
+    """Return the item that a fact `found` by `_BUSY` says to be in use."""
+    arguments = [each for each in (found[3] or "").split(", ") if each]
+    places = [int(place) for place in found[2].split()] or range(len(arguments))
+    known = dict(zip(places, arguments, strict=False))
+    declared = problem.domain.predicates.get(found[1])
+    size = len(declared.parameters) if declared is not None else max([-1, *places]) + 1
+    arguments = [known.get(place, OPEN) for place in range(size)]
+    return f"{found[1]}({', '.join(arguments)})" if arguments else found[1]
 
 
 def _hold_capacities(action: Action, start: Moment, end: Moment) -> tuple[Moment, Moment]:

@@ -22,7 +22,7 @@ from planner.plan import Plan, Step, StepTime, exact, exact_sum, name_as_written
 from planner.semantics.durations import SEPARATION, duration_of
 from planner.semantics.numeric_state import change_of_metric, charge_time
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation, bind_parameters
-from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem
+from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem, name_as_declared
 from planner.semantics.step_effects import cost_of, uses_of
 from planner.validation.verdict import Verdict
 
@@ -92,6 +92,10 @@ class TimedReplay:
 
     def judge(self, claimed: Number | None) -> Verdict:
         """Return the verdict on the plan, which claims the cost `claimed`."""
+        found = self._judge(claimed)
+        return found if found.valid else replace(found, reason=name_as_declared(found.reason, self.problem))
+
+    def _judge(self, claimed: Number | None) -> Verdict:
         for check in (self._find_misfit, self._replay):
             fault = check()
             if fault is not None:
@@ -200,16 +204,19 @@ class TimedReplay:
         if objection.misfit:
             return self._reject(happening.number, moment, objection.misfit)
         condition = objection.condition
-        demand = self._describe_demand(condition)
-        return self._reject(happening.number, moment, f"{demand}, {self._chronicle.account(condition)}", condition)
+        demand, declared = self._describe_demand(condition)
+        return self._reject(happening.number, moment, f"{demand}, {self._chronicle.account(condition)}", declared)
 
-    def _describe_demand(self, condition: Formula) -> str:
-        """Say what a step requires, or how much of a capacity it holds."""
+    def _describe_demand(self, condition: Formula) -> tuple[str, Formula]:
+        """Say what a step requires, or how much of a capacity it holds; return also the condition on the capacity."""
         free = {Atom(free_name(name)): name for name in self.problem.capacity}
         match condition:
-            case Comparison(left=Arithmetic(operator="-", operands=(Atom() as fluent, amount))) if fluent in free:
-                return f"holds {amount} of {free[fluent]}"
-        return f"requires {condition}"
+            case Comparison(left=Arithmetic(operator="-", operands=(Atom() as fluent, amount)) as left) if (
+                fluent in free
+            ):
+                named = replace(condition, left=replace(left, operands=(Atom(free[fluent]), amount)))
+                return f"holds {amount} of {free[fluent]}", named
+        return f"requires {condition}", condition
 
     def _check_running(self, time: Number) -> Verdict | None:
         """Return a verdict where something does not hold now, after `time`, that a running step needs throughout."""

@@ -54,6 +54,21 @@ NUMERIC = """
 (define (domain tank) (:requirements :fluents) (:functions (fuel))
   (:action fill :parameters () :precondition (>= (* (fuel) (fuel)) 1) :effect (increase (fuel) 1)))
 """
+OVEN = """
+domain: oven
+types: [dish]
+actions:
+  bake: {parameters: {d: dish}, provides: [baked(d)], duration: 3, holds: {oven: 1}}
+---
+problem: feast
+domain: oven
+objects: {bread: dish, cake: dish}
+capacity: {oven: 1}
+goal: [baked(bread), baked(cake)]
+due: {baked(bread): 5.5, baked(cake): 5.5}
+objective: makespan
+"""
+
 FILES = {
     "domain.pddl": DOMAIN,
     "problem.pddl": PROBLEM.format(goal="lab"),
@@ -66,6 +81,9 @@ FILES = {
     "numeric-problem.pddl": "(define (problem p) (:domain tank) (:init (= (fuel) 3)) (:goal (<= (fuel) 2)))",
     "courier.yaml": COURIER,
     "unpriced.yaml": COURIER.replace("2.5", "distance(origin, target)"),
+    "oven.yaml": OVEN,
+    "party.yaml": OVEN[: OVEN.index("due:")] + "objective: makespan\n",
+    "baked": "(bake bread)\n(bake cake)\n",
     "plan": "(move r hall stairs)\n(move r stairs lab)\n",
     "carried": "(move r2 hall lab)",
     "early": "(move r stairs lab)\n",
@@ -290,6 +308,16 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
         "1. move(r, hall, stairs)\n",
         "proved optimal",
     ),
+    "which promises in time clash": (
+        "explain oven.yaml",
+        Exit.NEGATIVE,
+        "capacity oven is 2: 1 more, instead of 1",
+        "",
+    ),
+    "why there is no plan as data": ("explain domain.pddl unreachable.pddl --json", Exit.NEGATIVE, '"missing"', ""),
+    "why steps are there as data": ("explain courier.yaml --json", Exit.OK, '"services"', ""),
+    "why times clash as data": ("explain oven.yaml --json", Exit.NEGATIVE, '"amount": 0.501', ""),
+    "what would help a plan in time": ("explain party.yaml baked", Exit.OK, "one more of oven (2 instead of 1)", ""),
     "why steps are there in the only problem": ("explain courier.yaml", Exit.OK, "1. move(r2, hall, lab)\n", ""),
     "a given plan of the only problem": ("explain courier.yaml carried", Exit.OK, "1. move(r2, hall, lab)\n", ""),
     "whether a plan of the only problem works": ("validate courier.yaml carried", Exit.OK, "valid, cost 2.5", ""),

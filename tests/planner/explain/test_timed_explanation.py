@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from timed_domains import letters
 
+from planner import Domain, solve
 from planner.explain.timed_explanation import draw_chart, explain_times
 from planner.language.pddl.plan_files import read_plan
 
@@ -38,3 +39,12 @@ def test_a_chart_has_a_bar_for_each_step() -> None:
     lines = draw_chart(plan, width=10).splitlines()
     assert [line.count("█") for line in lines] == [10, 3, 4, 1]
     assert lines[3].index("█") - lines[0].index("█") == 5
+
+
+def test_chains_name_capacities_as_declared() -> None:
+    domain = Domain("oven")
+    for name in ("bread", "cake"):
+        domain.action(f"bake_{name}", provides=name, duration=3, holds={"oven": 1})
+    problem = domain.problem(goal=["bread", "cake"], capacity={"oven": 1}, objective="makespan")
+    chain = explain_times(problem, solve(problem, time_limit=5).expect_plan()).chain
+    assert str(chain[2]).endswith("ends at 3: 1 of oven")

@@ -70,7 +70,7 @@ def test_two_machines_halve_the_time() -> None:
 
 def test_a_plan_that_holds_too_much_is_told_so() -> None:
     verdict = validate(kiosk(2, 1), read_plan("0: (brew c0) [4]\n1: (brew c1) [4]", kiosk(2, 1)))
-    assert "step 2 brew(c1) starts at 1: holds 1 of machine, but machine left is 0 since step 1" in verdict.reason
+    assert "step 2 brew(c1) starts at 1: holds 1 of machine, but 0 of machine is free since step 1" in verdict.reason
 
 
 def test_a_machine_may_be_a_fact() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from timed_domains import letters
 
-from planner import solve, validate
+from planner import Domain, Problem, solve, validate
 from planner.errors import PlanError
 from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.plan import Status
+from planner.semantics.snap_actions import name_as_declared
 from planner.validation.timed_replay import in_turn
 
 GOOD = """
@@ -91,3 +94,44 @@ def test_what_solve_finds_replays() -> None:
         assert validate(problem, plan).valid
         assert result.lower_bound is not None
         assert result.lower_bound <= plan.cost == plan.makespan
+
+
+def painting() -> Problem:
+    """Return a task in which a robot moves and rooms are painted with one of two brushes."""
+    domain = Domain("painting", types=["robot", "room"])
+    parameters = {"r": "robot", "a": "room", "b": "room"}
+    at_a, at_b = "at(r, a)", "at(r, b)"
+    domain.action("move", parameters, requires=[at_a], modifies=["at(r, _)"], provides=[at_b], duration=3)
+    domain.action("look", {"r": "robot", "a": "room"}, requires=[at_a], provides=["seen(a)"], duration=1)
+    domain.action("paint", {"a": "room"}, modifies=["wall(a)"], provides=["painted(a)"], duration=2, holds={"brush": 1})
+    return domain.problem(
+        objects={"r": "robot", "x": "room", "y": "room"},
+        initial=["at(r, x)"],
+        capacity={"brush": 1},
+        goal=["seen(y)", "painted(x)"],
+        objective="makespan",
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ("0: (paint x) [2]\n1: (paint y) [2]", "holds 1 of brush, but 0 of brush is free since step 1 paint(x)"),
+        ("0: (paint x) [2]\n2: (paint y) [2]\n3: (move r x y) [3]\n7: (look r y) [1]", "both touch 1 of brush"),
+    ],
+)
+def test_messages_name_what_is_declared(steps: str, reason: str) -> None:
+    problem = painting()
+    verdict = validate(problem, read_plan(steps, problem))
+    assert reason in verdict.reason
+    for inner in ("left", "busy", "starts(", "ends("):
+        assert inner not in f"{verdict.reason} {verdict.to_dict()['condition']}"
+
+
+def test_a_step_that_writes_what_another_one_has_in_use_is_told_so() -> None:
+    problem = replace(painting(), capacity={"brush": 2})
+    verdict = validate(problem, read_plan("0: (paint x) [2]\n1: (paint x) [2]", problem))
+    assert "step 2 paint(x) starts at 1: requires that no other step modifies wall(x)" in verdict.reason
+    assert "when step 1 paint(x) began to modify wall(x)" in verdict.reason
+    assert name_as_declared("not busy at(r)", problem) == "that no other step modifies at(r, _)"
+    assert name_as_declared("paint starts(x) takes 1 arguments", problem) == "paint(x) takes 1 arguments"
