@@ -14,7 +14,7 @@ from math import lcm
 
 from planner.compilations.sequential_steps import compile_sequential
 from planner.errors import UnsupportedError
-from planner.explain.temporal_promises import Kind, Promise, find_promises, relax_problem
+from planner.explain.temporal_promises import PLENTY, Kind, Promise, find_promises, relax_problem
 from planner.explain.unsolvability import Diagnosis, explain_unsolvable
 from planner.grounding.ground_temporal import ground_temporal
 from planner.lightweight import Any, Final, dataclass, field, replace
@@ -24,6 +24,7 @@ from planner.model.problem import NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Status, StoppedBy, json_number
+from planner.semantics.durations import SEPARATION
 from planner.semantics.snap_actions import make_snap_problem
 from planner.validation.timed_replay import price_plan
 from planner.validation.validate import check_steps
@@ -239,12 +240,12 @@ class Oracle:
         """Return `plan` as one of the problem with promises that are `relaxed`; None where it is not valid."""
         problem = relax_problem(self.problem, relaxed)
         moved = replace(plan, problem=problem)
-        return price_plan(moved) if check_steps(problem, moved).valid else None
+        return moved if check_steps(problem, moved).valid else None
 
     def _search(self, relaxed: Relaxation, limits: Limits) -> Answer:
         known = next((own for plan in reversed(self.plans) if (own := self.keeps(plan, relaxed)) is not None), None)
         if known is not None:
-            return Answer(known)
+            return Answer(price_plan(known))
         if limits.remaining == 0:
             self.stopped_by = StoppedBy.TIME
             return Answer()
@@ -424,7 +425,7 @@ class _Diagnosing:
         if own is None:
             return high, plan, False
         self.oracle.plans.append(own)
-        return amount, own, result.status is Status.OPTIMAL
+        return amount, price_plan(own), result.status is Status.OPTIMAL
 
     def _find_unit(self, promise: Promise) -> tuple[Fraction, bool]:
         """Return the step between amounts by which `promise` is relaxed, and whether none between them may be less."""
@@ -442,26 +443,38 @@ class _Diagnosing:
 
         Return None as the amount where the plan needs that the promise is dropped.
         """
-        if high is None:
-            high = self._find_enough(promise, plan, unit)
-        enough = self.oracle.keeps(plan, {promise: high})
+        amounts = self._list_amounts(promise, plan, low, unit, high)
+        first, last = 0, len(amounts) - 1
+        enough = self.oracle.keeps(plan, {promise: Fraction(amounts[last])})
         if enough is None:
             return None, plan
-        while high - low > unit:
-            middle = low + ((high - low) / unit // 2) * unit
-            found = self.oracle.keeps(plan, {promise: middle})
+        while first < last:
+            middle = (first + last) // 2
+            found = self.oracle.keeps(plan, {promise: Fraction(amounts[middle])})
             if found is None:
-                low = middle
+                first = middle + 1
             else:
-                high, enough = middle, found
-        return high, enough
+                last, enough = middle, found
+        return Fraction(amounts[last]), price_plan(enough)
 
-    def _find_enough(self, promise: Promise, plan: Plan, unit: Fraction) -> Fraction:
-        """Return an amount, in whole units, that is more than `plan` can need."""
+    def _list_amounts(
+        self, promise: Promise, plan: Plan, low: Fraction, unit: Fraction, high: Fraction | None
+    ) -> Sequence[Fraction | int]:
+        """Return amounts above `low`, ascending, one of which is the least with which `plan` is valid.
+
+        What a plan needs in time ends with one of its happenings, or a separation after it.
+        """
+        most = Fraction(promise.most)
         if not promise.is_time:
-            return Fraction(10**6)
-        last = max([Fraction(plan.makespan or 0), *[Fraction(each.time) for each in self.problem.timed]])
-        more = last + 1 - Fraction(promise.most)
-        if promise.until is not None:
-            more = min(more, Fraction(promise.until) - Fraction(promise.most))
-        return max(unit, (more / unit).__ceil__() * unit)
+            few, top = int(low) + len(plan.steps), int(high or PLENTY)
+            is_few = few < top and self.oracle.keeps(plan, {promise: Fraction(few)}) is not None
+            return range(int(low) + 1, (few if is_few else top) + 1)
+        moments = [Fraction(moment) for time in plan.times for moment in (time.start, time.end)]
+        last = max([*moments, *[Fraction(each.time) for each in self.problem.timed]], default=most)
+        if high is None:
+            high = last + 1 - most
+            if promise.until is not None:
+                high = min(high, Fraction(promise.until) - most)
+        found = {moment + gap - most for moment in moments for gap in (0, Fraction(SEPARATION))}
+        whole = {(amount / unit).__ceil__() * unit for amount in (*found, high)}
+        return sorted(amount for amount in whole if low < amount <= max(high, unit)) or [max(high, unit)]
