@@ -180,13 +180,13 @@ def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = Non
     for warning in () if wanted.quiet else found.warnings:
         tell(warning)
     if wanted.said is None:
-        return _run(wanted, source, found, (planning, running))
+        return run_task(wanted, source, found, (planning, running))
     seconds = planning()
     with wanted.said.make_model() as model:
         if wanted.resume is not None:
             state = _load_state(wanted, wanted.resume, found)
             begun = RunTask(state.source, None, found.entities)
-            return _run(wanted, source, begun, (planning, running), wanted.said.make_filler(model, usage_of(state)))
+            return run_task(wanted, source, begun, (planning, running), wanted.said.make_filler(model, usage_of(state)))
         problem = classical_of(found.problem)
         if is_other_problem(found.problem) and not wanted.quiet:
             tell(WITHOUT_METHODS)
@@ -195,7 +195,7 @@ def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = Non
         made = plan_to_run(proposal)
         what = RunTask(made.problem, made)
         filler = wanted.said.make_filler(model, proposal.usage)
-        ended = _run(wanted, source, what, (planning, running), filler)
+        ended = run_task(wanted, source, what, (planning, running), filler)
         return replace(ended, proposal=proposal)
 
 
@@ -208,9 +208,10 @@ def _load_state(wanted: RunOptions, run: str, found: RunTask) -> RunState:
         executor.journal.close()
 
 
-def _run(
+def run_task(
     wanted: RunOptions, source: Source, found: RunTask, limits: tuple[Seconds, float | None], fill: Fill | None = None
 ) -> RunReport:
+    """Carry out one task; `limits` are those of planning and of running, in seconds. Raises as `carry_out` does."""
     planning, running = limits
     with interruptible(planning() if fill is None else None), name_source(wanted.domain, wanted.problem):
         run = wanted.resume or uuid4().hex[:12]

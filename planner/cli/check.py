@@ -14,6 +14,7 @@ from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
 from planner.cli.options import add_domain, add_limits, add_problem, add_quiet, load_named, name_source
 from planner.cli.output import Exit, give, tell
 from planner.cli.parser import Parser
+from planner.cli.watching import add_watch, watch
 from planner.errors import ForethoughtError
 from planner.language.loading.load import Source, open_source
 from planner.lightweight import TYPE_CHECKING, Final
@@ -34,10 +35,16 @@ def add_arguments(parser: Parser) -> None:
     add_problem(parser)
     add_limits(parser, default=60.0)
     add_quiet(parser)
+    add_watch(parser)
 
 
 def run(started: float, given: Namespace) -> Exit:
     """Print the findings, the worst first."""
+    if given.watch:
+        named = [each for each in (given.domain, given.problem) if each is not None]
+        limits_given = [f"--time-limit={given.time_limit}".replace("=inf", "=none")]
+        limits_given += [] if given.memory_limit is None else [f"--memory-limit={given.memory_limit}"]
+        watch(["check", *limits_given, *(["--quiet"] if given.quiet else []), "--", *named], named)
     from planner.lint.findings import Level
     from planner.lint.problem_lint import sort_by_level
 

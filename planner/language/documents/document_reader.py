@@ -189,7 +189,7 @@ def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Do
     `domain`; those with tasks are hierarchical. Raises `DocumentError` with file, line and column.
     """
     with pause_collector():
-        return _read(_open_documents(source), domain)
+        return _read(open_documents(source), domain)
 
 
 def parse_documents(text: str, name: str, *, domain: AnyDomain | None = None) -> Documents:
@@ -199,18 +199,18 @@ def parse_documents(text: str, name: str, *, domain: AnyDomain | None = None) ->
 
 
 def _read(documents: list[Document], domain: AnyDomain | None) -> Documents:
-    kinds = [(document, _find_kind(document)) for document in documents]
+    kinds = [(document, _find_kind(document)) for document in documents if not has_cases(document)]
     domains: dict[str, AnyDomain] = {}
     for document, kind in kinds:
         if kind is DomainDocument:
-            model = _build_domain(_validate(document, DomainDocument), document.place)
+            model = _build_domain(validate_document(document, DomainDocument), document.place)
             if model.name in domains:
                 raise document.place.within("domain").error(f"two domains are named {model.name!r}")
             domains[model.name] = model
     problems: list[AnyProblem] = []
     for document, kind in kinds:
         if kind is ProblemDocument:
-            found = _validate(document, ProblemDocument)
+            found = validate_document(document, ProblemDocument)
             problems.append(_build_problem(found, _domain_of(found, document, domains, domain), document.place))
     return Documents(tuple(domains.values()), tuple(problems))
 
@@ -228,7 +228,11 @@ def _build_problem(document: ProblemDocument, domain: AnyDomain, place: Place) -
     return load_hierarchies("tasks").problem_of(document, domain, place)
 
 
-def _open_documents(source: str | Path) -> list[Document]:
+def open_documents(source: str | Path) -> list[Document]:
+    """Parse a YAML or JSON file, or a text with its contents, to documents that are not empty.
+
+    Raises `DocumentError` with file, line and column.
+    """
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return _parse_text(source, "<text>")
     from planner.language.pddl.syntax import read_text
@@ -254,6 +258,11 @@ def _parse(text: str, name: str, *, is_json: bool) -> list[Document]:
     return kept
 
 
+def has_cases(document: Document) -> bool:
+    """Return whether `document` holds test cases, which are read by `forethought test` and nobody else."""
+    return isinstance(document.data, Mapping) and "cases" in document.data
+
+
 def _find_kind(document: Document) -> type[DomainDocument | ProblemDocument]:
     data = document.data
     if not isinstance(data, Mapping):
@@ -268,7 +277,8 @@ def _find_kind(document: Document) -> type[DomainDocument | ProblemDocument]:
     raise document.place.error("a document needs the key 'domain' or 'problem'")
 
 
-def _validate(document: Document, schema: type[Any]) -> Any:
+def validate_document(document: Document, schema: type[Any]) -> Any:
+    """Return the data of `document` as a value of `schema`; raises `DocumentError` at the first mistake."""
     try:
         return schema.model_validate(document.data)
     except ValidationError as error:

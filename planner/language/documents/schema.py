@@ -404,17 +404,25 @@ def json_schema() -> dict[str, Any]:
 
     A value may be left empty, and signatures may be lists of types, as the reader takes them.
     """
-    schema = TypeAdapter(DomainDocument | ProblemDocument | list[DomainDocument | ProblemDocument]).json_schema()
-    parts = schema["$defs"]
-    for name, part in parts.items():
-        required = part.get("required", ())
-        for key, value in part.get("properties", {}).items():
-            parts[name]["properties"][key] = value if key in required else _allow_null(value)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A domain or problem of Forethought",
-        **schema,
-    }
+    kinds = DomainDocument | ProblemDocument | list[DomainDocument | ProblemDocument]
+    return schema_of(kinds, "A domain or problem of Forethought")
+
+
+def schema_of(kind: Any, title: str) -> dict[str, Any]:
+    """Return the JSON Schema of what is annotated as `kind`, a part of documents or a choice of these."""
+    schema = TypeAdapter(kind).json_schema()
+    _allow_nulls(schema)
+    parts = schema.get("$defs", {})
+    for part in parts.values():
+        _allow_nulls(part)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": title}
+
+
+def _allow_nulls(part: dict[str, Any]) -> None:
+    """Let the keys of a mapping that are not required be empty."""
+    required = part.get("required", ())
+    for key, value in part.get("properties", {}).items():
+        part["properties"][key] = value if key in required else _allow_null(value)
 
 
 _SIGNATURES: Final = frozenset(f"#/$defs/{each.__name__}" for each in (PredicateDocument, FunctionDocument))

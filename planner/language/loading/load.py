@@ -127,6 +127,8 @@ class OtherSource:
 
 DOCUMENTS: Final = frozenset({".yaml", ".yml", ".json"})
 KNOWN: Final = frozenset({".py", ".pddl"}) | DOCUMENTS
+CASES: Final = ".cases"
+"""What stands before the ending of the names of files that hold test cases and nothing else."""
 
 _PROBLEM: Final = re.compile(rb"\bproblem[\"']?\s*:")
 
@@ -217,6 +219,8 @@ def _may_hold_problem(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix not in DOCUMENTS:
         return suffix == ".pddl" or suffix in find_languages()
+    if Path(path.stem).suffix.lower() == CASES:
+        return False
     from planner.language.pddl.syntax import read_bytes
 
     try:
