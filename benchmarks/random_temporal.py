@@ -19,6 +19,8 @@ from benchmarks.random_numeric import Symbol, declare, write_number
 from benchmarks.temporal_semantics import Happening, Lasting, State, TemporalSemantics, TimedStep
 
 VARIABLE: Final = "?x"
+MORE: Final = 4
+"""Units by which a step of a drawn plan lasts longer at most, where nothing bounds it."""
 SEPARATION: Final = Fraction(1, 1000)
 REQUIREMENTS: Final = (
     ":typing",
@@ -34,7 +36,9 @@ REQUIREMENTS: Final = (
 class TemporalFeatures:
     """What random tasks may contain; `actions` is the largest number of actions.
 
-    In a `coarse` task times are seconds, and no action overlaps itself.
+    A part `ranges` of the durations are ranges of up to `widest` units, or without a greatest one if they may be
+    `unbounded`. With `charges`, numbers grow by how long a step lasts. In a `coarse` task times are seconds, and no
+    action overlaps itself.
     """
 
     actions: int = 4
@@ -43,13 +47,17 @@ class TemporalFeatures:
     events: bool = True
     numbers: bool = True
     negated: bool = True
-    ranges: bool = True
+    ranges: float = 0.15
+    widest: int = 3
+    unbounded: bool = False
+    charges: bool = False
     instants: bool = True
     coarse: bool = False
 
 
 FINE: Final = TemporalFeatures()
 COARSE: Final = TemporalFeatures(longest=3, coarse=True)
+RANGED: Final = TemporalFeatures(actions=3, longest=4, ranges=0.6, widest=5, unbounded=True, charges=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +75,10 @@ class TemporalTask:
 
 
 def _scale(part: Expression, unit: Fraction) -> Expression:
-    """Return `part` with each word `@n` replaced by n units of time."""
+    """Return `part` with each word `@n` replaced by n units of time, and each word `/n` by n for each unit."""
     if isinstance(part, str):
+        if part.startswith("/") and part != "/":
+            return write_number(int(part[1:]) / unit)
         return write_number(int(part[1:]) * unit) if part.startswith("@") else part
     return [_scale(each, unit) for each in part]
 
@@ -197,6 +207,9 @@ class _TaskDrawer:
         late.append(lock)
 
     def _draw_number(self, conditions: list[Expression], early: list[Expression], late: list[Expression]) -> None:
+        if self.features.charges and self._chance(0.5):
+            late.append(["increase", self.fluents[0], ["*", "?duration", f"/{self.rng.randint(1, 2)}"]])
+            return
         fluent, kind = self.fluents[0], self.rng.choice(["hold", "hold", "count", "spend", "assign", "throughout"])
         amount = str(self.rng.randint(1, 2))
         if kind == "hold":
@@ -216,8 +229,11 @@ class _TaskDrawer:
 
     def _duration(self) -> Expression:
         low = self.rng.randint(1, self.features.longest)
-        if self.features.ranges and self._chance(0.15):
-            return ["and", [">=", "?duration", f"@{low}"], ["<=", "?duration", f"@{low + self.rng.randint(1, 3)}"]]
+        if self.features.ranges and self._chance(self.features.ranges):
+            if self.features.unbounded and self._chance(0.25):
+                return [">=", "?duration", f"@{low}"]
+            high = low + self.rng.randint(1, self.features.widest)
+            return ["and", [">=", "?duration", f"@{low}"], ["<=", "?duration", f"@{high}"]]
         return ["=", "?duration", f"@{low}"]
 
     def _find_news(self, actions: Sequence[Expression]) -> list[Term]:
@@ -258,7 +274,7 @@ def follow(semantics: TemporalSemantics, plan: Sequence[TimedStep]) -> State:
         action = known[step.name]
         moments.append((step.start, action.start))
         if action.end is not None:
-            moments.append((step.start + step.duration, action.end))
+            moments.append((step.start + step.duration, semantics.end_of(action, step.duration)))
     state = semantics.initial
     for _, happening in sorted(moments, key=lambda each: each[0]):
         state = semantics.apply([happening], state)
@@ -268,30 +284,30 @@ def follow(semantics: TemporalSemantics, plan: Sequence[TimedStep]) -> State:
 def draw_plan(semantics: TemporalSemantics, rng: random.Random, ticks: int) -> list[TimedStep]:
     """Return a random plan that keeps all rules but the goal, drawn tick by tick; it may be empty."""
     plan: list[TimedStep] = []
-    state, running = semantics.initial, list[tuple[int, Lasting]]()
+    state, running = semantics.initial, list[tuple[int, Lasting, int]]()
     events = list(semantics.events)
     for tick in range(ticks):
         together = [event for time, event in events if time == tick]
-        together += [action.end for end, action in running if end == tick and action.end is not None]
+        together += [semantics.end_of(action, lasts) for end, action, lasts in running if end == tick]
         if not all(semantics.allows(each, state) for each in together) or _clash(together):
             return []
         begun: list[TimedStep] = []
-        lasting = [(end, action) for end, action in running if end > tick]
+        lasting = [each for each in running if each[0] > tick]
         for action in rng.sample(semantics.actions, len(semantics.actions)):
             if len(begun) == 2 or tick >= ticks // 2 or rng.random() < 0.5:
                 continue
             if not semantics.allows(action.start, state) or _clash([*together, action.start]):
                 continue
-            duration = rng.randint(action.low, action.high)
+            duration = rng.randint(action.low, action.low + MORE if action.high is None else action.high)
             after = semantics.apply([*together, action.start], state)
             if action.through is None or semantics.allows(action.through, after):
                 together.append(action.start)
                 begun.append(TimedStep(tick, action.name, duration))
-                lasting.append((tick + duration, action))
+                lasting.append((tick + duration, action, duration))
         state = semantics.apply(together, state)
-        if not all(action.through is None or semantics.allows(action.through, state) for _, action in lasting):
+        if not all(action.through is None or semantics.allows(action.through, state) for _, action, _ in lasting):
             return []
-        running = [(end, action) for end, action in lasting if action.end is not None]
+        running = [each for each in lasting if each[1].end is not None]
         plan += begun
     return [] if running else plan
 

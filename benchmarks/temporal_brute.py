@@ -1,13 +1,16 @@
 """The slow and obvious twin of planning in time: every schedule, tick by tick.
 
-At each tick each set of actions may start that the rules allow. A state is what holds, with the steps that run and the
-ticks that are left of each; the first tick at which a plan may end is the least makespan.
+At each tick each set of actions may start that the rules allow, with each duration in their ranges. A step whose
+duration nothing bounds may end at each tick from its least duration on. A state is what holds, with the steps that run
+and the ticks that are left of each; the first tick at which a plan may end is the least makespan.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 from benchmarks.temporal_semantics import Happening, State, TemporalSemantics
 
@@ -18,10 +21,29 @@ class TooManyStates(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """What holds before a tick, and the steps that run: numbers of actions and the ticks that are left."""
+    """What holds before a tick, and the steps that run."""
 
     state: State
-    running: tuple[tuple[int, int], ...]
+    running: tuple[_Running, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Running:
+    """A step of the action `number` that runs, and the ticks that are `left`; from 0 on it may end where it `is_open`.
+
+    `lasts` counts its ticks in all where changes at its end depend on them, else it is 0.
+    """
+
+    number: int
+    left: int
+    lasts: int = 0
+    is_open: bool = False
+
+    def go_on(self) -> _Running:
+        """Return this step a tick later."""
+        if self.left or not self.is_open:
+            return replace(self, left=self.left - 1)
+        return replace(self, lasts=self.lasts + 1) if self.lasts else self
 
 
 def find_least_makespan(semantics: TemporalSemantics, most_states: int, most_ticks: int = 10_000) -> int | None:
@@ -38,7 +60,7 @@ def find_least_makespan(semantics: TemporalSemantics, most_states: int, most_tic
             for after in _find_next(semantics, moment, tick):
                 if not after.running and _ends_well(semantics, after.state, tick + 1):
                     return tick
-                following.add(_Moment(after.state, tuple(sorted((one, left - 1) for one, left in after.running))))
+                following.add(_Moment(after.state, tuple(sorted(each.go_on() for each in after.running))))
             looked_at += 1
             if looked_at > most_states or len(following) > most_states:
                 raise TooManyStates
@@ -69,12 +91,25 @@ def _clash(together: Sequence[Happening]) -> bool:
 
 def _find_next(semantics: TemporalSemantics, moment: _Moment, tick: int) -> Iterator[_Moment]:
     """Yield what may hold after `tick`."""
+    may_end = [each for each in moment.running if not each.left and each.is_open]
+    for many in range(len(may_end) + 1):
+        for ending in combinations(may_end, many):
+            yield from _find_with_ends(semantics, moment, tick, ending)
+
+
+def _find_with_ends(
+    semantics: TemporalSemantics, moment: _Moment, tick: int, ending: Sequence[_Running]
+) -> Iterator[_Moment]:
+    """Yield what may hold after `tick` where of the steps that nothing bounds those of `ending` end."""
     actions, state = semantics.actions, moment.state
+    kept = list(moment.running)
+    for each in [*ending, *[each for each in kept if not each.left and not each.is_open]]:
+        kept.remove(each)
     forced = [event for time, event in semantics.events if time == tick]
-    forced += [end for one, left in moment.running if left == 0 and (end := actions[one].end) is not None]
+    ended = list((Counter(moment.running) - Counter(kept)).elements())
+    forced += [semantics.end_of(actions[each.number], each.lasts) for each in ended]
     if not all(semantics.allows(each, state) for each in forced) or _clash(forced):
         return
-    kept = [(one, left) for one, left in moment.running if left]
     able = [
         number
         for number, action in enumerate(actions)
@@ -85,7 +120,7 @@ def _find_next(semantics: TemporalSemantics, moment: _Moment, tick: int) -> Iter
         after = semantics.apply(together, state) if together else state
         for lengths in _choose_lengths(semantics, chosen):
             running = tuple(sorted([*kept, *lengths]))
-            throughs = [through for one, _ in running if (through := actions[one].through) is not None]
+            throughs = [through for each in running if (through := actions[each.number].through) is not None]
             if all(semantics.allows(through, after) for through in throughs):
                 yield _Moment(after, running)
 
@@ -109,7 +144,7 @@ def _choose(semantics: TemporalSemantics, able: Sequence[int]) -> Iterator[list[
                 yield [first, first, *chosen]
 
 
-def _choose_lengths(semantics: TemporalSemantics, chosen: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
+def _choose_lengths(semantics: TemporalSemantics, chosen: Sequence[int]) -> Iterator[list[_Running]]:
     """Yield the durations that the steps of the actions `chosen` may have; an instant has none and never runs."""
     if not chosen:
         yield []
@@ -118,6 +153,8 @@ def _choose_lengths(semantics: TemporalSemantics, chosen: Sequence[int]) -> Iter
     for rest in _choose_lengths(semantics, chosen[1:]):
         if action.end is None:
             yield rest
-        else:
-            for length in range(action.low, action.high + 1):
-                yield [(chosen[0], length), *rest]
+            continue
+        lengths = [action.low] if action.high is None else range(action.low, action.high + 1)
+        for length in lengths:
+            lasts = length if action.charges else 0
+            yield [_Running(chosen[0], length, lasts, action.high is None), *rest]

@@ -1,7 +1,8 @@
 """The semantics of PDDL in time (Fox and Long, 2003: level 3; timed initial literals), slow and obvious.
 
 It shares no code with the planner, and covers what `benchmarks.random_temporal` writes: conjunctions of literals and
-comparisons, unconditional effects, durations that are numbers or ranges. Time is counted in ticks: two happenings of
+comparisons, unconditional effects, durations that are numbers or ranges, on which changes of numbers at the end of a
+step may depend. Time is counted in ticks: two happenings of
 which one writes what the other reads or writes lie at least one tick apart, all others may come at once. What must hold
 throughout a step holds after each moment from its start on, before its end.
 """
@@ -9,9 +10,11 @@ throughout a step holds after each moment from its start on, before its end.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Final
 
 from benchmarks.numeric_semantics import (
     COMPARISONS,
@@ -23,6 +26,8 @@ from benchmarks.numeric_semantics import (
     parameters_of,
 )
 from benchmarks.pddltext import Expression, find_option, find_sections, names_in, read_expression
+
+DURATION: Final = "?duration"
 
 Values = tuple[Fraction, ...]
 """The values of the fluents, in the order of `TemporalSemantics.fluents`."""
@@ -80,7 +85,8 @@ def _fluents_in(side: Expression, bindings: Bindings) -> Iterator[Term]:
 class Lasting:
     """A ground action: its start, what holds throughout, its end, and the least and the greatest number of ticks.
 
-    An action without a duration is a start alone.
+    An action without a duration is a start alone; without a greatest number of ticks, `high` is None. If it `charges`,
+    changes at its end depend on its duration.
     """
 
     name: Term
@@ -88,7 +94,8 @@ class Lasting:
     through: Happening | None = None
     end: Happening | None = None
     low: int = 0
-    high: int = 0
+    high: int | None = 0
+    charges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +162,21 @@ class TemporalSemantics:
             )
             for moment in (["at", "start"], ["over", "all"], ["at", "end"])
         ]
-        bounds = {"<=": 0, ">=": 0}
+        bounds: dict[str, int | None] = {"<=": None}
         for part in _parts(find_option(action, ":duration")):
             for relation in ("<=", ">=") if part[0] == "=" else (str(part[0]),):
                 bounds[relation] = self._count(str(part[2]))
-        return Lasting(name, start, throughout, end, bounds[">="], bounds["<="])
+        charges = any(_mentions_duration(value) for _, _, value in end.changes)
+        return Lasting(name, start, throughout, end, bounds[">="] or 0, bounds["<="], charges)
+
+    def end_of(self, action: Lasting, duration: int) -> Happening:
+        """Return the end of a step of `action` that lasts so many ticks."""
+        assert action.end is not None
+        if not action.charges:
+            return action.end
+        seconds = f"{Decimal(duration) / self.ticks:f}"
+        changes = [(kind, fluent, _put_duration(value, seconds)) for kind, fluent, value in action.end.changes]
+        return replace(action.end, changes=tuple(changes))
 
     def _happening(
         self, conditions: Sequence[Expression], effects: Sequence[Expression], bindings: Bindings
@@ -215,11 +232,12 @@ class TemporalSemantics:
             moments[time].append(event)
         for step in plan:
             action = known[step.name]
-            if not action.low <= step.duration <= action.high or step.start < 0:
+            too_long = action.high is not None and step.duration > action.high
+            if step.duration < action.low or too_long or step.start < 0:
                 return f"{step.name} has a wrong time"
             moments.setdefault(step.start, []).append(action.start)
             if action.end is not None:
-                moments.setdefault(step.start + step.duration, []).append(action.end)
+                moments.setdefault(step.start + step.duration, []).append(self.end_of(action, step.duration))
         state = self.initial
         for time in sorted(moments):
             together = moments[time]
@@ -233,6 +251,17 @@ class TemporalSemantics:
                 if lasts and through is not None and not self.allows(through, state):
                     return f"{step.name} does not last after {time}"
         return "" if self.allows(self.goal, state) else "the goal does not hold"
+
+
+def _mentions_duration(value: Expression) -> bool:
+    return value == DURATION if isinstance(value, str) else any(map(_mentions_duration, value))
+
+
+def _put_duration(value: Expression, seconds: str) -> Expression:
+    """Return `value` with a number of `seconds` in place of the duration."""
+    if isinstance(value, str):
+        return seconds if value == DURATION else value
+    return [_put_duration(each, seconds) for each in value]
 
 
 def _parts(condition: Expression) -> list[Expression]:

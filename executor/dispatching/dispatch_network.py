@@ -25,7 +25,7 @@ from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step
 from planner.scheduling.happening_schedule import END, EVENT, START, make_network
 from planner.scheduling.happening_schedule import Moment as Happening
-from planner.semantics.durations import SEPARATION
+from planner.semantics.durations import SEPARATION, chosen_durations
 from planner.semantics.numeric_state import Values
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.snap_actions import SnapProblem, make_snap_problem, sum_of
@@ -295,7 +295,8 @@ def build_network(
     ids = [*present.running, *[id_ for id_, _ in steps]]
     ground = [*[Step(name) for name in present.running.values()], *[step for _, step in steps]]
     sequence = _order_happenings(present, ids, planned)
-    network = make_network(problem, snap, ground, sequence)
+    lasts = [planned[id_].duration for id_ in ids]
+    network = make_network(problem, snap, ground, sequence, durations=chosen_durations(problem, ground, lasts))
     found = DispatchNetwork()
     line = _Line(present, snap, ids, ground, sequence)
     places = _name_nodes(found, line)

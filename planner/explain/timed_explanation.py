@@ -16,6 +16,7 @@ from planner.model.formulas import Number
 from planner.model.problem import Problem
 from planner.plan import Plan, Step, name_as_written
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, Network, make_network
+from planner.semantics.durations import chosen_durations
 from planner.semantics.snap_actions import make_snap_problem, name_as_declared
 from planner.validation.timed_replay import find_happenings
 
@@ -107,7 +108,8 @@ def _explain_order(problem: Problem, plan: Plan) -> tuple[tuple[Number, ...], tu
         else Moment(START if each.is_start else END, each.number - 1)
         for each in happenings
     ]
-    network = make_network(problem, snap, plan.steps, sequence)
+    chosen = chosen_durations(problem, plan.steps, [time.duration for time in plan.times])
+    network = make_network(problem, snap, plan.steps, sequence, durations=chosen)
     times = [0] * network.nodes
     labels = ["the beginning"] * network.nodes
     for number, (start, end) in enumerate(zip(network.starts, network.ends, strict=True)):

@@ -19,7 +19,7 @@ from planner.grounding.ground_numeric import ground_numeric
 from planner.grounding.temporal_relevance import keep_relevant_steps
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
-from planner.model.actions import Action, Moment
+from planner.model.actions import Action, DurationRange, Moment
 from planner.model.domain import DomainModel, Predicate, numeric_fluents, written_predicates
 from planner.model.formulas import (
     And,
@@ -40,18 +40,17 @@ from planner.model.formulas import (
 from planner.model.problem import Goal, Metric, Problem, is_numeric
 from planner.model.timing import GoalDeadline
 from planner.plan import Step
-from planner.semantics.durations import SEPARATION, duration_of
+from planner.semantics.durations import SEPARATION, Lasting, duration_of
 from planner.semantics.numeric_state import Values
-from planner.semantics.snap_actions import SnapProblem, duration_fluent
+from planner.semantics.snap_actions import SnapProblem, duration_fluent, greatest_fluent
 from planner.task.numeric_task import NumericTask
-from planner.task.temporal_task import ENDING, INSTANT, Lapse, TemporalTask
+from planner.task.temporal_task import ENDING, FOREVER, INSTANT, Lapse, TemporalTask
 
 
 def ground_temporal(problem: Problem, snap: SnapProblem, limits: Limits) -> TemporalTask:
     """Ground `problem`, whose snap actions are `snap`, to what its relaxation reaches and its goal needs.
 
-    If no relaxed plan reaches the goal, the task has only `unreachable_goal`. A step whose duration is a range lasts as
-    little as it may. Raises what `ground_numeric` raises.
+    If no relaxed plan reaches the goal, the task has only `unreachable_goal`. Raises what `ground_numeric` raises.
     """
     deadlines = hard_deadlines(problem)
     search = _add_running(snap, deadlines)
@@ -244,7 +243,7 @@ class _Pairing:
         deadlines = hard_deadlines(self.problem)
         seconds: list[Number] = [SEPARATION, *[each.time for each in self.problem.timed], *[x.by for x in deadlines]]
         met = {meeting(place) for place in range(len(deadlines))}
-        fixed: dict[int, Number] = {}
+        ranges: dict[int, Lasting] = {}
         for action in task.actions:
             name = roles.get(action.step.action)
             if name is None:
@@ -258,17 +257,18 @@ class _Pairing:
                 lapse = self._find_lapse(step, numbers, facts)
                 known[step] = len(lapses)
                 if lapse.variable is None and lapse.ends:
-                    try:
-                        fixed[len(lapses)] = self._least_duration(step)
-                        seconds.append(fixed[len(lapses)])
-                    except PlanError:  # without a duration, it never starts
+                    found = self._find_range(step)
+                    if found is None:
                         lapse = replace(lapse, ends=())
+                    else:
+                        ranges[len(lapses)] = found
+                        seconds += [found.low] if found.high is None else [found.low, found.high]
                 lapses.append(lapse)
             begins.append(known[step] if lapses[known[step]].ends else ENDING)
         resolution = lcm(*[Fraction(number).denominator for number in set(seconds)])
         lapses = [
-            replace(lapse, ticks=int(fixed[place] * resolution))
-            if place in fixed
+            _measure(lapse, ranges[place], resolution)
+            if place in ranges
             else replace(lapse, factor=lapse.factor * resolution)
             for place, lapse in enumerate(lapses)
         ]
@@ -297,10 +297,29 @@ class _Pairing:
         fluent = duration_fluent(action, step.arguments, numeric_fluents(self.problem.domain))
         if fluent is None:
             return Lapse(ends, invariants, running=runs)
-        place = [each.fluent for each in self.source.variables].index(fluent)
-        return Lapse(ends, invariants, variable=place, divisor=self.source.variables[place].scale, running=runs)
+        fluents = [each.fluent for each in self.source.variables]
+        place = fluents.index(fluent)
+        lapse = Lapse(ends, invariants, variable=place, divisor=self.source.variables[place].scale, running=runs)
+        if not isinstance(action.duration, DurationRange):
+            return lapse
+        if action.duration.high is None:
+            return replace(lapse, slack=FOREVER)
+        place = fluents.index(greatest_fluent(fluent))
+        return replace(lapse, greatest=place, greatest_divisor=self.source.variables[place].scale)
 
-    def _least_duration(self, step: Step) -> Number:
+    def _find_range(self, step: Step) -> Lasting | None:
+        """Return how long `step` may last, which depends on no state; None if it never starts."""
         action = self.problem.domain.actions[step.action]
         names = [parameter.name for parameter in action.parameters]
-        return duration_of(action, self.values, dict(zip(names, step.arguments, strict=True))).low
+        try:
+            found = duration_of(action, self.values, dict(zip(names, step.arguments, strict=True)))
+        except PlanError:
+            return None
+        return found if found.high is None or found.low <= found.high else None
+
+
+def _measure(lapse: Lapse, lasting: Lasting, resolution: int) -> Lapse:
+    """Return `lapse` with the ticks that `lasting` says."""
+    ticks = int(lasting.low * resolution)
+    slack = FOREVER if lasting.high is None else int(lasting.high * resolution) - ticks
+    return replace(lapse, ticks=ticks, slack=min(slack, FOREVER))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.formulas import Atom, Not
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
-from planner.task.temporal_task import Doom, Lapse, TemporalTask
+from planner.task.temporal_task import FOREVER, Doom, Lapse, TemporalTask
 
 MOST_FACTS: Final = 10_000
 """Most facts that are added to a task; where more would be, none is."""
@@ -97,10 +97,13 @@ class _Lasting:
         return min([end - now for end in ends if end > now], default=1 << 62)
 
     def _dooms(self, place: int, by_fact: Mapping[int, list[tuple[int, int]]]) -> list[Doom]:
+        lapse = self.task.lapses[place]
+        slack = lapse.slack if lapse.greatest is None else FOREVER
         found = [
-            Doom(ticks, number)
-            for fact in sorted(end_deletes(self.task, self.task.lapses[place]))
+            Doom(ticks - slack, number)
+            for fact in sorted(end_deletes(self.task, lapse))
             for ticks, number in by_fact.get(fact, ())
+            if ticks > slack
         ]
         return sorted(found, key=lambda each: -each.ticks)
 
@@ -154,7 +157,7 @@ class _Lasting:
         begun = task.begins[number]
         if begun >= 0:
             lapse = task.lapses[begun]
-            return lapse.ticks if lapse.variable is None and begun in self.deleters[fact] else 1 << 62
+            return lapse.ticks + lapse.slack if lapse.variable is None and begun in self.deleters[fact] else 1 << 62
         events = range(task.events, len(task.lapses))
         own = [task.lapses[place].ticks for place in events if number in task.lapses[place].ends]
         return self._lasts(fact, own[0], events) if own else 1 << 62

@@ -75,9 +75,9 @@ class _Relevance:
                 for effect in group.effects:
                     yield from [variable for variable, _ in effect.terms]
             begun = self.task.begins[action]
-            variable = self.task.lapses[begun].variable if begun >= 0 else None
-            if variable is not None:
-                yield variable
+            if begun >= 0:
+                lapse = self.task.lapses[begun]
+                yield from [variable for variable in (lapse.variable, lapse.greatest) if variable is not None]
 
     def _conditions_of(self, members: Iterable[int]) -> set[int]:
         source, found = self.task.source, set[int]()

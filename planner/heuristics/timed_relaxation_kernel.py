@@ -2,9 +2,9 @@
 
 A fact of the evaluated state holds since it was written. An operator comes when all that it needs holds, and where it
 reads facts that only changes at known times change, within their windows; the end of a step follows its start by its
-duration. An operator's cost is the sum of those of its preconditions, as in h_add; its time is the latest of theirs, as
-in h_max (Haslum and Geffner, 2001). Of the operators that add a fact, the plan has the one with the least time and
-cost, where each unit of cost counts as some ticks.
+least duration, or later where its range lets it wait for a window. An operator's cost is the sum of those of its
+preconditions, as in h_add; its time is the latest of theirs, as in h_max (Haslum and Geffner, 2001). Of the operators
+that add a fact, the plan has the one with the least time and cost, where each unit of cost counts as some ticks.
 """
 
 from __future__ import annotations
@@ -55,11 +55,12 @@ class TimedRelaxed(NamedTuple):
 
 
 class TimedRoom(NamedTuple):
-    """Working memory: `time` and `cost` by fact, `ticks` of each lapse in the evaluated state."""
+    """Working memory: `time` and `cost` by fact, least `ticks` and `slack` of each lapse in the evaluated state."""
 
     time: Words
     cost: Words
     ticks: Words
+    slack: Words
 
 
 @kernel
@@ -84,6 +85,65 @@ def find_time(windows: Windows, action: int, earliest: int, ticks: int, separati
                 time += opens - first
                 settled = False
     return time
+
+
+@kernel
+def find_long_start(
+    windows: Windows, action: int, earliest: int, ends: int, ticks: int, slack: int, separation: int
+) -> int:
+    """Return the first tick from `earliest` on at which `action` may start, or `NEVER`, if it lasts as it must.
+
+    It ends at tick `ends` or later, and lasts from `ticks` up to `slack` more: see `find_long_end`.
+    """
+    start = earliest
+    settled = False
+    while not settled:
+        end = find_long_end(windows, action, start, ends, ticks, separation)
+        if end == NEVER:
+            return NEVER
+        settled = True
+        if end - start > ticks + slack:
+            start = end - ticks - slack
+            settled = False
+        for index in range(windows.start[action], windows.start[action + 1]):
+            clock, when = windows.clock[index] + 0, windows.when[index] + 0
+            if when == 2:
+                continue
+            last = end if when == 1 else start
+            apart = 0 if when == 1 else separation
+            place, after = windows.window[clock] + 0, windows.window[clock + 1] + 0
+            while place < after and windows.closes[place] - apart < last:
+                place += 1
+            if place == after:
+                return NEVER
+            opens = windows.opens[place] + (apart if windows.opens[place] > 0 else 0)
+            if start < opens:
+                start = opens
+                settled = False
+    return start
+
+
+@kernel
+def find_long_end(windows: Windows, action: int, start: int, ends: int, ticks: int, separation: int) -> int:
+    """Return the first tick from `ends` on at which `action` may end that starts at `start`, or `NEVER`."""
+    end = max(ends, start + ticks)
+    settled = False
+    while not settled:
+        settled = True
+        for index in range(windows.start[action], windows.start[action + 1]):
+            if windows.when[index] != 2:
+                continue
+            clock = windows.clock[index] + 0
+            place, after = windows.window[clock] + 0, windows.window[clock + 1] + 0
+            while place < after and windows.closes[place] - separation < end:
+                place += 1
+            if place == after:
+                return NEVER
+            opens = windows.opens[place] + (separation if windows.opens[place] > 0 else 0)
+            if end < opens:
+                end = opens
+                settled = False
+    return end
 
 
 @kernel
@@ -229,13 +289,17 @@ def _fire(
         time = max(time, memory.time[fact])
     room.total[operator] = total
     cost = relaxed.cost[operator] + 0
-    action, lapse, ticks = relaxed.action[operator] + 0, timed.lapse[operator] + 0, 0
+    action, lapse, ticks, slack = relaxed.action[operator] + 0, timed.lapse[operator] + 0, 0, 0
     if lapse != NOTHING:
-        ticks = memory.ticks[lapse] + 0
+        ticks, slack = memory.ticks[lapse] + 0, memory.slack[lapse] + 0
     if action != NOTHING:
-        time = find_time(windows, action, time, ticks, separation)
-        if time == NEVER:
+        begun = find_time(windows, action, time, ticks, separation)
+        if begun == NEVER and slack > 0:
+            begun = find_long_start(windows, action, time, 0, ticks, slack, separation)
+            ticks = find_long_end(windows, action, begun, 0, ticks, separation) - begun
+        if begun == NEVER:
             return waiting
+        time = begun
     for index in range(relaxed.effect_start[operator], relaxed.effect_start[operator + 1]):
         fact = relaxed.effect[index] + 0
         then = time + ticks if fact == timed.running[operator] else time

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.lightweight import dataclass
-from planner.model.actions import Literal
+from planner.lightweight import dataclass, replace
+from planner.model.actions import DURATION, Literal
 from planner.model.arithmetic import Key
-from planner.model.formulas import Atom, Comparison, Equals, Formula, conjuncts, substitute
+from planner.model.domain import numeric_effects
+from planner.model.formulas import Atom, Comparison, Equals, Formula, Number, conjuncts, functions_in, substitute
 from planner.model.problem import Problem
+from planner.model.timing import fix_duration
 from planner.partial_order.causal_links import find_links, find_orderings
 from planner.partial_order.read_write_sets import Access, Patterns, find_accesses, read_patterns
 from planner.plan import Plan, Step
@@ -33,18 +35,40 @@ class Separated:
     ordered: bool
 
 
-def find_separated(problem: Problem, steps: Sequence[Step], moments: Sequence[int] = ()) -> Iterator[Separated]:
+def find_separated(
+    problem: Problem, steps: Sequence[Step], lasts: Sequence[Number | None], moments: Sequence[int] = ()
+) -> Iterator[Separated]:
     """Yield the pairs of happenings that must not come at once, where `steps` are a valid plan of the snap `problem`.
 
-    The goal counts as the last happening. Where a comparison leaves a choice which happenings are ordered, those with
-    different `moments`, if these are given, are chosen: their order is there already. Raises `PlanError` for a plan
-    that is not valid.
+    `lasts` has the duration of the step that each of them begins or ends. The goal counts as the last happening. Where
+    a comparison leaves a choice which happenings are ordered, those with different `moments`, if these are given, are
+    chosen: their order is there already. Raises `PlanError` for a plan that is not valid.
     """
+    problem, steps = _fix_durations(problem, steps, lasts)
     found = find_accesses(problem, Plan(tuple(steps), problem))
     for each in find_orderings(found, find_links(found, problem.ran, moments), moments):
         yield Separated(each.earlier, each.later, each.about, ordered=True)
     yield from _separate_numbers(found[:-1])
     yield from _separate_mentions(problem, found[:-1])
+
+
+def _fix_durations(
+    problem: Problem, steps: Sequence[Step], lasts: Sequence[Number | None]
+) -> tuple[Problem, list[Step]]:
+    """Return `problem` and `steps` where actions whose effects depend on a duration have one of their own for each."""
+    actions = dict(problem.domain.actions)
+    fixed: list[Step] = []
+    for step, seconds in zip(steps, lasts, strict=True):
+        action = actions[step.action]
+        if seconds is None or not any(DURATION in functions_in(each.value) for each in numeric_effects(action)):
+            fixed.append(step)
+            continue
+        name = f"{step.action} [{seconds}]"
+        actions[name] = replace(fix_duration(replace(action, name=name, duration=seconds)), duration=None)
+        fixed.append(replace(step, action=name))
+    if len(actions) == len(problem.domain.actions):
+        return problem, fixed
+    return replace(problem, domain=replace(problem.domain, actions=actions)), fixed
 
 
 def _separate_mentions(problem: Problem, found: Sequence[Access]) -> Iterator[Separated]:

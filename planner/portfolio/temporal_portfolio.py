@@ -14,6 +14,8 @@ from fractions import Fraction
 from math import ceil
 from random import Random
 
+from planner.compilations import Compilation
+from planner.compilations.duration_choices import choose_durations
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.clocks import separate_clocks
 from planner.grounding.ground_temporal import find_meetings, ground_temporal, hard_deadlines, meeting_fact
@@ -34,6 +36,7 @@ from planner.portfolio.timed_sequence_searches import TimedSequenceSearches
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, in_sequence, schedule_happenings
 from planner.scheduling.landmark_steps import NO_LANDMARKS, LandmarkSchedule, schedule_landmarks
 from planner.scheduling.rescheduling import reschedule
+from planner.scheduling.shorten_durations import shorten_durations
 from planner.search.search_run import Run
 from planner.search.temporal_astar import TemporalAstar, schedule_trace
 from planner.search.temporal_happenings import Happening, HappeningRules, find_rules
@@ -72,6 +75,13 @@ SCHEDULE_SHARE: Final = 0.05
 """Seconds for scheduling a plan's steps anew, and the part of the time so far that is added to them."""
 CP_SAT_AFTER: Final = 5.0
 """Seconds before CP-SAT, whose package takes a second to load, schedules what branch and bound gives up."""
+SHORTENING_SECONDS: Final = 0.2
+"""Processor time for shorter durations of one plan."""
+_NO_PROOF: Final = (
+    "the searches gave up parts without proof",
+    "effects depend on durations that a plan chooses, and only some of these were tried",
+)
+"""Why there may be a plan that was not found: of all problems, and of those that are solved by some durations."""
 MOST_FAILURES: Final = 10
 """Sequences of happenings without a schedule after which a search is given up."""
 
@@ -82,8 +92,10 @@ def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Res
     `answer` solves problems without time.
     """
     try:
-        snap = make_snap_problem(problem)
-        return _Best(problem, snap, options, answer).run()
+        choices = choose_durations(problem)
+        if choices is not None:
+            return _ChosenDurations(problem, choices, options, answer).run()
+        return _Best(problem, make_snap_problem(problem), options, answer).run()
     except UnsupportedError as error:
         return unsupported_result(name_as_declared(error.construct, problem))
 
@@ -119,13 +131,62 @@ def price_of_time(metric: NumericMetric) -> Fraction | None:
 
 
 @dataclass(slots=True)
+class _ChosenDurations:
+    """Solves `problem`, whose effects depend on durations that plans choose, by a few of these durations.
+
+    Plans of `choices` are mapped back, and their chosen durations shortened. Nothing is proved.
+    """
+
+    problem: Problem
+    choices: Compilation
+    options: SolveOptions
+    answer: Solve
+    snap: SnapProblem = field(init=False)
+    best: Plan | None = None
+
+    def __post_init__(self) -> None:
+        self.snap = make_snap_problem(self.problem)
+
+    def run(self) -> Result:
+        """Search until a first plan where no more is asked for, or a limit."""
+        snap = make_snap_problem(self.choices.problem)
+        options = replace(self.options, on_progress=self._report)
+        result = _Best(self.choices.problem, snap, options, self.answer, is_partial=True).run()
+        if result.plan is not None:
+            self._take(result.plan)
+        if result.plan is not None and self.best is None:
+            return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, None, None, result.statistics, _NO_PROOF[True])
+        return replace(result, plan=self.best)
+
+    def _report(self, progress: Progress) -> None:
+        if progress.plan is not None and self._take(progress.plan) and self.options.on_progress is not None:
+            self.options.on_progress(replace(progress, plan=self.best))
+
+    def _take(self, chosen: Plan) -> bool:
+        """Take the plan that `chosen` stands for, if it is better than the best one so far."""
+        plan = price_plan(self.choices.map_back(chosen))
+        if not check_steps(self.problem, plan).valid:
+            return False
+        until = time.thread_time() + SHORTENING_SECONDS
+        plan = shorten_durations(plan, self.snap, lambda: time.thread_time() < until)
+        if self.best is not None and self.best.cost <= plan.cost:
+            return False
+        self.best = plan
+        return True
+
+
+@dataclass(slots=True)
 class _Best:
-    """The best plan in time of `problem` so far, and the searches for better ones."""
+    """The best plan in time of `problem` so far, and the searches for better ones.
+
+    If it `is_partial`, the problem has only some of the plans of the declared one: nothing is proved by it.
+    """
 
     problem: Problem
     snap: SnapProblem
     options: SolveOptions
     answer: Solve
+    is_partial: bool = False
     limits: Limits = field(init=False)
     plan: Plan | None = None
     bound: Number | None = None
@@ -163,6 +224,8 @@ class _Best:
             self.take(at_once.price(), "no search")
         task = ground_temporal(self.problem, self.snap, self.limits)
         if task.source.task.unreachable_goal is not None:
+            if self.is_partial:
+                return self._result(StoppedBy.INCOMPLETE)
             part = task.source.task.unreachable_goal
             met = {meeting_fact(place): due for place, due in enumerate(hard_deadlines(self.problem))}
             reason = f"nothing makes this part of the goal true: {met.get(str(part), part)}"
@@ -178,9 +241,9 @@ class _Best:
         late = self._describe_lateness(task, ticks, earliest)
         if not late and landmarks.ticks >= INFINITY:
             late = landmarks.describe_crowding()
-        if late:
+        if late and not self.is_partial:
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=late, statistics=self._statistics())
-        self.bound = self._find_bound(task, ticks)
+        self.bound = self._find_bound(task, 0 if self.is_partial else ticks)
         for _ in self._take_turns(task, ticks):
             self.limits.check()
             self._reschedule()
@@ -274,7 +337,7 @@ class _Best:
 
             entries = library.load_or_plain()
             found["epochs"] = self._search_epochs(task, space, entries)
-        proof = _Proof.of(self, plain)
+        proof = None if self.is_partial else _Proof.of(self, plain)
         if proof is not None and self.options.mode != "first":
             found["proof"] = proof.turns()
         if space is not None:
@@ -412,7 +475,7 @@ class _Best:
         if self._is_proved():
             return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, self.plan, self.bound, self._statistics())
         status = Status.UNKNOWN if self.plan is None else Status.SOLVED
-        reason = "the searches gave up parts without proof" if self.plan is None else ""
+        reason = _NO_PROOF[self.is_partial] if self.plan is None else ""
         if stopped_by is StoppedBy.FIRST_PLAN and self.plan is None:
             stopped_by = StoppedBy.INCOMPLETE
         reason = reason if stopped_by is StoppedBy.INCOMPLETE else ""

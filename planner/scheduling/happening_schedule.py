@@ -9,9 +9,10 @@ apart where they would, in the order of their times.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
+from types import MappingProxyType
 
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, field
@@ -19,7 +20,7 @@ from planner.model.actions import DURATION, Literal
 from planner.model.arithmetic import as_number, exact_value
 from planner.model.formulas import Atom, Comparison, Not, Number
 from planner.model.problem import Problem
-from planner.partial_order.happening_order import find_separated
+from planner.partial_order.happening_order import Separated, find_separated
 from planner.plan import Plan, Step, StepTime
 from planner.semantics.durations import SEPARATION, Lasting, duration_of
 from planner.semantics.simulation import Simulation, bind_parameters
@@ -142,14 +143,17 @@ def make_network(
     steps: Sequence[Step],
     sequence: Sequence[Moment],
     without: Collection[Atom] = (),
+    *,
+    durations: Mapping[int, Number] = MappingProxyType({}),
 ) -> Network:
     """Return the network of the valid `sequence` of happenings of `steps`.
 
-    The order of happenings that touch the facts and numbers in `without` is left out. Raises `PlanError` where the
-    sequence is no plan of the snap problem, or a duration has no value.
+    The order of happenings that touch the facts and numbers in `without` is left out. Steps with a place in `durations`
+    last so many seconds. Raises `PlanError` where the sequence is no plan of the snap problem, or a duration has no
+    value.
     """
     happenings = _spell_out(snap, steps, sequence)
-    lasting = _find_durations(problem, snap, steps, happenings)
+    lasting = _find_durations(problem, snap, steps, happenings, durations)
     network = Network(_find_resolution(problem, lasting), [0] * len(steps), [0] * len(steps))
     nodes = []
     for each in happenings:
@@ -163,24 +167,26 @@ def make_network(
                 network.add(network.nodes, 0, -when)
             network.nodes += 1
     network.ends = [end or start for start, end in zip(network.starts, network.ends, strict=True)]
-    for start, end, lasts in zip(network.starts, network.ends, lasting, strict=True):
-        network.add(start, end, network.ticks(lasts.low))
-        if lasts.high is not None:
-            network.add(end, start, -network.ticks(lasts.high))
-    _order(network, snap, happenings, nodes, without)
+    for start, end, span in zip(network.starts, network.ends, lasting, strict=True):
+        network.add(start, end, network.ticks(span.low))
+        if span.high is not None:
+            network.add(end, start, -network.ticks(span.high))
+    lasts = [None if each.moment.kind == EVENT else lasting[each.moment.number].low for each in happenings]
+    separated = find_separated(snap.problem, [each.step for each in happenings], lasts)
+    _order(network, separated, happenings, nodes, without)
     return network
 
 
 def _order(
     network: Network,
-    snap: SnapProblem,
+    separated: Iterable[Separated],
     happenings: Sequence[_Happening],
     nodes: Sequence[int],
     without: Collection[Atom],
 ) -> None:
-    """Add to `network` the order of `happenings` that touch the same facts or numbers."""
+    """Add to `network` the order of `happenings` that must be `separated`."""
     least = network.ticks(SEPARATION)
-    for each in find_separated(snap.problem, [happening.step for happening in happenings]):
+    for each in separated:
         if each.later > len(happenings) or (without and _is_about(each.about, without)):
             continue
         first, second = happenings[each.earlier - 1], happenings[each.later - 1]
@@ -209,9 +215,16 @@ def _is_about(what: Literal | Comparison, items: Collection[Atom]) -> bool:
 
 
 def _find_durations(
-    problem: Problem, snap: SnapProblem, steps: Sequence[Step], happenings: Sequence[_Happening]
+    problem: Problem,
+    snap: SnapProblem,
+    steps: Sequence[Step],
+    happenings: Sequence[_Happening],
+    durations: Mapping[int, Number],
 ) -> list[Lasting]:
-    """Return how long each step lasts, by the state in which it starts."""
+    """Return how long each step lasts, by the state in which it starts; those in `durations` last as long as they say.
+
+    Effects that depend on a duration take the least one.
+    """
     simulation = Simulation(snap.problem)
     found = [Lasting(0, 0)] * len(steps)
     for each in happenings:
@@ -220,6 +233,8 @@ def _find_durations(
             step = steps[number]
             action = problem.domain.actions[step.action]
             found[number] = duration_of(action, values, bind_parameters(action, step))
+            if number in durations:
+                found[number] = found[number].fix(durations[number])
         if each.moment.kind != EVENT:
             values.fluents[DURATION.predicate, ()] = exact_value(found[number].low)
         objection = simulation.find_objection(each.step)
@@ -238,13 +253,17 @@ def _find_resolution(problem: Problem, lasting: Sequence[Lasting]) -> int:
 
 
 def schedule_happenings(
-    problem: Problem, snap: SnapProblem, steps: Sequence[Step], sequence: Sequence[Moment]
+    problem: Problem,
+    snap: SnapProblem,
+    steps: Sequence[Step],
+    sequence: Sequence[Moment],
+    durations: Mapping[int, Number] = MappingProxyType({}),
 ) -> Plan | None:
     """Return the plan in time of `steps` whose happenings come as early as `sequence` allows; None where none does.
 
-    Raises what `make_network` raises.
+    Steps with a place in `durations` last so many seconds. Raises what `make_network` raises.
     """
-    times = find_times(problem, snap, steps, sequence)
+    times = find_times(problem, snap, steps, sequence, durations=durations)
     if times is None:
         return None
     order = sorted(range(len(steps)), key=lambda number: (times[number].start, number))
@@ -258,13 +277,15 @@ def find_times(
     steps: Sequence[Step],
     sequence: Sequence[Moment],
     before: Iterable[tuple[int, int]] = (),
+    *,
+    durations: Mapping[int, Number] = MappingProxyType({}),
 ) -> list[StepTime] | None:
     """Return the earliest time of each of `steps` that `sequence` allows; None where there are none.
 
-    Of each pair of steps in `before`, by their places, the first ends before the second starts. Raises what
-    `make_network` raises.
+    Of each pair of steps in `before`, by their places, the first ends before the second starts. Steps with a place in
+    `durations` last so many seconds. Raises what `make_network` raises.
     """
-    network = make_network(problem, snap, steps, sequence)
+    network = make_network(problem, snap, steps, sequence, durations=durations)
     for first, second in before:
         network.add(network.ends[first], network.starts[second], 0)
     times = network.earliest()

@@ -168,7 +168,10 @@ class _Landmarks:
                 if consumer < 0 and fact in due:
                     self._start_by(lapse, due[fact] - (_least_ticks(task, lapse) if at_end else 0))
                 if consumer >= 0 and at_end:
-                    self.edges.append((lapse, consumer, _least_ticks(task, lapse) + separation))
+                    # what a step needs throughout may be made true at the moment of its start
+                    throughout = any(fact in each for each in task.lapses[consumer].invariants)
+                    gap = 0 if throughout else separation
+                    self.edges.append((lapse, consumer, _least_ticks(task, lapse) + gap))
                 needs = [] if lapse in self.lapses else [(need, lapse) for need in self._needs_of(lapse)]
                 self.lapses[lapse] = None
                 waiting += [each for each in needs if each not in seen]

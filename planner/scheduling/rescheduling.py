@@ -39,7 +39,7 @@ from planner.scheduling.exact_schedule import (
     has_cp_sat,
 )
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, Network, make_network
-from planner.semantics.durations import SEPARATION
+from planner.semantics.durations import SEPARATION, chosen_durations
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.snap_actions import SnapProblem
 from planner.validation.timed_replay import price_plan
@@ -79,8 +79,9 @@ def model_project(problem: Problem, snap: SnapProblem, plan: Plan) -> tuple[Proj
     """Return the project of the steps of `plan`, and the network whose ticks it counts; None where there is none."""
     shared = find_shared(problem, snap, plan.steps)
     sequence = order_moments(problem, snap, plan)
+    chosen = chosen_durations(problem, plan.steps, [time.duration for time in plan.times])
     try:
-        network = make_network(problem, snap, plan.steps, sequence, without=shared)
+        network = make_network(problem, snap, plan.steps, sequence, without=shared, durations=chosen)
     except PlanError:
         return None
     return _Modeller(network, plan, sequence, shared).model(), network

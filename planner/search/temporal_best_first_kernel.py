@@ -1,7 +1,9 @@
 """Lazy greedy best-first search in time, over decision epochs (Eyerich, Mattmüller and Röger, 2009).
 
 A state has, beside facts and numbers, an agenda: the lapses that run, each with the time that is left. In a state,
-an action may start now, or time goes on to the end of the next lapse. Absolute time is no part of a state: states that
+an action may start now, or time goes on to the end of the next lapse. A step whose duration is a range may end when its
+least duration has passed, or go on: then it ends in some later state, when its greatest duration has passed at last.
+Absolute time is no part of a state: states that
 differ in it alone are one, and keep the path by which their plans end first, where plans must end before a limit. A
 state is evaluated by a relaxed plan of starts and ends; its edges wait in two queues, for all and for the helpful ones.
 Happenings may follow each other without any time between them: a schedule of the plan sets apart what must not come at
@@ -27,6 +29,10 @@ FREE: Final = 1 << 62
 """A free place of the agenda."""
 MOST_TICKS: Final = 1 << 40
 """No lapse takes as long."""
+LATER: Final = NOTHING - 1
+"""An edge: time goes on to the least duration of the next step, which goes on."""
+NOW: Final = NOTHING - 2
+"""An edge: the step at the first place of the agenda ends now; numbers below are those of the places after it."""
 BOOST: Final = 1000
 """Turns that the queue of helpful edges gains when the best estimate improves."""
 
@@ -35,13 +41,16 @@ class Lapses(NamedTuple):
     """What passes: see `planner.task.temporal_task`.
 
     Action a begins lapse `begins[a]`; `NOTHING` for an action without a duration, and one more than the number of
-    lapses for one that only ends a lapse. Lapse p is a step if `is_step[p]`. It takes `ticks[p]`, or what variable
-    `variable[p]` says, unless that is `NOTHING`. `invariants` are conjunctions, those of its list. While it runs with
-    less than `doom_ticks[d]` left, for d of its list, word `doom_word[d]` has `doom_bits[d]` under `doom_mask[d]`.
+    lapses for one that only ends a lapse. Lapse p takes `ticks[p]`, or what variable `variable[p]` says, unless that is
+    `NOTHING`. `invariants` are conjunctions, those of its list. While it runs with less than `doom_ticks[d]` left, for
+    d of its list, word `doom_word[d]` has `doom_bits[d]` under `doom_mask[d]`. After that, a step may go on as lapse
+    `longer[p]`, which is `NOTHING` for others; its ticks are those by which the step may last longer, and its variable
+    says how long the step may last in all. Such a lapse `is_open`: it may end at any time.
     """
 
     begins: Index
-    is_step: Index
+    longer: Index
+    is_open: Index
     ticks: Words
     variable: Index
     factor: Words
@@ -75,7 +84,7 @@ class TemporalQueues(NamedTuple):
     """Two queues of batches of edges, for all and for helpful edges.
 
     Batch b has the edges `at[b]` up to `end[b]` of state `state[b]`. Edge e starts action `edge[e]`, or lets time go on
-    where this is `NOTHING`.
+    where this is `NOTHING`; or it is `LATER`, or at most `NOW`.
     """
 
     all_key: Words
@@ -126,7 +135,7 @@ def temporal_best_first(
             number[slot.STATES] + 2 >= len(paths.parent)
             or 2 * (number[slot.STATES] + 1) > len(registry.table)
             or number[slot.BATCHES] + 2 >= len(queues.state)
-            or number[slot.EDGES] + 2 * len(found) + 2 >= len(queues.edge)
+            or number[slot.EDGES] + 2 * len(found) + 2 * places + 4 >= len(queues.edge)
         ):
             return FULL
         state = number[slot.PENDING] + 0
@@ -173,7 +182,22 @@ def temporal_best_first(
             key += paths.last[state] // pace
         if novel and not is_novel(registry.state, base, space, numbers, words, estimate, seen):
             key = min(key, OLD - 1) + OLD
-        _put_edges(number, queues, lapses, room, registry.state, agenda, places, state, key, found, many, youngest)
+        _put_edges(
+            number,
+            queues,
+            preconditions,
+            lapses,
+            room,
+            registry.state,
+            base,
+            agenda,
+            places,
+            state,
+            key,
+            found,
+            many,
+            youngest,
+        )
     return PAUSED
 
 
@@ -214,43 +238,46 @@ def _follow_edge(
     row = words + len(numbers.low) + places
     place = queues.at[batch] + 0
     queues.at[batch] = place + 1
-    parent, action = queues.state[batch] + 0, queues.edge[place] + 0
+    parent, edge = queues.state[batch] + 0, queues.edge[place] + 0
     if paths.last[parent] >= number[slot.LIMIT]:
         return
     state = registry.state
     source, target = parent * row, number[slot.STATES] * row
-    passed, ending = 0, 0
-    if action == NOTHING:
-        ending = _find_ending(lapses, state, source + row - places, places)
-        first = state[source + row - places + ending] + 0
-        passed = first >> SHIFT
+    agenda, following = source + row - places, target + row - places
+    last, time = paths.last[parent] + 0, paths.time[parent] + 0
+    action = edge
+    if edge > NOW - places:
+        ending = NOW - edge if edge <= NOW else _find_ending(lapses, state, agenda, places)
+        first = state[agenda + ending] + 0
         lapse = first & ((1 << SHIFT) - 1)
-        action = find_end(preconditions, lapses, lapse, state, source)
-        if action == NOTHING:
-            return
-    if apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
-        return
-    last = paths.last[parent] + 0
-    time = paths.time[parent] + passed
-    begun = lapses.begins[action] + 0
-    if queues.edge[place] == NOTHING:
-        _move_on(state, source + row - places, target + row - places, places, passed, ending)
-    else:
-        for index in range(row - places, row):
-            state[target + index] = state[source + index]
-        if begun < len(lapses.ticks):
-            ticks = ticks_of(lapses, begun, state, target + words)
-            if ticks < 0 or ticks >= MOST_TICKS:
-                return
-            if not _insert(state, target + row - places, places, (ticks << SHIFT) + begun):
-                number[slot.PRUNED] += 1
-                return
-            last = max(last, time + ticks)
-        else:
+        passed = 0 if edge <= NOW else first >> SHIFT
+        time += passed
+        _move_on(state, agenda, following, places, passed, ending)
+        if edge == LATER:
+            for index in range(row - places):
+                state[target + index] = state[source + index]
+            slack = slack_of(lapses, lapse, state, source + words)
+            _insert(state, following, places, (slack << SHIFT) + lapses.longer[lapse])
             last = max(last, time)
-    if last >= number[slot.LIMIT] or not _keeps_invariants(lapses, state, target, target + row - places, places):
+        else:
+            action = find_end(preconditions, lapses, lapse, state, source)
+            if action == NOTHING:
+                return
+            if apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
+                return
+            if lapses.is_open[lapse]:
+                last = max(last, time)
+    else:
+        if apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
+            return
+        for index in range(places):
+            state[following + index] = state[agenda + index]
+        last = _begin(number, lapses, state, action, target + words, following, places, last, time)
+        if last < 0:
+            return
+    if last >= number[slot.LIMIT] or not _keeps_invariants(lapses, state, target, following, places):
         return
-    _doom(lapses, state, target, target + row - places, places)
+    _doom(lapses, state, target, following, places)
     child = number_of(registry, number[slot.STATES], row)
     if child < number[slot.STATES]:
         # A known state is reached again: that counts if its plans may now end in time.
@@ -264,6 +291,34 @@ def _follow_edge(
     paths.time[child] = time
     paths.last[child] = last
     number[slot.PENDING] = child
+
+
+@kernel
+def _begin(
+    number: Words,
+    lapses: Lapses,
+    state: Words,
+    action: int,
+    variables: int,
+    agenda: int,
+    places: int,
+    last: int,
+    time: int,
+) -> int:
+    """Insert the lapse that `action` begins at tick `time` into the agenda; -1 if it cannot begin.
+
+    Return when the last step ends, which was `last` so far.
+    """
+    begun = lapses.begins[action] + 0
+    if begun >= len(lapses.ticks):
+        return max(last, time)
+    ticks = ticks_of(lapses, begun, state, variables)
+    if ticks < 0 or ticks >= MOST_TICKS or slack_of(lapses, begun, state, variables) < 0:
+        return -1
+    if not _insert(state, agenda, places, (ticks << SHIFT) + begun):
+        number[slot.PRUNED] += 1
+        return -1
+    return max(last, time + ticks)
 
 
 @kernel
@@ -303,11 +358,23 @@ def ticks_of(lapses: Lapses, lapse: int, state: Words, variables: int) -> int:
 
 
 @kernel
+def slack_of(lapses: Lapses, lapse: int, state: Words, variables: int) -> int:
+    """Return by how many ticks `lapse` may last longer than the least time, in the state after its start."""
+    longer = lapses.longer[lapse] + 0
+    if longer == NOTHING:
+        return 0
+    if lapses.variable[longer] == NOTHING:
+        return lapses.ticks[longer] + 0
+    value = state[variables + lapses.variable[longer]] * lapses.factor[longer]
+    return min(value // lapses.divisor[longer] - ticks_of(lapses, lapse, state, variables), MOST_TICKS)
+
+
+@kernel
 def _move_on(state: Words, source: int, target: int, places: int, passed: int, ending: int) -> None:
     """Write the agenda at `state[source]` without entry `ending`, so many ticks later, to `state[target]`."""
     for index in range(places - 1):
         entry_there = state[source + index + int(index >= ending)] + 0
-        if entry_there != FREE:
+        if entry_there >> SHIFT < MOST_TICKS:
             entry_there -= passed << SHIFT
         state[target + index] = entry_there
     state[target + places - 1] = FREE
@@ -327,12 +394,13 @@ def _insert(state: Words, agenda: int, places: int, added: int) -> bool:
 
 
 @kernel
-def _runs(state: Words, agenda: int, places: int, lapse: int) -> bool:
+def _runs(lapses: Lapses, state: Words, agenda: int, places: int, lapse: int) -> bool:
     for place in range(places):
         known = state[agenda + place]
         if known == FREE:
             return False
-        if known & ((1 << SHIFT) - 1) == lapse:
+        runs = known & ((1 << SHIFT) - 1)
+        if runs == lapse or runs == lapses.longer[lapse]:
             return True
     return False
 
@@ -376,9 +444,11 @@ def _doom(lapses: Lapses, state: Words, base: int, agenda: int, places: int) -> 
 def _put_edges(
     number: Words,
     queues: TemporalQueues,
+    preconditions: Conditions,
     lapses: Lapses,
     room: NumericRoom,
     states: Words,
+    base: int,
     agenda: int,
     places: int,
     state: int,
@@ -387,7 +457,7 @@ def _put_edges(
     many: int,
     youngest: int,
 ) -> None:
-    """Queue what may happen in `state`: the `many` applicable actions that are starts, and that time goes on."""
+    """Queue what may happen in `state`: the `many` applicable actions that are starts, ends, and that time goes on."""
     plan = number[slot.EVALUATIONS]
     age = number[slot.BATCHES] + 0
     if youngest:
@@ -398,7 +468,7 @@ def _put_edges(
     for index in range(many):
         action = found[index] + 0
         begun = lapses.begins[action]
-        if begun == ending or (begun != NOTHING and _runs(states, agenda, places, begun)):
+        if begun == ending or (begun != NOTHING and _runs(lapses, states, agenda, places, begun)):
             continue
         found[kept] = action
         kept += 1
@@ -408,9 +478,7 @@ def _put_edges(
         if room.planned[found[index]] == plan:
             queues.edge[count] = found[index]
             count += 1
-    if states[agenda] != FREE:
-        queues.edge[count] = NOTHING
-        count += 1
+    count = _put_ends(queues, preconditions, lapses, states, base, agenda, places, count)
     if count > first:
         batch = number[slot.BATCHES] + 0
         queues.state[batch], queues.at[batch], queues.end[batch] = state, first, count
@@ -420,12 +488,40 @@ def _put_edges(
     for index in range(kept):
         queues.edge[count] = found[index]
         count += 1
-    if states[agenda] != FREE:
-        queues.edge[count] = NOTHING
-        count += 1
+    count = _put_ends(queues, preconditions, lapses, states, base, agenda, places, count)
     if count > first:
         batch = number[slot.BATCHES] + 0
         queues.state[batch], queues.at[batch], queues.end[batch] = state, first, count
         number[slot.OPEN] = push(queues.all_key, queues.all_heap, number[slot.OPEN], key, batch)
         number[slot.BATCHES] += 1
     number[slot.EDGES] = count
+
+
+@kernel
+def _put_ends(
+    queues: TemporalQueues,
+    preconditions: Conditions,
+    lapses: Lapses,
+    states: Words,
+    base: int,
+    agenda: int,
+    places: int,
+    count: int,
+) -> int:
+    """Put the edges that end lapses behind the first `count` edges, and return how many there are then."""
+    for place in range(places):
+        known = states[agenda + place] + 0
+        if known == FREE:
+            break
+        lapse = known & ((1 << SHIFT) - 1)
+        if lapses.is_open[lapse] and find_end(preconditions, lapses, lapse, states, base) != NOTHING:
+            queues.edge[count] = NOW - place
+            count += 1
+    if states[agenda] >> SHIFT < MOST_TICKS:
+        queues.edge[count] = NOTHING
+        count += 1
+        next_lapse = states[agenda + _find_ending(lapses, states, agenda, places)] & ((1 << SHIFT) - 1)
+        if lapses.longer[next_lapse] != NOTHING:
+            queues.edge[count] = LATER
+            count += 1
+    return count

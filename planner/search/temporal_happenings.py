@@ -30,7 +30,7 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Problem
 from planner.plan import Step
-from planner.semantics.durations import SEPARATION, duration_of
+from planner.semantics.durations import SEPARATION, duration_of, effects_depend_on_choice
 from planner.semantics.numeric_state import Values
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.snap_actions import SnapProblem
@@ -126,10 +126,12 @@ class _Untold(Exception):
 def find_rules(problem: Problem, snap: SnapProblem, task: TemporalTask) -> HappeningRules | None:
     """Return the rules of `task`, the grounding of `problem`; None where they are not told exactly.
 
-    They are for conjunctions of literals and comparisons, unconditional effects, and durations that do not depend on
-    numbers that change. Deadlines of goals are left out.
+    They are for conjunctions of literals and comparisons, unconditional effects that depend on no duration of a range,
+    and durations that do not depend on numbers that change. Deadlines of goals are left out.
     """
     if problem.due or problem.domain.axioms:
+        return None
+    if any(effects_depend_on_choice(action) for action in problem.domain.actions.values()):
         return None
     try:
         return _Rules(problem, snap, task).find()

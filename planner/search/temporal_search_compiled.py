@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
 from planner.heuristics.numeric_relaxation_compiled import relax_numeric
@@ -11,14 +11,14 @@ from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, flatten, index, words, zeros
 from planner.jit.common_kernel import FOUND, FULL, INFINITE, NOTHING
 from planner.jit.library import Call
-from planner.lightweight import Final
+from planner.lightweight import Final, replace
 from planner.search import task_compiled
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import ensure_length
-from planner.search.temporal_best_first_kernel import FREE, SHIFT, Lapses, TemporalPaths, TemporalQueues
+from planner.search.temporal_best_first_kernel import FREE, LATER, SHIFT, Lapses, TemporalPaths, TemporalQueues
 from planner.task.numeric_task_compiled import NumericSpace
 from planner.task.packed_task_compiled import pack_conjunctions
-from planner.task.temporal_task import ENDING, INSTANT, TemporalTask
+from planner.task.temporal_task import ENDING, FOREVER, INSTANT, Doom, TemporalTask
 
 WORK: Final = 2_000_000
 """Steps of inner loops between two pauses: some milliseconds."""
@@ -32,7 +32,18 @@ SPARE: Final = 2
 
 def pack_lapses(task: TemporalTask, space: NumericSpace) -> Lapses:
     """Return the lapses of `task` as arrays."""
-    lapses = task.lapses
+    lapses, dooms = list(task.lapses), list(task.dooms or ((),) * len(task.lapses))
+    longer = [NOTHING] * len(lapses)
+    for place, lapse in enumerate(task.lapses):
+        if not lapse.is_fixed:
+            longer[place] = len(lapses)
+            lapses.append(
+                replace(lapse, ticks=lapse.slack, variable=lapse.greatest, divisor=lapse.greatest_divisor),
+            )
+            dooms.append(dooms[place])
+            slack = lapse.slack if lapse.greatest is None else FOREVER
+            dooms[place] = tuple([replace(each, ticks=each.ticks - slack) for each in dooms[place]])
+    added = len(lapses) - len(task.lapses)
     numbers = {INSTANT: NOTHING, ENDING: len(lapses) + 1}
     invariants: list[list[int]] = []
     conjunctions: list[tuple[int, ...]] = []
@@ -41,7 +52,8 @@ def pack_lapses(task: TemporalTask, space: NumericSpace) -> Lapses:
         conjunctions += lapse.invariants
     return Lapses(
         index(numbers.get(each, each) for each in task.begins),
-        index(int(place < task.events) for place in range(len(lapses))),
+        index([*longer, *[NOTHING] * added]),
+        index([*[0] * len(task.lapses), *[1] * added]),
         words(lapse.ticks for lapse in lapses),
         index(NOTHING if lapse.variable is None else lapse.variable for lapse in lapses),
         words(lapse.factor for lapse in lapses),
@@ -49,12 +61,11 @@ def pack_lapses(task: TemporalTask, space: NumericSpace) -> Lapses:
         *flatten([lapse.ends for lapse in lapses]),
         *flatten(invariants),
         pack_conjunctions(conjunctions, space.packing),
-        *_pack_dooms(task, space),
+        *_pack_dooms(dooms, space),
     )
 
 
-def _pack_dooms(task: TemporalTask, space: NumericSpace) -> tuple[array[int], ...]:
-    dooms = task.dooms or ((),) * len(task.lapses)
+def _pack_dooms(dooms: Sequence[Sequence[Doom]], space: NumericSpace) -> tuple[array[int], ...]:
     joined = [each for own in dooms for each in own]
     places = [space.packing.places[each.fact + 1] for each in joined]
     return (
@@ -170,7 +181,8 @@ class TemporalBestFirst:
         )
 
     def _trace(self, state: int) -> list[int]:
-        return task_compiled.trace_actions(self._paths.parent, self._paths.action, state)
+        found = task_compiled.trace_actions(self._paths.parent, self._paths.action, state)
+        return [action for action in found if action != LATER]
 
     def _grow(self) -> None:
         number, paths, queues = self._number, self._paths, self._queues
@@ -183,5 +195,6 @@ class TemporalBestFirst:
             self._registry = task_compiled.enlarge_table(self._registry, states, length, self._row, self._entries)
         if number[slot.BATCHES] + 2 >= len(queues.state):
             ensure_length(2 * len(queues.state), *queues[:7])
-        if number[slot.EDGES] + 2 * len(self._found) + 2 >= len(queues.edge):
-            ensure_length(len(queues.edge) + len(queues.edge) // 2 + 2 * len(self._found) + 3, queues.edge)
+        least = number[slot.EDGES] + 2 * len(self._found) + 2 * self._places + 4
+        if least >= len(queues.edge):
+            ensure_length(least + len(queues.edge) // 2 + 1, queues.edge)

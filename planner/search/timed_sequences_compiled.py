@@ -142,7 +142,7 @@ class TimedSequences:
         self._row = len(space.initial)
         length = room + SPARE
         self._registry = task_compiled.new_registry(space.initial, length, entries)
-        self._paths = SequencePaths(*[empty_index(length) for _ in range(3)], *[zeros(length) for _ in range(3)])
+        self._paths = SequencePaths(*[empty_index(length) for _ in range(3)], *[zeros(length) for _ in range(5)])
         variables = len(space.packing.coding.word) + len(space.source.variables)
         self._times = Times(zeros(variables), zeros(variables), empty_index(length))
         batches, actions = 2 * length, len(space.source.task.actions)
@@ -158,7 +158,7 @@ class TimedSequences:
             relaxed = relaxed._replace(cost=words(0 if each == NOTHING else costs[each] for each in relaxed.action))
         self._relaxed = relaxed
         facts = len(space.source.task.facts)
-        self._memory = TimedRoom(zeros(facts), zeros(facts), zeros(len(shared.task.lapses)))
+        self._memory = TimedRoom(zeros(facts), zeros(facts), *[zeros(len(shared.task.lapses)) for _ in range(2)])
         self._found = empty_index(actions + 1)
         self._stack = empty_index(len(space.space.tree.action_start))
 

@@ -18,13 +18,23 @@ from planner.heuristics.timed_relaxation_kernel import (
     TimedRoom,
     Windows,
     estimate_timed,
+    find_long_end,
+    find_long_start,
     find_time,
     latest_goal,
 )
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
 from planner.jit.containers_kernel import push
-from planner.search.temporal_best_first_kernel import BOOST, Lapses, TemporalQueues, find_end, next_batch, ticks_of
+from planner.search.temporal_best_first_kernel import (
+    BOOST,
+    Lapses,
+    TemporalQueues,
+    find_end,
+    next_batch,
+    slack_of,
+    ticks_of,
+)
 from planner.task.numeric_states_kernel import APPLIED, Comparisons, Numbers, apply_numeric
 from planner.task.packed_states_kernel import Conditions, Space, find_applicable, holds
 from planner.task.state_registry_kernel import Registry, number_of
@@ -53,8 +63,9 @@ class Touched(NamedTuple):
 class SequencePaths(NamedTuple):
     """How the states of a registry were reached: by a step that began with `action[s]` and ended with `end[s]`.
 
-    The step starts at `start[s]` and lasts `lasts[s]` ticks; `end[s]` is `NOTHING` for an action without a duration.
-    `last[s]` is when the last step so far ends. `parent[s]` is `NOTHING` for the initial state.
+    The step starts at `start[s]` and lasts `lasts[s]` ticks, at least `least[s]` and at most `slack[s]` more; `end[s]`
+    is `NOTHING` for an action without a duration. `last[s]` is when the last step so far ends. `parent[s]` is `NOTHING`
+    for the initial state.
     """
 
     parent: Index
@@ -62,6 +73,8 @@ class SequencePaths(NamedTuple):
     end: Index
     start: Words
     lasts: Words
+    least: Words
+    slack: Words
     last: Words
 
 
@@ -208,6 +221,7 @@ def _measure_lapses(lapses: Lapses, memory: TimedRoom, state: Words, variables: 
     """Note how long each lapse takes in the state whose variables begin at `state[variables]`."""
     for lapse in range(len(memory.ticks)):
         memory.ticks[lapse] = ticks_of(lapses, lapse, state, variables)
+        memory.slack[lapse] = slack_of(lapses, lapse, state, variables)
 
 
 @kernel
@@ -236,24 +250,26 @@ def _take_step(
     source, target, between = parent * row, number[slot.STATES] * row, (number[slot.STATES] + 1) * row
     if not holds(preconditions, action, state, source):
         return
-    begun, end, lasts = lapses.begins[action] + 0, NOTHING, 0
+    begun, end, least, slack = lapses.begins[action] + 0, NOTHING, 0, 0
     if begun < len(lapses.ticks):
         if apply_numeric(space, numbers, comparisons, action, words, state, source, between) != APPLIED:
             return
         end = find_end(preconditions, lapses, begun, state, between)
         if end == NOTHING:
             return
-        lasts = ticks_of(lapses, begun, state, between + words)
-        if lasts < 0:
+        least = ticks_of(lapses, begun, state, between + words)
+        slack = slack_of(lapses, begun, state, between + words)
+        if least < 0 or slack < 0:
             return
         if apply_numeric(space, numbers, comparisons, end, words, state, between, target) != APPLIED:
             return
     elif apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
         return
     _load_times(number, touched, windows, lapses, paths, times, parent, separation)
-    start = _find_start(touched, windows, times, action, end, begun, lasts, separation)
+    start = _find_start(touched, windows, times, action, end, begun, least, slack, separation)
     if start == NEVER:
         return
+    lasts = _find_lasts(touched, windows, times, action, end, start, least, slack, separation)
     last = max(paths.last[parent], start + lasts)
     if last >= number[slot.LIMIT]:
         return
@@ -269,6 +285,8 @@ def _take_step(
     paths.end[child] = end
     paths.start[child] = start
     paths.lasts[child] = lasts
+    paths.least[child] = least
+    paths.slack[child] = slack
     paths.last[child] = last
     _write_times(touched, times, action, end, begun, start, lasts)
     number[slot.EXPANDED] = child
@@ -314,10 +332,12 @@ def _load_times(
     while length:
         length -= 1
         state = times.path[length] + 0
-        action, end, lasts = paths.action[state] + 0, paths.end[state] + 0, paths.lasts[state] + 0
+        action, end = paths.action[state] + 0, paths.end[state] + 0
+        least, slack = paths.least[state] + 0, paths.slack[state] + 0
         begun = lapses.begins[action] + 0
-        start = max(_find_start(touched, windows, times, action, end, begun, lasts, separation), 0)
-        paths.start[state] = start
+        start = max(_find_start(touched, windows, times, action, end, begun, least, slack, separation), 0)
+        lasts = _find_lasts(touched, windows, times, action, end, start, least, slack, separation)
+        paths.start[state], paths.lasts[state] = start, lasts
         _write_times(touched, times, action, end, begun, start, lasts)
 
 
@@ -329,16 +349,43 @@ def _find_start(
     action: int,
     end: int,
     begun: int,
-    lasts: int,
+    least: int,
+    slack: int,
     separation: int,
 ) -> int:
-    """Return the first tick at which a step may start after the steps so far; `NEVER` if there is none."""
-    start = _find_first(touched, times, action, separation)
-    if end != NOTHING:
-        start = max(start, _find_first(touched, times, end, separation) - lasts)
-        for index in range(touched.through_start[begun], touched.through_start[begun + 1]):
-            start = max(start, times.written[touched.through[index]])
-    return find_time(windows, action, start, lasts, separation)
+    """Return the first tick at which a step may start after the steps so far; `NEVER` if there is none.
+
+    It lasts `least` ticks if it may, so that it starts as late as its end allows; else it lasts longer.
+    """
+    first = _find_first(touched, times, action, separation)
+    if end == NOTHING:
+        return find_time(windows, action, first, 0, separation)
+    ends = _find_first(touched, times, end, separation)
+    for index in range(touched.through_start[begun], touched.through_start[begun + 1]):
+        first = max(first, times.written[touched.through[index]])
+    start = find_time(windows, action, max(first, ends - least), least, separation)
+    if start == NEVER and slack > 0:
+        start = find_long_start(windows, action, first, ends, least, slack, separation)
+    return start
+
+
+@kernel
+def _find_lasts(
+    touched: Touched,
+    windows: Windows,
+    times: Times,
+    action: int,
+    end: int,
+    start: int,
+    least: int,
+    slack: int,
+    separation: int,
+) -> int:
+    """Return how long a step lasts that starts at `start`."""
+    if slack == 0:
+        return least
+    until = find_long_end(windows, action, start, _find_first(touched, times, end, separation), least, separation)
+    return max(least, until - start)
 
 
 @kernel

@@ -5,15 +5,16 @@ Times of plans are finite decimals. A duration that is none, such as a third of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass
-from planner.model.actions import Action, DurationRange
+from planner.model.actions import DURATION, Action, DurationRange
 from planner.model.arithmetic import Exact, as_number
-from planner.model.formulas import Arithmetic, Atom, Expression, Number
+from planner.model.domain import numeric_effects
+from planner.model.formulas import Arithmetic, Atom, Expression, Number, functions_in
 from planner.model.problem import Problem
 from planner.plan import Step
 from planner.semantics.numeric_state import Values
@@ -49,6 +50,13 @@ class Lasting:
         """Return whether a step may have this `duration`, up to a thousandth of a second."""
         return self.low - SEPARATION <= duration and (self.high is None or duration <= self.high + SEPARATION)
 
+    def fix(self, duration: Number) -> Lasting:
+        """Return the `duration`, or the bound that it is beyond, as the only one."""
+        nearest = max(self.low, duration)
+        if self.high is not None:
+            nearest = min(self.high, nearest)
+        return Lasting(nearest, nearest)
+
     def __str__(self) -> str:
         if self.is_fixed:
             return f"{self.low} s"
@@ -71,6 +79,24 @@ def duration_of(action: Action, values: Values, binding: Mapping[str, str]) -> L
             if seconds < 0:
                 raise PlanError(f"its duration {fixed} is {seconds} s, and no step lasts less than 0 s")
             return Lasting(seconds, seconds)
+
+
+def effects_depend_on_choice(action: Action) -> bool:
+    """Return whether effects of `action` depend on its duration, which a plan chooses from a range."""
+    return isinstance(action.duration, DurationRange) and any(
+        DURATION in functions_in(effect.value) for effect in numeric_effects(action)
+    )
+
+
+def chosen_durations(problem: Problem, steps: Sequence[Step], durations: Sequence[Number]) -> dict[int, Number]:
+    """Return those of the `durations` of `steps` on which effects depend, by the places of the steps."""
+    actions = problem.domain.actions
+    pairs = zip(steps, durations, strict=True)
+    return {
+        number: seconds
+        for number, (step, seconds) in enumerate(pairs)
+        if effects_depend_on_choice(actions[step.action])
+    }
 
 
 def least_term(action: Action) -> Expression:

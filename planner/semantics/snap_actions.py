@@ -180,7 +180,7 @@ def _record_duration(action: Action, start: Moment, fluents: frozenset[str]) -> 
     )
     numbers = [NumericEffect(target, ":=", bounds[0] or 0)]
     if len(bounds) > 1 and bounds[1] is not None:
-        numbers.append(NumericEffect(Atom(f"greatest {target.predicate}", arguments), ":=", bounds[1]))
+        numbers.append(NumericEffect(greatest_fluent(target), ":=", bounds[1]))
     return replace(start, numbers=(*start.numbers, *numbers))
 
 
@@ -193,6 +193,11 @@ def duration_fluent(action: Action, arguments: tuple[str, ...], fluents: frozens
     bounds = (duration.low, duration.high or 0) if isinstance(duration, DurationRange) else (duration or 0,)
     depends = any(term.predicate in fluents for each in bounds for term in functions_in(each))
     return Atom(f"duration of {action.name}", arguments) if depends else None
+
+
+def greatest_fluent(duration: Atom) -> Atom:
+    """Return the numeric fluent that has the greatest duration of a step whose least one `duration` has."""
+    return Atom(f"greatest {duration.predicate}", duration.args)
 
 
 def _choose_name(name: str, taken: set[str]) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from planner.lightweight import dataclass
+from planner.lightweight import Final, dataclass
 from planner.task.numeric_task import NumericTask
+
+FOREVER: Final = 1 << 40
+"""Ticks that are as good as any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +15,9 @@ class Lapse:
 
     It ends by the first of the actions `ends` that can be applied. A conjunction of `invariants` must hold until then;
     without any, nothing must. It takes `ticks`; or, where `variable` is not None, the value of that variable after its
-    start times `factor`, divided by `divisor`. The fact `running` says that a step runs; -1 where there is none.
+    start times `factor`, divided by `divisor`. It may last up to `slack` ticks longer, `FOREVER` for any time; or,
+    where `greatest` is not None, up to the value of that variable times `factor`, divided by `greatest_divisor`. The
+    fact `running` says that a step runs; -1 where there is none.
     """
 
     ends: tuple[int, ...]
@@ -22,6 +27,14 @@ class Lapse:
     factor: int = 1
     divisor: int = 1
     running: int = -1
+    slack: int = 0
+    greatest: int | None = None
+    greatest_divisor: int = 1
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the state at its start says how long it takes."""
+        return not self.slack and self.greatest is None
 
 
 @dataclass(frozen=True, slots=True)

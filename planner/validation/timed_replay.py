@@ -255,7 +255,8 @@ class TimedReplay:
         from planner.partial_order.happening_order import find_separated
 
         moments = list(accumulate(apart, initial=0))
-        for each in find_separated(self.snap.problem, [each.step for each in self._replayed], moments):
+        lasts = [self._times[each.number - 1].duration if each.number else None for each in self._replayed]
+        for each in find_separated(self.snap.problem, [each.step for each in self._replayed], lasts, moments):
             if each.later > len(self._replayed):
                 continue
             first, second = self._replayed[each.earlier - 1], self._replayed[each.later - 1]

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from benchmarks.random_temporal import COARSE, FINE, TemporalTask, draw_plan, random_temporal_task
+from benchmarks.random_temporal import COARSE, FINE, RANGED, TemporalTask, draw_plan, random_temporal_task
 from benchmarks.temporal_brute import TooManyStates, find_least_makespan
 from benchmarks.temporal_semantics import TemporalSemantics, TimedStep
 from planner.language.pddl import parse_domain, parse_problem
@@ -18,6 +18,7 @@ from planner.plan import Step, StepTime
 from planner.validation.timed_replay import TimedReplay
 
 UNIT = Fraction(1)
+KINDS = (FINE, RANGED, COARSE)
 
 
 def mean(task: TemporalTask) -> TemporalSemantics:
@@ -29,8 +30,18 @@ def test_a_seed_determines_a_task() -> None:
 
 
 def test_tasks_contain_all_that_is_about_time() -> None:
-    text = " ".join(" ".join(random_temporal_task(seed, kind).write()) for seed in range(40) for kind in (FINE, COARSE))
-    for words in ("over all", "( at 3 (", "decrease", ">= ?duration", ":action", "( not (", "assign"):
+    text = " ".join(" ".join(random_temporal_task(seed, kind).write()) for seed in range(40) for kind in KINDS)
+    for words in (
+        "( >= ?duration 0.004 ) :condition",
+        "( * ?duration 1000 )",
+        "over all",
+        "( at 3 (",
+        "decrease",
+        ">= ?duration",
+        ":action",
+        "( not (",
+        "assign",
+    ):
         assert words in text, words
 
 
@@ -66,7 +77,7 @@ def test_the_checker_judges_as_the_semantics_does(block: int) -> None:
     verdicts: Counter[bool] = Counter()
     for seed in range(40 * block, 40 * block + 40):
         rng = random.Random(seed)
-        task = random_temporal_task(rng)
+        task = random_temporal_task(rng, (FINE, RANGED)[seed % 2])
         semantics = mean(task)
         domain, text = task.write()
         problem = parse_problem(text, parse_domain(domain))
