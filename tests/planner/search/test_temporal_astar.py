@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from timed_domains import letters
 
-from benchmarks.random_temporal import FINE, SEPARATION, TemporalFeatures, random_temporal_task
+from benchmarks.random_temporal import FINE, RANGED, SEPARATION, TemporalFeatures, random_temporal_task
 from benchmarks.temporal_brute import TooManyStates, find_least_makespan
 from benchmarks.temporal_semantics import TemporalSemantics
 from planner.grounding.ground_temporal import ground_temporal
@@ -39,10 +39,10 @@ def prove(rules: HappeningRules, pauses: int = 20) -> tuple[TemporalAstar, list[
     return search, found
 
 
-def compare(seed: int, features: TemporalFeatures, outcomes: Counter[str]) -> None:
+def compare(seed: int, features: TemporalFeatures, outcomes: Counter[str], most_states: int = 2000) -> None:
     task = random_temporal_task(seed, features)
     try:
-        truth = find_least_makespan(TemporalSemantics(*task.write(Fraction(1)), 1), 2000)
+        truth = find_least_makespan(TemporalSemantics(*task.write(Fraction(1)), 1), most_states)
     except TooManyStates:
         return
     domain, text = task.write()
@@ -65,6 +65,8 @@ def test_proofs_agree_with_the_enumeration_of_all_schedules(block: int) -> None:
     outcomes: Counter[str] = Counter()
     for seed in range(5000 + 20 * block, 5020 + 20 * block):
         compare(seed, FINE, outcomes)
+    for seed in range(6000 + 4 * block, 6004 + 4 * block):
+        compare(seed, RANGED, outcomes, 300)
     assert outcomes["epochs"] + outcomes["networks"] > 10 * outcomes["given up"]
     assert outcomes["epochs"] > 0
     assert outcomes["networks"] > 0
