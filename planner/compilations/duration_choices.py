@@ -79,12 +79,9 @@ def _comparisons_of(problem: Problem) -> Iterator[Comparison]:
 
 
 def _fix_usefully(action: Action, fluents: frozenset[str], conditions: Iterable[Comparison]) -> Iterator[Action]:
-    """Yield `action` with its least, its greatest, and other useful durations."""
+    """Yield `action` with each useful duration; those that are just enough for some condition come first."""
     bounds = action.duration
     assert isinstance(bounds, DurationRange)
-    yield fix_duration(replace(action, duration=bounds.low))
-    if bounds.high is not None and bounds.high != bounds.low:
-        yield fix_duration(replace(action, duration=bounds.high))
     for amount in _find_amounts(action, fluents, conditions):
         limits: list[Formula] = [Comparison(amount, ">=", bounds.low)]
         if bounds.high is not None:
@@ -97,6 +94,9 @@ def _fix_usefully(action: Action, fluents: frozenset[str], conditions: Iterable[
             action.at_start.numbers,
         )
         yield fix_duration(replace(action, duration=amount, at_start=start))
+    if bounds.high is not None and bounds.high != bounds.low:
+        yield fix_duration(replace(action, duration=bounds.high))
+    yield fix_duration(replace(action, duration=bounds.low))
 
 
 def _find_amounts(action: Action, fluents: frozenset[str], conditions: Iterable[Comparison]) -> list[Expression]:
