@@ -29,7 +29,7 @@ from executor.recovery.ask_people import Callback
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import dump_json, load_json
 from planner.errors import ForethoughtError, InputError, PlanError, UnsupportedError, did_you_mean, kind_of, printable
-from planner.explain.unsolvability import explain_unsolvable
+from planner.explain.any_problem import explain_no_plan
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Goal, Problem, TypeHierarchy
@@ -401,8 +401,7 @@ class PlannedCalls:
         if found.status is not Status.UNSOLVABLE:
             return found.describe()
         problem, limits = self.problem, Limits(self._time_limit)
-        diagnosis = await search_until_cancelled(lambda _: explain_unsolvable(problem, limits))
-        return str(diagnosis.as_unsolvable())
+        return str(await search_until_cancelled(lambda _: explain_no_plan(problem, limits)))
 
     async def _report(self, report: CallReport) -> CallReport:
         """Complete a report by what comes next, and look at the goal where it should hold."""

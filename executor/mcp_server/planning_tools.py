@@ -17,8 +17,7 @@ from executor.mcp_server import tool_data
 from planner import questions
 from planner.cli.options import load_named
 from planner.errors import InputError, PlanError
-from planner.explain.plan_explanation import explain_plan
-from planner.explain.unsolvability import explain_unsolvable
+from planner.explain.any_problem import explain_any_plan, explain_no_plan
 from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.problem_builder import ProblemBuilder
@@ -161,9 +160,9 @@ class PlanningTools:
         problem = self.find_problem(given)
         if steps is None:
             plan = solve(problem, **_options_of(limits))
-            reasons = _explain(problem, plan.expect_plan(), limits)
+            reasons = explain_any_plan(plan.expect_plan(), limits)
             return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
-        reasons = _explain(problem, self.read_plan(problem, steps), limits)
+        reasons = explain_any_plan(self.read_plan(problem, steps), limits)
         return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
 
     def why_not(self, given: tool_data.Given, limits: Limits, step: Any) -> tool_data.ExplanationAnswer:
@@ -175,16 +174,8 @@ class PlanningTools:
         if found.plan is not None:
             text = f"There is a plan, cost {found.plan.cost}:\n{found.plan}"
             return tool_data.ExplanationAnswer(text=text, data={"solvable": True, "plan": found.plan.to_dict()})
-        again = limits.share(1.0)
-        if not isinstance(problem, Problem):
-            reasons = service_of(problem).explain_unsolvable(problem, again)
-            return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
-        diagnosis = explain_unsolvable(problem, again)
-        if found.status.name == "UNSOLVABLE":
-            diagnosis = diagnosis.as_unsolvable()
-        return tool_data.ExplanationAnswer(
-            text=str(diagnosis), data=diagnosis.to_dict() | {"status": found.status.name}
-        )
+        reasons = explain_no_plan(problem, limits.share(1.0), found.status)
+        return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict() | {"status": found.status.name})
 
     def repair(self, given: tool_data.Given, limits: Limits, steps: Any) -> tool_data.RepairAnswer:
         """Repair a plan with the least change."""
@@ -333,12 +324,6 @@ def _restate(problem: Problem, given: tool_data.Given) -> Problem:
     )
     goal = problem.goal if given.goal is None else stated.goal
     return replace(problem, objects=stated.objects, initial=stated.initial, goal=goal)
-
-
-def _explain(problem: AnyProblem, plan: Plan, limits: Limits) -> Any:
-    if isinstance(problem, Problem):
-        return explain_plan(problem, plan)
-    return service_of(problem).explain_plan(problem, plan, limits)
 
 
 def _explain_step(problem: Problem, step: Any) -> tool_data.ExplanationAnswer:

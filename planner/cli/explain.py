@@ -16,7 +16,7 @@ from planner.language.loading.load import Source, is_file, is_readable, load_fro
 from planner.lightweight import Final
 from planner.limits import Limits
 from planner.model import Problem, is_temporal
-from planner.plan import Plan, Status, StoppedBy
+from planner.plan import Status, StoppedBy
 from planner.problem_kinds import AnyProblem, Reasons, service_of
 
 ABOUT: Final = "Explain why each step of a plan is there, or why there is no plan and what would give one."
@@ -35,6 +35,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(started: float, given: Namespace) -> Exit:
     """Explain the given or found plan, or explain why there is none."""
+    from planner.explain.any_problem import explain_any_plan, explain_no_plan
     from planner.solve import solve
 
     domain, problem, plan = given.domain, given.problem, given.plan
@@ -54,14 +55,16 @@ def run(started: float, given: Namespace) -> Exit:
     if not given.quiet or result.status is Status.UNSUPPORTED:
         tell(summarise(result))
     if result.plan is not None:
-        _give(_explain_steps(result.plan, limits), given)
+        _give(explain_any_plan(result.plan, limits), given)
     elif result.status is Status.UNSOLVABLE:
-        _give(_explain_unsolvable(loaded, limits), given)
+        again = Limits(limits.time_limit, limits.memory_limit)
+        _give(explain_no_plan(loaded, again), given)
     return exit_of(result)
 
 
 def _explain_in_time(problem: Problem, limits: Limits, given: Namespace) -> Exit:
     """Solve a problem in time in half of the time, and explain in the rest its plan, or why there is none."""
+    from planner.explain.any_problem import explain_any_plan
     from planner.explain.timed_unsolvability import explain_no_plan_in_time
     from planner.solve import solve
 
@@ -70,7 +73,7 @@ def _explain_in_time(problem: Problem, limits: Limits, given: Namespace) -> Exit
     if not given.quiet or result.status is Status.UNSUPPORTED:
         tell(summarise(result))
     if result.plan is not None:
-        _give(_explain_steps(result.plan, limits), given)
+        _give(explain_any_plan(result.plan, limits), given)
     elif result.status is not Status.UNSUPPORTED and result.stopped_by is not StoppedBy.CANCELLED:
         found = explain_no_plan_in_time(problem, limits)
         _give(found, given)
@@ -94,6 +97,7 @@ def _is_plan(text: str, source: Source) -> bool:
 
 def _explain_given(problem: AnyProblem, given: Namespace, path: Path, limits: Limits, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
+    from planner.explain.any_problem import explain_any_plan
     from planner.validation.timed_replay import in_turn
     from planner.validation.validate import validate
 
@@ -103,33 +107,10 @@ def _explain_given(problem: AnyProblem, given: Namespace, path: Path, limits: Li
             plan = in_turn(problem, plan.steps)
         verdict = validate(problem, plan if plan.times else plan.steps)
         with watchman.searching() if plan.times else nullcontext() as limits.cancel:
-            found: Reasons = _explain_steps(plan, limits) if verdict.valid else verdict
+            found: Reasons = explain_any_plan(plan, limits) if verdict.valid else verdict
     else:
         with watchman.checking(plan) as limits.cancel:
             verdict = service_of(problem).validate(problem, plan, limits)
-            found = _explain_steps(plan, limits) if verdict.valid else verdict
+            found = explain_any_plan(plan, limits) if verdict.valid else verdict
     _give(found, given)
     return exit_of_verdict(verdict)
-
-
-def _explain_steps(plan: Plan, limits: Limits) -> Reasons:
-    """Explain why each step of a valid plan is there; raises `LimitReached`."""
-    from planner.explain.plan_explanation import explain_plan
-
-    if not isinstance(plan.problem, Problem):
-        return service_of(plan.problem).explain_plan(plan.problem, plan, limits)
-    if is_temporal(plan.problem):
-        from planner.explain.timed_explanation import explain_times
-
-        return explain_times(plan.problem, plan, limits)
-    return explain_plan(plan.problem, plan)
-
-
-def _explain_unsolvable(problem: AnyProblem, limits: Limits) -> Reasons:
-    """Explain why `problem`, which is proved unsolvable, has no plan; the limits begin anew."""
-    from planner.explain.unsolvability import explain_unsolvable
-
-    again = Limits(limits.time_limit, limits.memory_limit)
-    if not isinstance(problem, Problem):
-        return service_of(problem).explain_unsolvable(problem, again)
-    return explain_unsolvable(problem, again).as_unsolvable()
