@@ -33,4 +33,4 @@ def format_text(path: Path, text: str) -> str:
     """Return `text` as `forethought format` writes a file of this name."""
     from desk.loop.format import format_text as formatted
 
-    return formatted(text, path)
+    return formatted(text, str(path))
