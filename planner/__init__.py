@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from planner.explain.plan_explanation import explain_plan
     from planner.explain.unsolvability import explain_unsolvable
+    from planner.explain.why_not import WhyNot, why_not
     from planner.language.declare import (
         FIXED,
         Domain,
@@ -90,12 +91,13 @@ __all__ = [
     "From", "Goal", "InputError", "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or", "Outcome",
     "Patch", "PddlError", "Plan", "PlanError", "Policy", "Problem", "Progress", "Ranking", "RelevantAction", "Result",
     "SoftGoal", "Statistics", "Status", "Step", "StoppedBy", "Undo", "UnsupportedError", "Variable", "Verdict",
-    "When", "Written", "always", "at_most", "before", "candidates", "causal_links", "check_domain", "check_problem",
+    "When", "WhyNot", "Written", "always", "at_most", "before", "candidates", "causal_links", "check_domain",
+    "check_problem",
     "compile_object_creation", "created_by", "decide", "declared_arguments", "diverse", "done", "evaluate",
     "executions", "expected_costs", "explain_plan", "explain_unsolvable", "for_steps", "forbidden", "improve",
     "json_schema", "k_best", "load", "load_domain", "makespan", "mandatory", "mend", "never", "never_after",
     "partial_order", "patch", "rank", "read_documents", "relevant_actions", "resolve_action", "resources", "schedule",
-    "solve", "sometime", "starts", "undo", "validate", "write_json", "write_yaml",
+    "solve", "sometime", "starts", "undo", "validate", "why_not", "write_json", "write_yaml",
 ]
 # fmt: on
 
@@ -106,6 +108,7 @@ _MODULES = {
     "UnsupportedError",
     "explain.plan_explanation": "explain_plan",
     "explain.unsolvability": "explain_unsolvable",
+    "explain.why_not": "WhyNot why_not",
     "language.declare": "FIXED Domain Entity From Outcome When always at_most before done forbidden mandatory never "
     "never_after resolve_action sometime",
     "language.documents": "json_schema read_documents write_json write_yaml",

@@ -28,6 +28,10 @@ def add_arguments(parser: Parser) -> None:
     options.add_problem(parser)
     about = "The plan to explain; without one, the problem is solved first."
     parser.add_argument("plan", type=Path, metavar="PLAN", nargs="?", help=about)
+    about = "Answer why the plan does not do something: 'by truck1', 'without step 3', 'load before drive', 'cheaper'."
+    parser.add_argument("--why-not", action="append", default=[], metavar="QUESTION", help=about)
+    about = "Say what changes if something were different: 'not door(a, b)', 'fuel(r2) = 5', 'cost <= 9'."
+    parser.add_argument("--what-if", action="append", default=[], metavar="CHANGE", help=about)
     options.add_limits(parser, default=10.0)
     parser.add_argument("--json", action="store_true", help="Print the explanation as JSON.")
     options.add_quiet(parser)
@@ -45,6 +49,10 @@ def run(started: float, given: Namespace) -> Exit:
         if plan is None and problem is not None and _is_plan(problem, source):
             plan, problem = Path(problem), None
         loaded = load_from(source, problem)
+        questions = [*given.why_not, *[f"if {each}" for each in given.what_if]]
+        if questions:
+            with watchman.searching() as limits.cancel:
+                return _answer(loaded, questions, plan, limits, as_json=given.json)
         if plan is not None:
             return _explain_given(loaded, given, plan, limits, watchman)
         with options.name_source(domain, problem), watchman.searching() as limits.cancel:
@@ -87,6 +95,30 @@ def _explain_in_time(problem: Problem, limits: Limits, given: Namespace) -> Exit
 def _give(found: Reasons, given: Namespace) -> None:
     """Write an explanation to stdout."""
     give(dumps(found.to_dict(), indent=2, ensure_ascii=False) if given.json else str(found))
+
+
+def _answer(problem: AnyProblem, questions: list[str], path: Path | None, limits: Limits, *, as_json: bool) -> Exit:
+    """Answer contrastive questions about the plan at `path`, or about the best one that is found.
+
+    The exit code is that of the last question: 10 where what it asks for is proved impossible, 11 where that is open.
+    """
+    from planner.explain.why_not import Outcome, ask
+
+    plan = None if path is None else options.read_plan_file(path, problem)[0]
+    answers = [
+        ask(problem, each, limits.share(1 / (len(questions) - number)), plan)  # type: ignore[arg-type]  # it checks
+        for number, each in enumerate(questions)
+    ]
+    if as_json:
+        data = [each.to_dict() for each in answers]
+        give(dumps(data[0] if len(data) == 1 else data, indent=2, ensure_ascii=False))
+    else:
+        give("\n\n".join(map(str, answers)))
+    last = answers[-1]
+    if last.stopped_by is StoppedBy.CANCELLED:
+        return Exit.INTERRUPTED
+    codes = {Outcome.IMPOSSIBLE: Exit.NEGATIVE, Outcome.OPEN: Exit.NO_VERDICT}
+    return codes.get(last.outcome, Exit.OK)
 
 
 def _is_plan(text: str, source: Source) -> bool:

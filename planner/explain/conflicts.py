@@ -1,4 +1,4 @@
-"""Conflicts: minimal sets of goals, constraints, budgets and the deadline that no plan meets together.
+"""Conflicts: minimal sets of goals, constraints, budgets, deadlines and foils that no plan meets together.
 
 QuickXplain (Junker, 2004) finds one conflict by dividing the demands. Leaving out each of its members in turn leads to
 further conflicts. Search decides whether a set of demands has a plan. A set for which it gives no answer counts as
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
+from planner.compilations.foils import Foil, apply_foils
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import LimitReached, Limits
 from planner.model import COST, Constraint, Formula, Goal, Number, Problem
@@ -39,11 +40,16 @@ class Kind(Enum):
     CONSTRAINT = "constraint"
     BUDGET = "budget"
     DEADLINE = "deadline"
+    DUE = "due"
+    FOIL = "foil"
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """One thing that a plan must do: `what` is a part of the goal, a constraint, `(resource, budget)` or a deadline."""
+    """One thing that a plan must do.
+
+    `what` is a part of the goal, a constraint, `(resource, budget)`, a deadline of the plan or of a goal, or a foil.
+    """
 
     kind: Kind
     what: Any
@@ -55,6 +61,10 @@ class Demand:
                 return f"{'cost' if name == COST else name} at most {most}"
             case Kind.DEADLINE:
                 return f"at most {self.what} seconds"
+            case Kind.DUE:
+                return f"goal {self.what}"
+            case Kind.FOIL:
+                return f"asked for: {self.what}"
         return f"{self.kind.value} {self.what}"
 
 
@@ -81,16 +91,19 @@ def demands_of(problem: Problem) -> list[Demand]:
     found = [Demand(Kind.GOAL, part) for part in conjuncts(problem.goal.hard)]
     found += [Demand(Kind.CONSTRAINT, each) for each in problem.constraints if each.utility is None]
     found += [Demand(Kind.BUDGET, each) for each in problem.budgets.items()]
+    found += [Demand(Kind.DUE, each) for each in problem.due if each.weight is None]
     return found + ([Demand(Kind.DEADLINE, problem.deadline)] if problem.deadline is not None else [])
 
 
-def find_conflicts(problem: AnyProblem, limits: Limits, solve: Solve | None = None) -> tuple[Conflict, ...]:
-    """Return the conflicts of `problem` that are proved within `limits`.
+def find_conflicts(
+    problem: AnyProblem, limits: Limits, solve: Solve | None = None, foils: Sequence[Foil] = ()
+) -> tuple[Conflict, ...]:
+    """Return the conflicts among the demands of `problem` that are proved within `limits`.
 
-    `solve` is called for problems with some of the demands; None is `planner.solve.answer`. Raises `InputError` as that
-    does.
+    With `foils`, with which `problem` is proved to have no plan, these are demands as well. `solve` is called for
+    problems with some of the demands; None is `planner.solve.answer`. Raises `InputError` as that does.
     """
-    return tuple(_ConflictSearch(problem, limits, solve).find_conflicts())
+    return tuple(_ConflictSearch(problem, limits, solve, foils).find_conflicts())
 
 
 def add_reason(problem: Problem, result: Result, limits: Limits, solve: Solve) -> Result:
@@ -122,12 +135,14 @@ def name_conflict(problem: AnyProblem, result: Result, limits: Limits, solve: So
 
 
 class _ConflictSearch:
-    def __init__(self, problem: AnyProblem, limits: Limits, solve: Solve | None) -> None:
+    def __init__(self, problem: AnyProblem, limits: Limits, solve: Solve | None, foils: Sequence[Foil] = ()) -> None:
         self._problem = problem
         self._limits = limits
         self._solve = solve
         self._asked: dict[frozenset[int], bool | None] = {}
-        self._demands = demands_of(classical_of(problem))
+        self._demands = [*demands_of(classical_of(problem)), *[Demand(Kind.FOIL, each) for each in foils]]
+        if foils:
+            self._asked[frozenset(range(len(self._demands)))] = True
 
     def find_conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts, each once."""
@@ -189,5 +204,14 @@ def keep_demands(problem: Problem, demands: Sequence[Demand]) -> Problem:
     kept: list[Constraint] = [each.what for each in demands if each.kind is Kind.CONSTRAINT]
     budgets: dict[str, Number] = dict(each.what for each in demands if each.kind is Kind.BUDGET)
     deadlines: list[Number] = [each.what for each in demands if each.kind is Kind.DEADLINE]
-    goal = Goal(conjunction(goals))
-    return replace(problem, goal=goal, constraints=tuple(kept), budgets=budgets, deadline=next(iter(deadlines), None))
+    due = [each for each in problem.due if each.weight is not None]
+    due += [each.what for each in demands if each.kind is Kind.DUE]
+    part = replace(
+        problem,
+        goal=Goal(conjunction(goals)),
+        constraints=tuple(kept),
+        budgets=budgets,
+        deadline=next(iter(deadlines), None),
+        due=tuple(due),
+    )
+    return apply_foils(part, [each.what for each in demands if each.kind is Kind.FOIL])

@@ -115,6 +115,16 @@ class PlanExplanation:
             yield f"The plan is valid without {numbers}, at cost {self.leaner.cost}."
         yield from [f"The plan supposes {supposition}." for supposition in self.suppositions]
 
+    def describe_purpose(self, step: StepExplanation) -> str:
+        """Return what `step` is there for, as the end of a sentence that it begins."""
+        if step.redundant:
+            return "can be left out"
+        if step.keeps:
+            return f"keeps the constraint '{step.keeps}'"
+        if not step.chain:
+            return "serves nothing by itself"
+        return f"{self._verb(step, step.chain[0])} {self._story(step.chain)}"
+
     def _verb(self, step: StepExplanation, service: Service) -> str:
         seen = [each.literal for each in self.suppositions if each.seen == step.number]
         return "sees" if service.condition in seen else "provides"

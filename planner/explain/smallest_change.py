@@ -367,7 +367,7 @@ class _ChangeSearch:
             self._limits.cancel, lambda plan: len(split_plan(plan.steps, prefix, made)[0]), finding.at_least
         )
         result = self._solve(
-            add_assumptions(self._plain, made),
+            add_missing_values(add_assumptions(self._plain, made)),
             1 if pool.complete else SHARE,
             cancel=enough,
             on_progress=enough.watch,

@@ -20,7 +20,7 @@ from planner.grounding.ground_temporal import ground_temporal
 from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.limits import STOPS, LimitReached, Limits, stop_reason
 from planner.model.formulas import Number
-from planner.model.problem import NumericMetric, Problem
+from planner.model.problem import NumericMetric, Problem, seal
 from planner.model.timing import TOTAL_TIME
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Status, StoppedBy, json_number
@@ -348,7 +348,7 @@ class _Diagnosing:
         """Explain why the problem has no plan even if steps take no time; None where that is not the reason."""
         free = relax_problem(self.problem, dict.fromkeys(self.promises))
         try:
-            found = None if free.timed else explain_unsolvable(compile_sequential(free), self.oracle.limits)
+            found = None if free.timed else explain_unsolvable(seal(compile_sequential(free)), self.oracle.limits)
         except UnsupportedError:
             return None
         return found if found is not None and found.solvable is False else None

@@ -81,9 +81,10 @@ class Diagnosis:
         if self.solvable is False and not self.unreachable and not self.conflicts:
             yield "Each part of the goal can be reached, but not all of it by one plan: some step undoes or uses up"
             yield "what another needs."
-        yield from self._change_lines()
+        yield from self.change_lines()
 
-    def _change_lines(self) -> Iterator[str]:
+    def change_lines(self) -> Iterator[str]:
+        """Yield what is said of the smallest change, in lines for people."""
         limit = f" ({self.stopped_by.value} ended the search)" if self.stopped_by is not None else ""
         if self.change is None:
             if self.solvable is False:
@@ -137,6 +138,17 @@ def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
     return _generalise(found, problem, proved=proved or _is_unsolvable(problem, limits))
 
 
+def explain_compiled(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
+    """Return why `problem`, compiled from `source`, has no plan; only facts that `source` declares are assumed.
+
+    Neither creates objects nor asks for a plan in time. A limit that ends the work is reported, not raised.
+    """
+    diagnosis = (
+        _diagnose_numbers(problem, limits, source) if is_numeric(problem) else _diagnose(problem, source, limits)
+    )
+    return diagnosis.as_unsolvable()
+
+
 def find_unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachable, ...]:
     """Return the relaxed unreachable parts of the goal with the missing capabilities; none if a limit ends the work.
 
@@ -184,8 +196,8 @@ def _diagnose(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
     return Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by, found)
 
 
-def _diagnose_numbers(problem: Problem, limits: Limits) -> Diagnosis:
-    """Return why `problem`, which has numbers, has no plan."""
+def _diagnose_numbers(problem: Problem, limits: Limits, source: Problem | None = None) -> Diagnosis:
+    """Return why `problem`, which has numbers, has no plan; assumptions are facts that `source` declares."""
     facts = compile_comparisons(problem)
     try:
         relaxed = Relaxed(normalise(facts.problem), limits)
@@ -193,7 +205,7 @@ def _diagnose_numbers(problem: Problem, limits: Limits) -> Diagnosis:
     except LimitReached as limit:
         return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
     reachable = not unreachable
-    finding = find_smallest_change(problem, problem, shortfall, limits, reachable=reachable, numbers=facts)
+    finding = find_smallest_change(problem, source or problem, shortfall, limits, reachable=reachable, numbers=facts)
     return replace(
         Diagnosis(problem.name, _is_solvable(finding), unreachable, finding.change, finding.plan, finding.stopped_by),
         also=finding.also,

@@ -9,7 +9,7 @@ from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
 from planner.lightweight import Final, replace
-from planner.model import Atom, Not, Problem, TypeHierarchy, Variable
+from planner.model import OPEN, Atom, Not, Problem, TypeHierarchy, Variable
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.spelling import spell_fact
@@ -144,6 +144,23 @@ def read_step(problem: Problem, given: AnyStep) -> Step:
     return Step(found.predicate, found.args)
 
 
+def read_step_pattern(problem: Problem, given: AnyFact) -> Atom:
+    """Return the pattern of steps that `given` is or names, with `_` for any object; raises as `read_fact` does."""
+    found = _read_atom(problem, given, "step", problem.domain.actions)
+    parameters = problem.domain.actions[found.predicate].parameters
+    if not found.args:
+        return Atom(found.predicate, (OPEN,) * len(parameters))
+    _check_arguments(problem, found, parameters, is_pattern=True)
+    return found
+
+
+def read_function(problem: Problem, given: AnyFact) -> Atom:
+    """Return the function with its arguments that `given` is or names; raises as `read_fact` does."""
+    found = _read_atom(problem, given, "function", problem.domain.functions)
+    _check_arguments(problem, found, problem.domain.functions[found.predicate].parameters)
+    return found
+
+
 def read_steps(problem: Problem, given: AnySteps) -> tuple[Step, ...]:
     """Return the steps of a plan, each of the applicable version of its action; raises as `read_fact` does."""
     if isinstance(given, Plan):
@@ -178,9 +195,9 @@ def _read_atom(problem: Problem, given: AnyFact, what: str, known: Mapping[str, 
     if problem.domain.spelling is not None:
         given = Atom(given.predicate.lower(), tuple([arg.lower() for arg in given.args]))
     if given.predicate not in known:
-        kind = "action" if what == "step" else "predicate"
+        kind = {"step": "action", "fact": "predicate"}.get(what, what)
         names = [_spell_name(problem, name) for name in known][:_MOST_NAMES]
-        hint = did_you_mean(given.predicate, names) or f"it has {', '.join(names)}"
+        hint = did_you_mean(given.predicate, names) or (f"it has {', '.join(names)}" if names else None)
         raise InputError(f"the problem has no {kind} '{given.predicate}'", hint=hint)
     return given
 
@@ -206,8 +223,10 @@ def _spell_types(problem: Problem, types: Iterable[str]) -> str:
     return " or ".join([_spell_name(problem, each) for each in types])
 
 
-def _check_arguments(problem: Problem, atom: Atom, parameters: tuple[Variable, ...]) -> None:
-    """Raise `InputError` where the number of arguments, an object or its type is wrong."""
+def _check_arguments(
+    problem: Problem, atom: Atom, parameters: tuple[Variable, ...], *, is_pattern: bool = False
+) -> None:
+    """Raise `InputError` where the number of arguments, an object or its type is wrong; patterns have open ones."""
     written = spell(problem, atom)
     if len(atom.args) != len(parameters):
         names = ", ".join([parameter.name for parameter in parameters])
@@ -216,6 +235,8 @@ def _check_arguments(problem: Problem, atom: Atom, parameters: tuple[Variable, .
     types = {item.name: item.types for item in problem.all_objects}
     hierarchy = TypeHierarchy(problem.domain.types)
     for arg, parameter in zip(atom.args, parameters, strict=True):
+        if is_pattern and arg == OPEN:
+            continue
         if arg not in types:
             hint = did_you_mean(arg, list(types)[:_MOST_NAMES])
             raise InputError(f"{written} names an object '{arg}', and there is none", hint=hint)

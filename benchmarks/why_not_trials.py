@@ -1,0 +1,470 @@
+"""Contrastive answers about random small problems, judged by the enumeration of their states.
+
+`python -m benchmarks.why_not_trials --questions 500` draws problems, every third one with numbers, and questions about
+them, asks `planner.why_not`, and prints what came out as a table. What contradicts the enumeration is printed with its
+seed, and makes the exit code 1. The enumeration goes breadth-first over the states of the problem itself, and watches
+on the way whether the steps do what is asked for: it knows nothing of the compilation. Conflicts are checked, too:
+together their demands have no plan, and without any one of them there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Final, TypeVar
+
+from benchmarks.numeric_semantics import NumericSemantics
+from benchmarks.random_numeric import random_numeric_task
+from benchmarks.random_problems import key_of, random_problem, successors
+from planner.errors import ForethoughtError
+from planner.explain.conflicts import Kind
+from planner.explain.why_not import Outcome, WhyNot, why_not
+from planner.language.pddl import parse_domain, parse_problem
+from planner.model import Atom, Metric, Problem
+from planner.model.formulas import Formula, conjuncts
+from planner.model.problem import seal
+from planner.plan import Plan, Status
+from planner.semantics.simulation import Simulation
+from planner.solve import solve
+
+MOST_STATES: Final = 300
+"""Most states of a problem that is asked about."""
+QUESTIONS: Final = 5
+"""Questions about one problem."""
+
+State = TypeVar("State")
+Done = tuple[str, ...]
+"""A step: the name of its action, and its arguments."""
+Cover = Callable[[Done], bool]
+"""Whether a step is one of those that a question names."""
+
+
+class TooManyStates(Exception):
+    """The problem has more states than are enumerated."""
+
+
+class Unbounded(Exception):
+    """A circle of steps improves the metric, so that there is no best plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The reachable states, as numbers from 0 (the initial one), with the steps between them and their costs.
+
+    `holds` tells whether a part of the goal holds in a state; None where only the whole goal is known.
+    """
+
+    edges: Sequence[Sequence[tuple[Done, Fraction, int]]]
+    goals: frozenset[int]
+    holds: Callable[[Formula, int], bool] | None = None
+
+
+def explore(problem: Problem) -> Graph:
+    """Enumerate the states of a problem without numbers; raises `TooManyStates`."""
+    states = [Simulation(problem)]
+    numbers: dict[Hashable, int] = {key_of(states[0]): 0}
+    edges: list[list[tuple[Done, Fraction, int]]] = []
+    for state in states:
+        edges.append([])
+        for step, after in successors(state):
+            key = key_of(after)
+            if key not in numbers:
+                numbers[key] = len(states)
+                states.append(after)
+            cost = 1 if problem.metric is Metric.LENGTH else state.cost(step)
+            edges[-1].append(((step.action, *step.arguments), Fraction(cost), numbers[key]))
+        if len(states) > MOST_STATES:
+            raise TooManyStates
+    goals = frozenset([number for number, state in enumerate(states) if state.holds(problem.goal.hard)])
+    return Graph(edges, goals, lambda part, number: states[number].holds(part))
+
+
+def explore_numbers(semantics: NumericSemantics) -> Graph:
+    """Enumerate the states of a task with numbers; raises `TooManyStates`."""
+    hidden = frozenset({"total-cost"})
+    states = [semantics.find_initial()]
+    numbers: dict[Hashable, int] = {states[0].without(hidden): 0}
+    edges: list[list[tuple[Done, Fraction, int]]] = []
+    for state in states:
+        edges.append([])
+        for step, after in semantics.successors(state):
+            key = after.without(hidden)
+            if key not in numbers:
+                numbers[key] = len(states)
+                states.append(after)
+            weight = semantics.measure(after, 1) - semantics.measure(state, 0)
+            edges[-1].append((tuple(step), weight, numbers[key]))
+        if len(states) > MOST_STATES:
+            raise TooManyStates
+    return Graph(edges, frozenset([number for number, state in enumerate(states) if semantics.is_goal(state)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a question demands of the steps of a plan.
+
+    `progress` takes what is known so far, 0 at the start, and the next step; it returns what is known then, None where
+    no plan goes on so. A plan does what is asked for if it ends with one of `accepted`.
+    """
+
+    progress: Callable[[int, Done], int | None] = lambda known, _: known
+    accepted: frozenset[int] = frozenset({0})
+
+
+def watch_use(covers: Cover) -> Watch:
+    """Watch that some step is covered."""
+    return Watch(lambda known, step: 1 if covers(step) else known, frozenset({1}))
+
+
+def watch_avoid(covers: Cover) -> Watch:
+    """Watch that no step is covered."""
+    return Watch(lambda known, step: None if covers(step) else known)
+
+
+def watch_order(first: Cover, later: Cover) -> Watch:
+    """Watch that some step is one of `first` before the first one of `later`, which comes, too."""
+
+    def progress(known: int, step: Done) -> int | None:
+        if later(step):
+            return 2 if known else None
+        return 1 if known == 0 and first(step) else known
+
+    return Watch(progress, frozenset({2}))
+
+
+def find_least(graph: Graph, watch: Watch, goals: Iterable[int] | None = None) -> Fraction | None:
+    """Return the least cost of a plan that does what is asked for, by Bellman and Ford; None where there is none.
+
+    Raises `Unbounded`.
+    """
+    best: dict[tuple[int, int], Fraction] = {(0, 0): Fraction(0)}
+    waiting = [(0, 0)]
+    rounds = 0
+    while waiting:
+        rounds += 1
+        if rounds > 3 * len(graph.edges) + 3:
+            raise Unbounded
+        changed: dict[tuple[int, int], None] = {}
+        for state, known in waiting:
+            for step, weight, target in graph.edges[state]:
+                then = watch.progress(known, step)
+                if then is None:
+                    continue
+                cost = best[state, known] + weight
+                if (target, then) not in best or cost < best[target, then]:
+                    best[target, then] = cost
+                    changed[target, then] = None
+        waiting = list(changed)
+    wanted = graph.goals if goals is None else frozenset(goals)
+    costs = [cost for (state, known), cost in best.items() if state in wanted and known in watch.accepted]
+    return min(costs, default=None)
+
+
+def replay(graph: Graph, watch: Watch, steps: Iterable[Done]) -> Fraction | None:
+    """Return the cost of a plan; None where it is none, or does not do what is asked for."""
+    state, known, cost = 0, 0, Fraction(0)
+    for step in steps:
+        found = next((each for each in graph.edges[state] if each[0] == step), None)
+        then = watch.progress(known, step)
+        if found is None or then is None:
+            return None
+        _, weight, state = found
+        known, cost = then, cost + weight
+    return cost if state in graph.goals and known in watch.accepted else None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question in words, its kind, what it demands of steps, and how it changes the initial facts."""
+
+    text: str
+    kind: str
+    watch: Watch = field(default_factory=Watch)
+    fact: Atom | None = None
+    holds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A problem that is asked about, its states, and the plan that the questions are about, if one is given."""
+
+    problem: Problem
+    graph: Graph
+    plan: Plan | None
+
+
+class _Asker:
+    """Draws questions about a subject."""
+
+    def __init__(self, subject: Subject, rng: random.Random) -> None:
+        self._subject = subject
+        self._rng = rng
+        self._done = sorted({step for steps in subject.graph.edges for step, _, _ in steps})
+
+    def ask(self) -> Asked | None:
+        """Return a question; None where the problem has nothing to ask about."""
+        if not self._done:
+            return None
+        kinds = [self._use, self._avoid, self._avoid, self._order, self._order, self._cheaper]
+        if self._subject.plan is not None and self._subject.plan.steps:
+            kinds += [self._without_step, self._step_order]
+        if self._subject.graph.holds is not None:
+            kinds += [self._fact, self._fact]
+        return self._rng.choice(kinds)()
+
+    def _mention(self) -> tuple[str, Cover]:
+        """Return the words for some steps, and the test for them."""
+        step = self._rng.choice(self._done)
+        name, args = step[0], step[1:]
+        way = self._rng.randrange(3)
+        if way == 0 and args:
+            thing = self._rng.choice(args)
+            return thing, lambda other: thing in other[1:]
+        if way == 1 or not args:
+            return name, lambda other: other[0] == name
+        kept = [arg if self._rng.random() < 0.6 else "_" for arg in args]
+
+        def covers(other: Done) -> bool:
+            return other[0] == name and all(one in ("_", two) for one, two in zip(kept, other[1:], strict=True))
+
+        return f"{name}({', '.join(kept)})", covers
+
+    def _use(self) -> Asked:
+        words, covers = self._mention()
+        text = self._rng.choice(["by {}", "{}", "why not with {}?", "if {}"])
+        return Asked(text.format(words), "use", watch_use(covers))
+
+    def _avoid(self) -> Asked:
+        words, covers = self._mention()
+        text = self._rng.choice(["without {}", "why {}", "why not without {}", "if no {}", "not by {}"])
+        return Asked(text.format(words), "avoid", watch_avoid(covers))
+
+    def _order(self) -> Asked:
+        (one, first), (two, later) = self._mention(), self._mention()
+        text = self._rng.choice(["{0} before {1}", "why not {1} after {0}", "why {1} before {0}?"])
+        return Asked(text.format(one, two), "order", watch_order(first, later))
+
+    def _cheaper(self) -> Asked:
+        return Asked("cheaper", "cheaper")
+
+    def _without_step(self) -> Asked:
+        steps = _steps_of(self._subject.plan)
+        number = self._rng.randint(1, len(steps))
+        return Asked(f"without step {number}", "without step", watch_avoid(lambda step: step == steps[number - 1]))
+
+    def _step_order(self) -> Asked:
+        steps = _steps_of(self._subject.plan)
+        one, two = sorted([self._rng.randint(1, len(steps)) for _ in range(2)])
+        first, later = steps[two - 1], steps[one - 1]
+        watch = watch_order(lambda step: step == first, lambda step: step == later)
+        return Asked(f"why {one} before {two}", "order of steps", watch)
+
+    def _fact(self) -> Asked:
+        problem, rng = self._subject.problem, self._rng
+        names = [item.name for item in problem.all_objects]
+        base = [each for name, each in problem.domain.predicates.items() if name not in problem.domain.derived]
+        if problem.initial and rng.random() < 0.6:
+            fact = rng.choice(problem.initial)
+            return Asked(f"if not {fact}", "fact forbidden", fact=fact, holds=False)
+        predicate = rng.choice(base)
+        fact = Atom(predicate.name, tuple([rng.choice(names) for _ in predicate.parameters]))
+        return Asked(f"what if {fact}?", "fact forced", fact=fact)
+
+
+def _steps_of(plan: Plan | None) -> list[Done]:
+    return [] if plan is None else [(step.action, *step.arguments) for step in plan.steps]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came out for one question: a row and a column of the table, and what is wrong ("" where nothing is)."""
+
+    row: str
+    column: str
+    wrong: str = ""
+    conflicts: int = 0
+
+
+def try_question(subject: Subject, asked: Asked, time_limit: float) -> Trial | None:
+    """Ask one question, and judge the answer; None where the question does not fit, such as a fact of a wrong type."""
+    try:
+        answer = why_not(subject.problem, asked.text, plan=subject.plan, time_limit=time_limit)
+    except ForethoughtError as error:
+        if asked.fact is not None and "is of type" in str(error):
+            return None
+        return Trial(asked.kind, "refused", f"why_not raises {type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 - a user must never see one: that is what is looked for
+        return Trial(asked.kind, "escaped", f"why_not raises {type(error).__name__}: {error}")
+    try:
+        wrong = judge(subject, asked, answer)
+    except (Unbounded, TooManyStates):
+        return None
+    return Trial(asked.kind, answer.outcome.name.lower().replace("_", " "), wrong, len(answer.conflicts))
+
+
+def judge(subject: Subject, asked: Asked, answer: WhyNot) -> str:
+    """Return what `answer` says that the enumeration contradicts; "" where it agrees."""
+    reference = find_least(subject.graph, Watch())
+    graph = subject.graph
+    if asked.fact is not None:
+        graph = explore(_change_facts(subject.problem, asked, answer.question.text))
+    least = find_least(graph, asked.watch)
+    found = [
+        *_judge_bounds(answer, reference, least, about_cost=asked.kind == "cheaper"),
+        *_judge_plan(graph, asked, answer, least),
+        *_judge_conflicts(subject, asked, answer),
+    ]
+    return "; ".join(found)
+
+
+def _change_facts(problem: Problem, asked: Asked, said: str) -> Problem:
+    """Return the problem with the fact forced or forbidden, without the facts that the answer says it replaces."""
+    assert asked.fact is not None
+    replaced = said.partition(" instead of ")[2]
+    gone = [fact for fact in problem.initial if fact == asked.fact or str(fact) in replaced]
+    kept = [fact for fact in problem.initial if fact not in gone]
+    return seal(replace(problem, initial=(*kept, asked.fact) if asked.holds else tuple(kept)))
+
+
+def _judge_bounds(
+    answer: WhyNot, reference: Fraction | None, least: Fraction | None, *, about_cost: bool
+) -> Iterator[str]:
+    if answer.reference_bound is not None and reference is not None and answer.reference_bound > reference:
+        yield f"the bound {answer.reference_bound} is above the optimum {reference}"
+    if about_cost:
+        if answer.outcome is Outcome.IMPOSSIBLE and answer.reference is not None:
+            if Fraction(answer.reference.cost) != reference:
+                yield f"cost {answer.reference.cost} is said to be least, and {reference} is"
+        elif answer.outcome is Outcome.IMPOSSIBLE and reference is not None:
+            yield "there is a plan"
+        if answer.shares and sum(Fraction(each.worth) for each in answer.shares) > (reference or 0):
+            yield "the shares are more than the optimum"
+        return
+    if answer.lower_bound is not None and least is not None and answer.lower_bound > least:
+        yield f"the bound {answer.lower_bound} is above the least cost {least}"
+    if answer.outcome is Outcome.IMPOSSIBLE and least is not None:
+        yield f"there is such a plan, at cost {least}"
+    if answer.question.restricts and least is not None and (reference is None or least < reference):
+        yield "the enumeration contradicts itself"
+
+
+def _judge_plan(graph: Graph, asked: Asked, answer: WhyNot, least: Fraction | None) -> Iterator[str]:
+    if answer.plan is None:
+        return
+    cost = replay(graph, asked.watch, _steps_of(answer.plan))
+    if cost is None:
+        yield "the plan is no plan, or does not do what is asked for"
+    elif cost != Fraction(answer.plan.cost):
+        yield f"the plan costs {cost}, not {answer.plan.cost}"
+    if answer.proved and asked.kind != "cheaper" and Fraction(answer.plan.cost) != least:
+        yield f"cost {answer.plan.cost} is said to be proved, and the least is {least}"
+    if answer.reference is not None:
+        extra = Fraction(answer.plan.cost) - Fraction(answer.reference.cost)
+        outcome = Outcome.CHEAPER if extra < 0 else Outcome.DEARER if extra else Outcome.SAME
+        if answer.outcome is not outcome or Fraction(answer.extra or 0) != extra:
+            yield f"the outcome is {answer.outcome.name}, and the difference {extra}"
+
+
+def _judge_conflicts(subject: Subject, asked: Asked, answer: WhyNot) -> Iterator[str]:
+    """Yield conflicts that have a plan, or that are said to be smallest and are not."""
+    for conflict in answer.conflicts:
+        parts = [each.what for each in conflict.demands if each.kind is Kind.GOAL]
+        asks = any(each.kind is Kind.FOIL for each in conflict.demands)
+        if _has_plan(subject, asked, answer, parts, asks=asks):
+            yield f"'{conflict}', and there is a plan"
+        smaller = [([each for each in parts if each != part], asks) for part in parts]
+        for fewer, still in [*smaller, *([(parts, False)] if asks else [])]:
+            if conflict.smallest and not _has_plan(subject, asked, answer, fewer, asks=still):
+                yield f"'{conflict}' is not smallest"
+
+
+def _has_plan(subject: Subject, asked: Asked, answer: WhyNot, parts: Sequence[Formula], *, asks: bool) -> bool:
+    """Return whether a plan reaches these parts of the goal, and does what is asked for if that counts."""
+    graph = subject.graph
+    if asks and asked.fact is not None:
+        graph = explore(_change_facts(subject.problem, asked, answer.question.text))
+    holds = graph.holds
+    if holds is None:
+        whole = len(parts) == len([*conjuncts(subject.problem.goal.hard)])
+        goals: Iterable[int] = graph.goals if whole or parts else range(len(graph.edges))
+        if parts and not whole:
+            return not asks  # parts of a goal with numbers are not enumerated
+    else:
+        goals = [state for state in range(len(graph.edges)) if all(holds(part, state) for part in parts)]
+    return find_least(graph, asked.watch if asks else Watch(), goals) is not None
+
+
+def draw_subject(seed: int) -> Subject | None:
+    """Return the problem of `seed`, with a plan of it in every other one; None where it has too many states."""
+    try:
+        if seed % 3 == 2:
+            task = random_numeric_task(seed)
+            problem = parse_problem(task.problem, parse_domain(task.domain))
+            graph = explore_numbers(NumericSemantics(task.domain, task.problem))
+        else:
+            problem = seal(random_problem(seed))
+            graph = explore(problem)
+        find_least(graph, Watch())
+    except (TooManyStates, Unbounded, ForethoughtError):
+        return None
+    found = solve(problem, mode="first", time_limit=10)
+    if found.status is Status.UNSUPPORTED:
+        return None
+    return Subject(problem, graph, found.plan if seed % 2 else None)
+
+
+def draw_trials(seed: int, questions: int, time_limit: float) -> Iterator[tuple[int, Asked, Trial]]:
+    """Yield the trials of so many questions, about problems from `seed` on."""
+    made = 0
+    while made < questions:
+        subject = draw_subject(seed)
+        asker = None if subject is None else _Asker(subject, random.Random(seed))
+        for _ in range(QUESTIONS if asker is not None else 0):
+            assert subject is not None
+            assert asker is not None
+            asked = asker.ask()
+            trial = None if asked is None else try_question(subject, asked, time_limit)
+            if asked is not None and trial is not None and made < questions:
+                made += 1
+                yield seed, asked, trial
+        seed += 1
+
+
+def write_table(trials: Sequence[Trial]) -> str:
+    """Return how many questions of each kind had each outcome, as a table in Markdown."""
+    columns = sorted({trial.column for trial in trials})
+    counts = Counter((trial.row, trial.column) for trial in trials)
+    lines = [f"| question | {' | '.join(columns)} | all |", f"|---|{'---|' * (len(columns) + 1)}"]
+    for row in [*sorted({trial.row for trial in trials}), ""]:
+        cells = [
+            sum(count for (one, two), count in counts.items() if row in (one, "") and two == column)
+            for column in columns
+        ]
+        lines.append(f"| {row or 'all'} | {' | '.join(map(str, cells))} | {sum(cells)} |")
+    wrong = sum(bool(trial.wrong) for trial in trials)
+    return "\n".join([*lines, "", f"{sum(trial.conflicts for trial in trials)} conflicts; {wrong} wrong"])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; return 1 where an answer is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.why_not_trials", description=__doc__.splitlines()[0])
+    parser.add_argument("--questions", type=int, default=500, help="number of questions (default: 500)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first problem (default: 0)")
+    parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each question (default: 10)")
+    given = parser.parse_args(arguments)
+    trials = []
+    for seed, asked, trial in draw_trials(given.seed, given.questions, given.time_limit):
+        trials.append(trial)
+        if trial.wrong:
+            sys.stderr.write(f"seed {seed}, {asked.text!r}: {trial.wrong}\n")
+    sys.stdout.write(write_table(trials) + "\n")
+    return int(any(trial.wrong for trial in trials))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,504 @@
+"""Contrastive explanations: a plan that does what a question asks for, and what it costs more, or what forbids it.
+
+A question is compiled into the problem, which is solved (Krarup, Krivic, Magazzeni, Long, Cashmore and Smith, 2021).
+Where that has no plan, a smallest set of goals, constraints and foils says what cannot be met together (after Eifler,
+Cashmore, Hoffmann, Magazzeni and Steinmetz, 2020), chains of needs say why, and the smallest change of facts what would
+help. An answer never contradicts `solve`: it uses the same searches, and says that something is impossible, or costs so
+much at least, only with their proofs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from enum import Enum
+
+from planner.compilations.foils import Foil, FoilKind, StepFoil, apply_foils
+from planner.errors import InputError, PlanError, UnsupportedError, kind_of
+from planner.explain.conflicts import Conflict, find_conflicts
+from planner.explain.contrastive_questions import Question, needs_plan, read_question
+from planner.explain.cost_proof import CostShare, describe_costs, find_cost_shares
+from planner.explain.smallest_change import Change
+from planner.explain.unsolvability import Diagnosis, explain_compiled, explain_unsolvable
+from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, replace
+from planner.limits import Limits
+from planner.model import Problem
+from planner.model.domain import creates_objects, lists_patterns
+from planner.model.formulas import Number
+from planner.model.problem import is_temporal
+from planner.options import SolveOptions
+from planner.plan import Plan, Result, Status, Step, StoppedBy, exact, exact_sum, json_number, name_as_written
+from planner.problem_kinds import resolve_classical
+from planner.questions.notation import AnySteps, read_steps
+
+if TYPE_CHECKING:
+    import threading
+
+    from planner.explain.timed_unsolvability import TimedDiagnosis
+
+REFERENCE_SHARE: Final = 0.4
+"""The part of the time for the plan of the problem as it is, where none is given."""
+CONFLICT_SHARE: Final = 0.6
+"""The part of the time that is left for the search for conflicts, where there is proved to be no plan."""
+
+
+class Outcome(Enum):
+    """What is known of the plans that a question asks for."""
+
+    CHEAPER = "such a plan costs less"
+    SAME = "such a plan costs no more"
+    DEARER = "such a plan costs more"
+    POSSIBLE = "there is such a plan"
+    IMPOSSIBLE = "there is proved to be no such plan"
+    OPEN = "no such plan was found, and none is excluded"
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """The answer to a contrastive question.
+
+    `reference` is the plan that the question is about: the one given, or the best one found; no plan of the problem
+    costs less than `reference_bound`. `plan` does what is asked for, and no such plan costs less than `lower_bound`.
+    Where there is none, `conflicts` are smallest sets of demands that no plan meets together, and `diagnosis` says
+    which needs are never met, and which smallest change would help. `shares` are what every plan of the problem pays.
+    `reasons` are sentences about the reference. `stopped_by` is the limit that ended the work, if one did.
+    """
+
+    question: Question
+    outcome: Outcome
+    reference: Plan | None = None
+    reference_bound: Number | None = None
+    plan: Plan | None = None
+    lower_bound: Number | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    diagnosis: Diagnosis | TimedDiagnosis | None = None
+    shares: tuple[CostShare, ...] = ()
+    reasons: tuple[str, ...] = ()
+    stopped_by: StoppedBy | None = None
+
+    @property
+    def extra(self) -> Number | None:
+        """What `plan` costs more than `reference`; negative where it costs less."""
+        return _difference(_charge(self.plan), _charge(self.reference))
+
+    @property
+    def extra_at_least(self) -> Number | None:
+        """What any plan that is asked for costs more than `reference` at least."""
+        return _difference(self.lower_bound, _charge(self.reference))
+
+    @property
+    def proved(self) -> bool:
+        """Whether no better answer is possible: the cheapest such plan, or the proof that there is none."""
+        if self.plan is None or not self.question.foils:
+            return self.outcome is Outcome.IMPOSSIBLE
+        return self.plan.charge == self.lower_bound
+
+    @property
+    def steps_added(self) -> tuple[Step, ...]:
+        """The steps of `plan` that `reference` has not."""
+        return _missing_steps(self.plan, self.reference)
+
+    @property
+    def steps_left_out(self) -> tuple[Step, ...]:
+        """The steps of `reference` that `plan` has not."""
+        return _missing_steps(self.reference, self.plan)
+
+    def describe(self) -> str:
+        """Return the answer in lines for people."""
+        return "\n".join(
+            [f"Why not {self.question.text}?" if self._asks_for_plan else f"If {self.question.text}:"]
+            + [f"  {line}" for line in self._lines()]
+        )
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    @property
+    def _asks_for_plan(self) -> bool:
+        return self.question.restricts
+
+    def _lines(self) -> Iterator[str]:
+        yield from self.reasons
+        if not self.question.foils:
+            yield from self._lines_about_cost()
+        elif self.plan is not None:
+            yield from self._lines_about_plan(self.plan)
+        else:
+            yield from self._lines_about_none()
+
+    def _lines_about_cost(self) -> Iterator[str]:
+        assert self.reference is not None
+        if self.plan is not None:
+            yield f"A plan costs {self.plan.charge}, {-(self.extra or 0)} less than this one:"
+            yield from _indent(str(self.plan))
+        elif self.outcome is Outcome.IMPOSSIBLE:
+            yield f"It is proved that no plan costs less than {self.reference.charge}."
+        else:
+            gap = f"no plan costs less than {self.lower_bound}" if self.lower_bound is not None else "nothing is proved"
+            yield f"No cheaper plan was found, but one may exist: {gap} ({self._limit})."
+        best = self.reference if self.plan is None else self.plan
+        yield f"It costs {'; '.join(describe_costs(best)) or 'nothing'}."
+        if self.shares:
+            total = exact_sum([each.worth for each in self.shares])
+            yield f"Every plan pays {total} in any case:"
+            yield from (f"  {share}" for share in self.shares)
+            if total < best.charge and self.outcome is Outcome.IMPOSSIBLE:
+                yield f"That the other {exact(best.charge - total)} cannot be saved was proved by search."
+
+    @property
+    def _limit(self) -> str:
+        return f"{self.stopped_by.value} ended the search" if self.stopped_by is not None else "the search gave up"
+
+    def _lines_about_plan(self, plan: Plan) -> Iterator[str]:
+        yield f"{self._compare(plan)}{self._say_proof()}."
+        if self.reference is None or plan.steps != self.reference.steps:
+            yield from _indent(str(plan) or "(no steps)")
+            if self.reference is not None:
+                for word, steps in (("It adds", self.steps_added), ("It leaves out", self.steps_left_out)):
+                    if steps:
+                        yield f"{word} {', '.join(map(str, steps))}."
+
+    def _compare(self, plan: Plan) -> str:
+        if self.reference is None:
+            return f"There is such a plan, which costs {plan.charge}"
+        if plan.steps == self.reference.steps and plan.times == self.reference.times:
+            done = "does so" if self._asks_for_plan else "stays as it is"
+            return f"The plan {done} already, at cost {plan.charge}"
+        extra = self.extra or 0
+        if not extra:
+            return f"Such a plan costs no more: {plan.charge}"
+        more = f"{abs(extra)} {'more' if extra > 0 else 'less'} than {self.reference.charge}"
+        return f"Such a plan costs {plan.charge}, {more}"
+
+    def _say_proof(self) -> str:
+        if self.proved:
+            return "; it is proved that none costs less"
+        if self.lower_bound is None:
+            return f"; a cheaper one may exist ({self._limit})"
+        return f"; a cheaper one may exist, but none costs less than {self.lower_bound} ({self._limit})"
+
+    def _lines_about_none(self) -> Iterator[str]:
+        if self.outcome is Outcome.OPEN:
+            least = f"; one would cost {self.lower_bound} at least" if self.lower_bound is not None else ""
+            yield f"No such plan was found, and none is excluded: {self._limit}{least}."
+            return
+        yield "There is proved to be no such plan." if self.question.restricts else "There is proved to be no plan."
+        for conflict in self.conflicts:
+            yield f"{'These' if len(conflict.demands) > 1 else 'This'} {conflict}."
+        if isinstance(self.diagnosis, Diagnosis):
+            for part in self.diagnosis.unreachable:
+                yield from part.lines()
+            yield from self.diagnosis.change_lines()
+        elif self.diagnosis is not None:
+            yield from str(self.diagnosis).splitlines()[1:]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON-ready data."""
+        return {
+            "question": self.question.text,
+            "outcome": self.outcome.name,
+            "proved": self.proved,
+            "cost": json_number(_charge(self.plan)),
+            "lower_bound": json_number(self.lower_bound),
+            "extra": json_number(self.extra),
+            "extra_at_least": json_number(self.extra_at_least),
+            "plan": self.plan.to_dict() if self.plan is not None else None,
+            "reference": self.reference.to_dict() if self.reference is not None else None,
+            "reference_cost": json_number(_charge(self.reference)),
+            "reference_bound": json_number(self.reference_bound),
+            "steps_added": list(map(str, self.steps_added)),
+            "steps_left_out": list(map(str, self.steps_left_out)),
+            "reasons": list(self.reasons),
+            "shares": [each.to_dict() for each in self.shares],
+            "conflicts": [each.to_dict() for each in self.conflicts],
+            "diagnosis": self.diagnosis.to_dict() if self.diagnosis is not None else None,
+            "stopped_by": self.stopped_by.name.lower() if self.stopped_by is not None else None,
+        }
+
+
+def _charge(plan: Plan | None) -> Number | None:
+    return None if plan is None else plan.charge
+
+
+def _difference(one: Number | None, other: Number | None) -> Number | None:
+    return None if one is None or other is None else exact(one - other)
+
+
+def _missing_steps(one: Plan | None, other: Plan | None) -> tuple[Step, ...]:
+    """Return the steps of `one` that `other` has not, or not so often; none without both plans."""
+    if one is None or other is None:
+        return ()
+    left = Counter((step.action, step.arguments) for step in other.steps)
+    found = []
+    for step in one.steps:
+        if left[step.action, step.arguments]:
+            left[step.action, step.arguments] -= 1
+        else:
+            found.append(step)
+    return name_as_written(found, one.problem)
+
+
+def _indent(text: str) -> Iterator[str]:
+    yield from (f"  {line}" for line in text.splitlines())
+
+
+def why_not(
+    problem: Problem,
+    question: str | Foil | Sequence[Foil],
+    *,
+    plan: AnySteps | None = None,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> WhyNot:
+    """Answer a contrastive question about `problem`, such as "by truck1", "cheaper" or "if not door(a, b)".
+
+    The docstring of `planner.explain.contrastive_questions` has the forms of questions. `plan` is the plan that the
+    question is about; without one, `problem` is solved. `time_limit` is in seconds for all of it, `memory_limit` in
+    GiB.
+
+    Raises `InputError` for unknown names and bad questions, `PlanError` for an invalid plan, and `UnsupportedError` for
+    what no search takes.
+    """
+    limits = SolveOptions(time_limit=time_limit, memory_limit=memory_limit, cancel=cancel).limits()
+    return ask(problem, question, limits, plan)
+
+
+def ask(
+    problem: Problem, question: str | Foil | Sequence[Foil], limits: Limits, plan: AnySteps | None = None
+) -> WhyNot:
+    """Answer as `why_not` does, within `limits`."""
+    hint = "ask about its part without tasks: problem.classical"
+    problem = resolve_classical(problem, "why_not", hint)
+    asked = _read(problem, question)
+    about_cost = asked is not None and not asked.foils
+    reference = _find_reference(problem, plan, limits.share(1 if about_cost else REFERENCE_SHARE))
+    steps = None if reference.plan is None else reference.plan.steps
+    if asked is None or (steps is not None and isinstance(question, str)):
+        assert isinstance(question, str)
+        if steps is None and needs_plan(question):
+            return _no_reference(problem, Question(question), reference, limits)
+        asked = read_question(problem, question, steps)
+    return _Contrast(problem, asked, reference, limits, given=plan is not None).answer()
+
+
+def _read(problem: Problem, question: str | Foil | Sequence[Foil]) -> Question | None:
+    """Return the question, so that mistakes in it are found before anything is solved; None if it needs a plan."""
+    if isinstance(question, str):
+        return None if needs_plan(question) else read_question(problem, question)
+    foils = tuple(question) if isinstance(question, Iterable) else (question,)
+    wrong = next((each for each in foils if not isinstance(each, Foil)), None)
+    if wrong is not None or not foils:
+        raise InputError(f"a question is a text or foils, not {kind_of(wrong)}", hint="such as 'by truck1'")
+    return Question(" and ".join(map(str, foils)), foils)
+
+
+def _find_reference(problem: Problem, plan: AnySteps | None, limits: Limits) -> Result:
+    """Return the given plan, validated, as a result without a bound; or else what `solve` finds."""
+    if plan is None:
+        return _solve(problem, limits)
+    from planner.compilations.object_creation import for_steps
+    from planner.semantics.simulation import price_steps
+    from planner.validation.timed_replay import in_turn
+    from planner.validation.validate import check_steps
+
+    if not isinstance(plan, Plan):
+        steps = read_steps(problem, plan)
+        if is_temporal(problem):
+            plan = in_turn(problem, steps)
+        else:
+            check = check_steps(problem, steps)
+            priced = price_steps(for_steps(problem, steps), steps) if check.valid else steps
+            plan = Plan(priced, problem)
+    elif is_temporal(problem) and not plan.times:
+        plan = in_turn(problem, plan.steps)
+    verdict = check_steps(problem, plan)
+    if not verdict.valid:
+        raise PlanError(f"this plan is not valid: {verdict.reason}", hint="ask without a plan, or mend it first")
+    return Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan)
+
+
+def _solve(problem: Problem, limits: Limits) -> Result:
+    from planner.solve import answer
+
+    found = answer(problem, SolveOptions().within(limits))
+    if lists_patterns(problem.domain):
+        from planner.compilations.unlisted_objects import qualify_by_listings
+
+        found = qualify_by_listings(problem, found)
+    if found.status is Status.UNSUPPORTED:
+        raise UnsupportedError(found.reason)
+    return found
+
+
+def _no_reference(problem: Problem, question: Question, reference: Result, limits: Limits) -> WhyNot:
+    """Return the answer where the problem has no plan, whatever is asked for, or none was found."""
+    if reference.status is not Status.UNSOLVABLE:
+        return WhyNot(question, Outcome.OPEN, stopped_by=reference.stopped_by)
+    diagnosis: Diagnosis | TimedDiagnosis
+    if is_temporal(problem):
+        from planner.explain.timed_unsolvability import explain_no_plan_in_time
+
+        diagnosis = explain_no_plan_in_time(problem, limits.share(1))
+    else:
+        diagnosis = explain_unsolvable(problem, limits.share(1)).as_unsolvable()
+    reason = "The problem has no plan at all."
+    return WhyNot(question, Outcome.IMPOSSIBLE, diagnosis=diagnosis, reasons=(reason,))
+
+
+@dataclass(slots=True)
+class _Contrast:
+    """One question about `problem`; `reference` has the plan that it is about, which users may have `given`."""
+
+    problem: Problem
+    question: Question
+    reference: Result
+    limits: Limits
+    given: bool
+
+    def answer(self) -> WhyNot:
+        question, reference = self.question, self.reference
+        if (
+            reference.plan is None
+            and question.restricts
+            and (reference.status is Status.UNSOLVABLE or not question.foils)
+        ):
+            return _no_reference(self.problem, question, reference, self.limits)
+        if not question.foils:
+            return self._explain_cost()
+        reasons, known = self._explain_reference()
+        if known is not None and self._is_least(known):
+            return self._conclude(known, reference.lower_bound, reasons, None)
+        compiled = apply_foils(self.problem, question.foils)
+        found = _solve(compiled, self.limits)
+        if found.status is Status.UNSOLVABLE and known is None:
+            return self._explain_impossible(compiled, reasons)
+        mapped = None if found.plan is None else replace(found.plan, problem=self._source)
+        plans = [each for each in (known, mapped) if each is not None]
+        plan = min(plans, key=lambda each: each.charge, default=None)
+        bounds = [found.lower_bound, reference.lower_bound if question.restricts else None]
+        bound = max([each for each in bounds if each is not None], default=None)
+        return self._conclude(plan, bound, reasons, found.stopped_by)
+
+    @property
+    def _source(self) -> Problem:
+        """The problem whose plans are asked for, but for the restrictions."""
+        return apply_foils(self.problem, [each for each in self.question.foils if not each.restricts])
+
+    def _is_least(self, plan: Plan) -> bool:
+        return self.question.restricts and plan.charge == self.reference.lower_bound
+
+    def _conclude(
+        self, plan: Plan | None, bound: Number | None, reasons: Sequence[str], stopped_by: StoppedBy | None
+    ) -> WhyNot:
+        reference = self.reference.plan
+        if plan is None:
+            outcome = Outcome.OPEN
+        elif reference is None:
+            outcome = Outcome.POSSIBLE
+        else:
+            extra = plan.charge - reference.charge
+            outcome = Outcome.CHEAPER if extra < 0 else Outcome.DEARER if extra else Outcome.SAME
+        return WhyNot(
+            self.question,
+            outcome,
+            reference,
+            self.reference.lower_bound,
+            plan,
+            bound,
+            reasons=tuple(reasons),
+            stopped_by=None if plan is not None and plan.charge == bound else stopped_by,
+        )
+
+    def _explain_cost(self) -> WhyNot:
+        """Say why no plan costs less than the reference, or which one does."""
+        reference, best = self.reference.plan, self.reference
+        assert reference is not None
+        if self.given:
+            best = _solve(self.problem, self.limits)
+        cheaper = best.plan if best.plan is not None and best.plan.charge < reference.charge else None
+        proved = best.lower_bound == reference.charge
+        outcome = Outcome.IMPOSSIBLE if proved else Outcome.OPEN if cheaper is None else Outcome.CHEAPER
+        return WhyNot(
+            self.question,
+            outcome,
+            reference,
+            best.lower_bound,
+            cheaper,
+            best.lower_bound,
+            shares=find_cost_shares(self.problem, Limits(2.0)),
+            reasons=tuple(self._explain_end()) if proved else (),
+            stopped_by=None if proved else best.stopped_by,
+        )
+
+    def _explain_end(self) -> Iterator[str]:
+        """Yield why a plan in time ends when it does."""
+        plan = self.reference.plan
+        if plan is not None and plan.times:
+            from planner.explain.timed_explanation import explain_times
+
+            yield f"The plan ends at {plan.makespan}:"
+            yield from (f"  {link}" for link in explain_times(self.problem, plan).chain)
+
+    def _explain_impossible(self, compiled: Problem, reasons: Sequence[str]) -> WhyNot:
+        """Say which demands clash, which needs are never met, and which change would help."""
+        conflicts = find_conflicts(self.problem, self.limits.share(CONFLICT_SHARE), foils=self.question.foils)
+        diagnosis = None
+        with suppress(UnsupportedError):  # what search takes may be more than what it takes with assumptions
+            diagnosis = self._diagnose(compiled)
+        return WhyNot(
+            self.question,
+            Outcome.IMPOSSIBLE,
+            self.reference.plan,
+            self.reference.lower_bound,
+            conflicts=conflicts,
+            diagnosis=diagnosis,
+            reasons=tuple(reasons),
+        )
+
+    def _diagnose(self, compiled: Problem) -> Diagnosis | TimedDiagnosis | None:
+        """Return which needs are never met, and a change that would help but is not what the question takes away."""
+        if is_temporal(compiled):
+            from planner.explain.timed_unsolvability import explain_no_plan_in_time
+
+            timed = explain_no_plan_in_time(compiled, self.limits.share(1))
+            return timed if timed.solvable is False and timed.blames_time else None
+        if creates_objects(compiled.domain) or compiled.unknown:
+            return None
+        found = explain_compiled(compiled, self._source, self.limits.share(1))
+        return replace(found, change=None) if self._is_undone_by(found.change) else found
+
+    def _is_undone_by(self, change: Change | None) -> bool:
+        """Return whether `change` only gives back what the question takes away."""
+        before, after = {*self.problem.initial}, {*self._source.initial}
+        return change is not None and before != after and {*change.problem.initial} == before
+
+    def _explain_reference(self) -> tuple[list[str], Plan | None]:
+        """Return what the reference says of the question, and a plan that needs no search, if there is one."""
+        plan, foils = self.reference.plan, self.question.foils
+        if plan is None or not all(isinstance(each, StepFoil) for each in foils):
+            return [], None
+        if all(each.holds_for(plan) for each in foils if isinstance(each, StepFoil)):
+            return [], plan
+        if is_temporal(self.problem):
+            return [], None
+        if self.question.order is not None:
+            from planner.explain.step_order import explain_order
+
+            return explain_order(self.problem, plan, *self.question.order)
+        return list(self._explain_steps(plan)), None
+
+    def _explain_steps(self, plan: Plan) -> Iterator[str]:
+        """Yield what the steps that the question does without are there for."""
+        from planner.explain.plan_explanation import explain_plan
+
+        avoided = [
+            each.steps for each in self.question.foils if isinstance(each, StepFoil) and each.kind is FoilKind.AVOID
+        ]
+        if not any(steps.covers(step) for steps in avoided for step in plan.steps):
+            return
+        explanation = explain_plan(self.problem, plan)
+        for each, step in zip(explanation.steps, plan.steps, strict=True):
+            if any(steps.covers(step) for steps in avoided):
+                yield f"Step {each.number}, {each.step}, {explanation.describe_purpose(each)}."
