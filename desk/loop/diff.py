@@ -1,0 +1,195 @@
+"""`forethought diff`: what two versions of a domain do differently, in the model and in plans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.cli.interrupt import interruptible, limit_memory
+from planner.cli.output import Exit, give, tell
+from planner.cli.parser import read_seconds
+from planner.errors import InputError, UnsupportedError
+from planner.language.loading.load import Source, load_from, open_source
+from planner.lightweight import replace
+from planner.limits import Limits
+from planner.model import Problem
+from planner.plan import Plan, Result, Status, json_number
+from planner.problem_kinds import AnyProblem, service_of
+
+if TYPE_CHECKING:
+    from desk.loop.model_changes import Change
+    from planner.validation.verdict import Verdict
+
+app = typer.Typer()
+
+
+@app.command()
+def diff(
+    old: Annotated[
+        str, typer.Argument(metavar="OLD", help="The domain as it was: a file, a folder, a shipped domain.")
+    ],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The domain as it is now.")],
+    problems: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PROBLEM…", help="Names or files; by default all that both have under one name."),
+    ] = None,
+    *,
+    time_limit: Annotated[
+        str, typer.Option("--time-limit", metavar="SECONDS", help="For each search; 'none' for no limit.")
+    ] = "10",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no messages.")] = False,
+) -> None:
+    """Say what two versions of a domain do differently: in the model, in plans and their costs."""
+    from desk.loop.model_changes import compare_domains
+
+    seconds = _read_limit(time_limit)
+    limit_memory(None)
+    with interruptible():
+        sources = open_source(old), open_source(new)
+        changes = compare_domains(sources[0].domain(), sources[1].domain())
+        named = problems or _list_common(*sources)
+        renamed = {each.what.removeprefix("action "): each.renamed_to for each in changes if each.renames_action}
+        compared = [_compare(sources, name, seconds, renamed) for name in named]
+    if as_json:
+        told = {"changes": [each.to_dict() for each in changes], "problems": [each.to_dict() for each in compared]}
+        give(json.dumps(told))
+    else:
+        lines = [str(each) for each in changes] + [line for each in compared for line in each.describe()]
+        give("\n".join(lines) or "no difference")
+    differs = bool(changes) or any(each.differs for each in compared)
+    if not quiet:
+        count = f"{len(changes)} {'difference' if len(changes) == 1 else 'differences'} in the model"
+        other = sum(each.differs for each in compared)
+        tell(f"{count}, plans of {other} of {len(compared)} problems differ")
+    raise typer.Exit(Exit.NEGATIVE if differs else Exit.OK)
+
+
+def _read_limit(text: str) -> float | None:
+    from argparse import ArgumentTypeError
+
+    from planner.cli.interrupt import finite_limit
+
+    try:
+        return finite_limit(read_seconds(text))
+    except ArgumentTypeError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _list_common(old: Source, new: Source) -> list[str]:
+    """Return the names of the problems that both versions have."""
+    known = new.problems()
+    return [name for name in old.problems() if name in known]
+
+
+@dataclass(slots=True)
+class Compared:
+    """One problem in both versions: results, the verdicts on the plan of the one in the other, or an error."""
+
+    name: str
+    results: tuple[Result, Result] | None = None
+    changes: list[Change] = field(default_factory=list)
+    old_plan: Verdict | None = None
+    new_plan: Verdict | None = None
+    error: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether costs, or whether there is a plan, or the validity of a plan differ."""
+        if self.results is None:
+            return True
+        one, other = self.results
+        verdicts = [each for each in (self.old_plan, self.new_plan) if each is not None]
+        return (
+            bool(self.changes)
+            or one.cost != other.cost
+            or one.has_plan is not other.has_plan
+            or not all(each.valid for each in verdicts)
+        )
+
+    def describe(self) -> Iterator[str]:
+        """Yield lines for people."""
+        yield from (str(each) for each in self.changes)
+        what = f"problem {self.name}"
+        if self.results is None:
+            yield f"{what}: {self.error}"
+            return
+        texts = [_describe_result(each) for each in self.results]
+        yield f"{what}: {texts[0]}, as before" if texts[0] == texts[1] else f"{what}: {texts[0]} → {texts[1]}"
+        if self.old_plan is not None:
+            yield f"{what}: the old plan {_describe_verdict(self.old_plan, 'is still valid', 'is not valid any more')}"
+        if self.new_plan is not None and not self.new_plan.valid:
+            yield f"{what}: the new plan {_describe_verdict(self.new_plan, 'was', 'was not valid before')}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        found: dict[str, Any] = {"problem": self.name, "differs": self.differs, "error": self.error}
+        found["changes"] = [each.to_dict() for each in self.changes]
+        for key, result in zip(("old", "new"), self.results or (None, None), strict=True):
+            cost = None if result is None else json_number(result.cost)
+            found[key] = None if result is None else {"status": result.status.name, "cost": cost}
+        found["old_plan_in_new"] = None if self.old_plan is None else self.old_plan.to_dict()
+        found["new_plan_in_old"] = None if self.new_plan is None else self.new_plan.to_dict()
+        return found
+
+
+def _describe_result(result: Result) -> str:
+    if result.plan is None:
+        return "no plan (proved)" if result.status is Status.UNSOLVABLE else f"no plan known ({result.status.name})"
+    time = f", {result.plan.makespan} s" if result.plan.times else ""
+    return f"cost {result.cost}{time} ({'proved' if result.status is Status.OPTIMAL else 'not proved'})"
+
+
+def _describe_verdict(verdict: Verdict, valid: str, invalid: str) -> str:
+    if verdict.valid:
+        return f"{valid}, cost {verdict.cost}"
+    return f"{invalid}: {verdict.reason}" if verdict.stopped_by is None else f"is not decided: {verdict.reason}"
+
+
+def _compare(sources: tuple[Source, Source], name: str, seconds: float | None, renamed: Mapping[str, str]) -> Compared:
+    """Load, solve and compare one problem in both versions; raises `InputError` where neither has it.
+
+    Plans of one version are tried in the other with the names that actions have there.
+    """
+    from desk.loop.model_changes import compare_problems
+    from planner.solve import solve
+
+    loaded: list[AnyProblem | InputError] = [_load(source, name) for source in sources]
+    one, other = loaded
+    if isinstance(one, InputError) or isinstance(other, InputError):
+        if isinstance(one, InputError) and isinstance(other, InputError):
+            raise one
+        which, error = ("old", one) if isinstance(one, InputError) else ("new", other)
+        return Compared(name, error=f"cannot be read with the {which} version: {error}")
+    results = solve(one, time_limit=seconds), solve(other, time_limit=seconds)
+    found = Compared(name, results, compare_problems(one, other))
+    old_plan, new_plan = (each.plan for each in results)
+    former = {new: old for old, new in renamed.items()}
+    found.old_plan = None if old_plan is None else _validate(other, old_plan, seconds, renamed)
+    found.new_plan = None if new_plan is None else _validate(one, new_plan, seconds, former)
+    return found
+
+
+def _load(source: Source, name: str) -> AnyProblem | InputError:
+    try:
+        return load_from(source, name)
+    except InputError as error:
+        return error
+
+
+def _validate(problem: AnyProblem, plan: Plan, seconds: float | None, renamed: Mapping[str, str]) -> Verdict | None:
+    """Validate the plan of another version; None where that is not supported."""
+    from planner.validation.validate import validate
+
+    steps = [replace(step, action=renamed.get(step.action, step.action)) for step in plan.steps]
+    moved = replace(plan, steps=tuple(steps), problem=problem, tree=None)
+    try:
+        if isinstance(problem, Problem):
+            return validate(problem, moved if moved.times else moved.steps)
+        return service_of(problem).validate(problem, moved, Limits(seconds))
+    except UnsupportedError:
+        return None
