@@ -41,8 +41,9 @@ def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Fin
             message = f"neither an action nor the initial state provides it, so {so}"
         if is_new:
             message = f"only method {method} names it, at {domain.inferred[name]}, and nobody declares it; {message}"
-        level = Level.WARNING if is_new or near else Level.NOTE
-        yield Finding(level, "never-provided", f"predicate {name}", message, near or "")
+        level = Level.WARNING if is_new or near else Level.HINT
+        at = f"method {needing.get(name, method)}"
+        yield Finding(level, "never-provided", f"predicate {name}", message, near or "", "requires", name, at=at)
 
 
 def _asking_methods(domain: HtnDomain) -> tuple[dict[str, str], dict[str, str]]:
@@ -122,7 +123,7 @@ def _check_structure(domain: HtnDomain) -> Iterator[Finding]:
     for name in domain.classical.actions:
         if name not in users:
             message = "no method leads to it"
-            yield Finding(Level.NOTE, "unused-action", f"action {name}", message, "it may be a task of some problem")
+            yield Finding(Level.HINT, "unused-action", f"action {name}", message, "it may be a task of some problem")
 
 
 def _check_method(method: Method) -> Iterator[Finding]:
@@ -131,12 +132,13 @@ def _check_method(method: Method) -> Iterator[Finding]:
     clash = find_contradiction(condition)
     if clash is not None:
         message = f"it can never apply: what it requires contradicts itself ({clash})"
-        yield Finding(Level.ERROR, "contradicting-requires", place, message)
+        yield Finding(Level.ERROR, "contradicting-requires", place, message, field="requires")
     used = free_variables(condition).union(method.task.args, *(each.task.args for each in method.network.subtasks))
     for parameter in method.parameters:
         if parameter.name not in used:
             message = f"the parameter '{parameter.name.removeprefix('?')}' is used nowhere"
-            yield Finding(Level.WARNING, "unused-parameter", place, message, "leave it out")
+            name = parameter.name.removeprefix("?")
+            yield Finding(Level.WARNING, "unused-parameter", place, message, "leave it out", "parameters", name)
 
 
 def _terminating_tasks(domain: HtnDomain) -> set[str]:

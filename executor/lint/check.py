@@ -207,7 +207,7 @@ def _check_unseen_effects(action: Action, place: str, effects: Effects, coverage
         yield Finding(Level.WARNING, "unobserved-effect", place, message, hint)
     if partly:
         message = f"for some objects only, somebody can see {_join_texts(partly.values())}"
-        yield Finding(Level.NOTE, "partly-observed", place, message)
+        yield Finding(Level.HINT, "partly-observed", place, message)
 
 
 def _check_items(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
@@ -228,14 +228,14 @@ def _check_doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[
     """Report effects about which a run has to ask after a timeout or a crash."""
     if not effects.all:
         message = "it declares no effect, so that after a timeout or a crash nobody can say whether it happened"
-        yield Finding(Level.NOTE, "asks-in-doubt", place, message, "tag it idempotent or read_only, if it is")
+        yield Finding(Level.HINT, "asks-in-doubt", place, message, "tag it idempotent or read_only, if it is")
         return
     lacking = [text for fact, text in effects.all.items() if not coverage.is_conclusive(fact)]
     if lacking:
         asked = "after a timeout or a crash a run asks whether it happened"
         message = f"{asked}: no observer is conclusive of {_join_texts(lacking)}"
         hint = "declare one conclusive, or tag the action idempotent, if that is so"
-        yield Finding(Level.NOTE, "asks-in-doubt", place, message, hint)
+        yield Finding(Level.HINT, "asks-in-doubt", place, message, hint)
 
 
 def _check_goal(world: World, problem: Problem | None) -> Iterator[Finding]:
@@ -268,7 +268,7 @@ def _check_observers(world: World, problem: Problem | None) -> Iterator[Finding]
         if predicate not in known and predicate not in world.model.derived:
             goals = "the goal does not need it" if problem else "it may be in a goal"
             message = f"nobody asks it: no action writes or requires {predicate}, and {goals}"
-            yield Finding(Level.NOTE, "unused-observer", place, message)
+            yield Finding(Level.HINT, "unused-observer", place, message)
 
 
 def _function_name(function: object) -> str:

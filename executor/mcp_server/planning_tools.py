@@ -15,13 +15,12 @@ from executor.agent.foreign_plans.parse_steps import read_calls, resolve_calls
 from executor.agent.foreign_plans.repair_plan import repair_plan
 from executor.mcp_server import tool_data
 from planner import questions
-from planner.cli.options import load_named
 from planner.errors import InputError, PlanError
 from planner.explain.any_problem import explain_any_plan, explain_no_plan
 from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.problem_builder import ProblemBuilder
-from planner.language.loading.load import Source, is_text, load_from, open_source
+from planner.language.loading.load import Source, is_text, load_from, load_named, open_source
 from planner.lightweight import replace
 from planner.limits import Limits, check_regularly
 from planner.model import DomainModel, Metric, Object, Problem

@@ -6,11 +6,11 @@ from argparse import Namespace
 from pathlib import Path
 
 from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
-from planner.cli.options import add_domain, add_limits, add_problem, load_named
+from planner.cli.options import add_domain, add_limits, add_problem
 from planner.cli.output import Exit, give, tell, write_atomically
 from planner.cli.parser import Parser, choice_of, read_positive_number
 from planner.errors import InputError, UnsupportedError
-from planner.language.loading.load import find_languages, open_source
+from planner.language.loading.load import find_languages, load_named, open_source
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast, replace
 from planner.model import TOTAL_COST, TOTAL_TIME, Arithmetic, DomainModel, Metric, NumericMetric, Problem
 from planner.model.domain import creates_objects, has_durations

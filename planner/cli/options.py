@@ -13,12 +13,12 @@ from pathlib import Path
 
 from planner.cli.parser import Parser, choice_of, read_amount, read_gibibytes, read_positive_number, read_seconds
 from planner.errors import InputError, Location, PlanError, did_you_mean
-from planner.language.loading.load import Source, is_file, is_text, load, load_from
+from planner.language.loading.load import is_file, is_text, load
 from planner.lightweight import TYPE_CHECKING, Any, replace
 from planner.model import Problem, SoftGoal
 from planner.options import PRUNING_KINDS
 from planner.plan import Plan, exact
-from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
+from planner.problem_kinds import AnyProblem, classical_of, service_of, with_classical
 
 if TYPE_CHECKING:
     from planner.model import Number
@@ -151,13 +151,6 @@ def refuse_options(given: Namespace, taken: str, other: str, reason: str) -> Non
     for name, value in vars(given).items():
         if name not in taken.split() and value not in (None, False, 0, "anytime"):
             raise InputError(f"--{other} goes without --{name.replace('_', '-')}", hint=reason)
-
-
-def load_named(source: Source, problem: str | None) -> AnyProblem | AnyDomain:
-    """Load the problem with this name; without a name, load the first problem, or else the domain alone."""
-    if problem is not None:
-        return load_from(source, problem)
-    return next(iter(source.problems().values()), None) or source.domain()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from planner.compilations.normal_form import Conjunction, split_disjuncts
 from planner.grounding.ground import find_single_valued
 from planner.language.declare.declared_names import Types
 from planner.limits import Limits
-from planner.lint.findings import Finding, Level, conjoined_atoms
+from planner.lint.findings import Finding, Level, Mend, conjoined_atoms
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not
 from planner.model.actions import (
     CHECK,
@@ -58,8 +58,9 @@ def _check_parameters(action: Action) -> Iterator[Finding]:
     for parameter in action.parameters:
         if parameter.name not in used:
             message = f"the parameter '{parameter.name.removeprefix('?')}' is used in no condition, effect or cost"
-            hint = "it only multiplies the ground actions: leave it out"
-            yield Finding(Level.WARNING, "unused-parameter", f"action {action.name}", message, hint)
+            hint, name = "it only multiplies the ground actions: leave it out", parameter.name.removeprefix("?")
+            place, mend = f"action {action.name}", Mend("remove", "parameters", name)
+            yield Finding(Level.WARNING, "unused-parameter", place, message, hint, "parameters", name, mend=mend)
 
 
 def _check_creations(action: Action) -> Iterator[Finding]:
@@ -68,7 +69,8 @@ def _check_creations(action: Action) -> Iterator[Finding]:
         if name not in used:
             message = f"it creates '{name.removeprefix('?')}', of which no effect says anything"
             hint = "provide a fact of it: no condition and no goal can find it otherwise"
-            yield Finding(Level.WARNING, "unused-creation", f"action {action.name}", message, hint)
+            place = f"action {action.name}"
+            yield Finding(Level.WARNING, "unused-creation", place, message, hint, "creates", name.removeprefix("?"))
 
 
 def _terms_in(action: Action) -> set[str]:
@@ -94,13 +96,13 @@ def _check_conditions(action: Action) -> Iterator[Finding]:
     clash = find_contradiction(action.requires)
     if clash is not None:
         message = f"it can never apply: what it requires contradicts itself ({clash})"
-        yield Finding(Level.ERROR, "contradicting-requires", place, message)
+        yield Finding(Level.ERROR, "contradicting-requires", place, message, field="requires")
         return
     for effect in action.when:
         clash = find_contradiction(And((action.requires, effect.requires)))
         if clash is not None:
             message = f"an effect under the condition '{effect.requires}' never happens ({clash})"
-            yield Finding(Level.WARNING, "contradicting-when", place, message)
+            yield Finding(Level.WARNING, "contradicting-when", place, message, field="when")
 
 
 def find_contradiction(condition: Formula) -> str | None:
@@ -151,7 +153,7 @@ def _check_effects(action: Action) -> Iterator[Finding]:
     for effect in action.effects:
         for atom in sorted(set(positive_atoms(effect.provides)) & set(negated_atoms(effect.provides)), key=str):
             message = f"it provides both {atom} and not {atom}: adding wins, so the latter does nothing"
-            yield Finding(Level.WARNING, "provides-and-ends", place, message)
+            yield Finding(Level.WARNING, "provides-and-ends", place, message, field="provides", part=atom)
 
 
 def _check_known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
@@ -165,7 +167,8 @@ def _check_known_effects(action: Action, domain: DomainModel) -> Iterator[Findin
         ends = atom.predicate in written or (predicate is not None and predicate.stale_with)
         if atom in required and not ends:
             message = f"it provides {atom}, which it also requires: that changes nothing"
-            yield Finding(Level.NOTE, "known-effect", f"action {action.name}", message)
+            place = f"action {action.name}"
+            yield Finding(Level.HINT, "known-effect", place, message, field="provides", part=atom)
 
 
 def _check_outcomes(action: Action) -> Iterator[Finding]:
@@ -176,7 +179,8 @@ def _check_outcomes(action: Action) -> Iterator[Finding]:
         first = effects.index(effect)
         if first < at:
             message = f"its outcomes {first + 1} and {at + 1} have the same effects"
-            yield Finding(Level.NOTE, "equal-outcomes", place, message, "one with the sum of both will do")
+            hint = "one with the sum of both will do"
+            yield Finding(Level.HINT, "equal-outcomes", place, message, hint, "outcomes")
     if effects and (frozenset(action.provides), frozenset(action.modifies)) not in effects:
         message = "none of its outcomes is what it provides and modifies, which plans may count on"
         yield Finding(Level.WARNING, "unintended-outcomes", place, message, "make that an outcome, or change it")
@@ -190,11 +194,13 @@ def check_single_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
     for pattern, proved in find_single_valued(problem, places, limits).items():
         if not proved:
             yield Finding(
-                Level.WARNING if pattern.args.count(OPEN) == 1 else Level.NOTE,
+                Level.WARNING if pattern.args.count(OPEN) == 1 else Level.HINT,
                 "several-values",
                 f"action {places[pattern][0].name}",
                 f"it modifies {places[pattern][1]}, but that such an item has one value at a time cannot be proved",
                 _find_suspects(pattern, problem),
+                "modifies",
+                places[pattern][1],
             )
 
 
@@ -280,4 +286,4 @@ def _check_atoms(
                 message = f"argument {number} of {atom} is of type '{given}', but '{atom.predicate}' takes '{needed}'"
                 written = domain.misplaced.get((place, atom))
                 where = place if written is None else f"{written}: {place}"
-                yield Finding(Level.ERROR, "type", where, message, "look at the order of the arguments")
+                yield Finding(Level.ERROR, "type", where, message, "look at the order of the arguments", part=atom)

@@ -5,30 +5,94 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
 from planner.errors import did_you_mean
+from planner.lint.codes import code_of
 from planner.model import ROOT_TYPE, Action, Atom, DomainModel, Formula, Goal, Problem
 from planner.model.actions import Outcome, When, negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in, conjuncts
 
 
 class Level(Enum):
-    """How much a finding matters."""
+    """How much a finding matters: its severity."""
 
     ERROR = "cannot be meant"
     WARNING = "probably a mistake"
-    NOTE = "worth knowing"
+    HINT = "worth knowing"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a file: lines and columns count from 1, and the end is that of the first character after the part."""
+
+    source: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """A correction in terms of declarations; `planner.lint.fixes` turns it into edits of a text.
+
+    `replace`: `old` becomes `new` in the declaration's `field`. `add`: the item `new` joins the list `field`; `old` is
+    the fact that PDDL has to delete for it. `remove`: the item `old` of `field` goes.
+    """
+
+    kind: Literal["replace", "add", "remove"]
+    field: str
+    old: str = ""
+    new: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the characters of `source` from offset `start` up to `end` by `text`."""
+
+    source: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A correction that can be made at once: what it does, and the edits of the text."""
+
+    title: str
+    edits: tuple[Edit, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding: `rule` is its stable name, `place` the declaration that it is about, `hint` how to mend it."""
+    """One finding: `rule` is its stable name, `place` the declaration that it is about, `hint` how to mend it.
+
+    `field` and `part` say where in the declaration it is: a field such as "requires", and an atom or a name there; `at`
+    names another declaration to look in.
+    `span` is the part of the file, and `fix` a correction of the text, as far as they are known.
+    """
 
     level: Level
     rule: str
     place: str
     message: str
     hint: str = ""
+    field: str = ""
+    part: Atom | str = ""
+    at: str = ""
+    mend: Mend | None = None
+    span: Span | None = None
+    fix: Fix | None = None
+
+    @property
+    def code(self) -> str:
+        """The code of the rule, such as "FT101"."""
+        return code_of(self.rule)
 
     def __str__(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
@@ -116,14 +180,15 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
         required, provided = name in uses.required or name in wanted, name in uses.provided
         if not required and not provided and name in uses.sensed:
             message = f"{_abbreviate(uses.sensed[name])} senses it, and nothing requires it"
-            yield Finding(Level.NOTE, "never-required", f"predicate {name}", message)
+            at = uses.sensed[name][0]
+            yield Finding(Level.HINT, "never-required", f"predicate {name}", message, part=name, at=at)
         elif not required and not provided:
             used = "only ended" if name in uses.ended else "used nowhere"
             yield Finding(Level.WARNING, "unused-predicate", f"predicate {name}", f"it is {used} in the domain")
         elif not required:
             message = f"nothing requires it, though {_abbreviate(uses.provided[name])} provides it"
-            hint = "it may be a goal of some problem"
-            yield Finding(Level.NOTE, "never-required", f"predicate {name}", message, hint)
+            hint, at = "it may be a goal of some problem", uses.provided[name][0]
+            yield Finding(Level.HINT, "never-required", f"predicate {name}", message, hint, "provides", name, at=at)
         elif not provided and name not in stated and name in uses.needed:
             yield from _check_never_provided(name, domain, uses, problem)
 
@@ -134,7 +199,9 @@ def check_unmentioned(problem: Problem) -> Iterator[Finding]:
     for name in names:
         facts = [str(fact) for fact in problem.unmentioned if fact.predicate == name]
         message = f"the domain knows nothing of {_abbreviate(facts)}: nothing rests on it"
-        yield Finding(Level.NOTE, "unmentioned-fact", "initial", message, "leave it out, or declare the predicate")
+        first = next(fact for fact in problem.unmentioned if fact.predicate == name)
+        hint = "leave it out, or declare the predicate"
+        yield Finding(Level.HINT, "unmentioned-fact", "initial", message, hint, part=first)
 
 
 def _check_never_provided(name: str, domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
@@ -145,14 +212,14 @@ def _check_never_provided(name: str, domain: DomainModel, uses: Usage, problem: 
     arity = len(domain.predicates[name].parameters)
     others = [other for other in domain.predicates if other != name and other not in uses.needed]
     near = did_you_mean(name, [other for other in others if len(domain.predicates[other].parameters) == arity])
-    needed = _abbreviate(uses.needed[name])
+    needed, at = _abbreviate(uses.needed[name]), uses.needed[name][0]
     if problem is not None:
-        level = Level.NOTE if near is None else Level.WARNING
+        level = Level.HINT if near is None else Level.WARNING
         message = f"neither an action nor the initial state provides it, so {needed} can never apply"
-        yield Finding(level, "never-provided", f"predicate {name}", message, near or "")
+        yield Finding(level, "never-provided", f"predicate {name}", message, near or "", "requires", name, at=at)
     elif near is not None:
         message = f"{needed} requires it and no action provides it; unless initial states do, it is misspelt"
-        yield Finding(Level.NOTE, "never-provided", f"predicate {name}", message, near)
+        yield Finding(Level.HINT, "never-provided", f"predicate {name}", message, near, "requires", name, at=at)
 
 
 def check_types(domain: DomainModel) -> Iterator[Finding]:
@@ -165,7 +232,7 @@ def check_types(domain: DomainModel) -> Iterator[Finding]:
         used |= {name for parameter in action.parameters for name in parameter.types} | set(action.creates.values())
     for name, parents in domain.types.items():
         if name not in used and name != ROOT_TYPE and not used.intersection(parents) - {ROOT_TYPE}:
-            yield Finding(Level.NOTE, "unused-type", f"type {name}", "no parameter, constant or other type uses it")
+            yield Finding(Level.HINT, "unused-type", f"type {name}", "no parameter, constant or other type uses it")
 
 
 def check_undeclared(domain: DomainModel) -> Iterator[Finding]:

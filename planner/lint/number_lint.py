@@ -54,7 +54,7 @@ def _check_constant(place: str, condition: Formula, domain: DomainModel) -> Iter
         bounds = "" if same else _describe_bounds(comparison, domain)
         if left.must(comparison.relation, right) or (same and "=" in comparison.relation):
             message = f"{written} always holds{bounds}"
-            yield Finding(Level.NOTE, "constant-comparison", place, message, "leave it out, or look at the numbers")
+            yield Finding(Level.HINT, "constant-comparison", place, message, "leave it out, or look at the numbers")
         elif not left.may(comparison.relation, right) or same:
             yield Finding(Level.WARNING, "constant-comparison", place, f"{written} never holds{bounds}")
 
@@ -161,7 +161,7 @@ def _check_functions(domain: DomainModel, problem: Problem | None) -> Iterator[F
             yield Finding(Level.WARNING, "unused-function", place, "it is used nowhere in the domain")
         elif name not in uses.read and _bounds_of(domain.functions[name]) == ANY:
             hint = "it may be for the metric or the goal of some problem"
-            yield Finding(Level.NOTE, "never-read", place, "actions change it, and nothing reads it", hint)
+            yield Finding(Level.HINT, "never-read", place, "actions change it, and nothing reads it", hint)
         elif way := uses.only(name):
             yield from _check_one_way(name, way, domain)
 
@@ -184,7 +184,7 @@ def _check_one_way(name: str, way: str, domain: DomainModel) -> Iterator[Finding
             if (name, wanted) in set(_slopes(comparison)):
                 what = "raises it" if way == "falls" else "lowers it"
                 message = f"it only {way}, and {place} requires {_written(comparison)}: nothing {what}"
-                yield Finding(Level.NOTE, "one-way-number", f"function {name}", message)
+                yield Finding(Level.HINT, "one-way-number", f"function {name}", message)
                 return
 
 
@@ -228,7 +228,7 @@ def _check_requirements(action: Action, ranges: ValueRanges, uses: _Uses) -> Ite
     for part in conjuncts(action.requires):
         if isinstance(part, Comparison) and not any(ranges.may(part, each) for each in ranges.bindings(part.functions)):
             message = f"it can never apply: no values satisfy {_written(part)}: {_describe_ranges(part, ranges)}"
-            yield Finding(Level.NOTE, "unreachable-number", f"action {action.name}", message, _hint(part, uses))
+            yield Finding(Level.HINT, "unreachable-number", f"action {action.name}", message, _hint(part, uses))
             return
 
 

@@ -109,11 +109,12 @@ def _explain_never_applies(action: Action, members: dict[str, list[str]], reach:
     missing = [atom for atom in conjoined_atoms(action.requires) if not reach.holds(atom)]
     if empty:
         message = f"it can never apply: there is no object for {empty[0]}"
-        yield Finding(Level.NOTE, "empty-type", place, message)
+        name = empty[0].name.removeprefix("?")
+        yield Finding(Level.HINT, "empty-type", place, message, field="parameters", part=name)
     elif all(reach.has_any(atom.predicate) for atom in missing):
         reason = f"no fact matches {missing[0]}" if missing else "no objects satisfy all of what it requires"
         message = f"it can never apply: {reason}, neither initially nor after any action"
-        yield Finding(Level.NOTE, "never-applies", place, message)
+        yield Finding(Level.HINT, "never-applies", place, message, field="requires", part=missing[0] if missing else "")
 
 
 def _check_goal(problem: Problem, reach: Possible) -> Iterator[Finding]:
@@ -123,8 +124,9 @@ def _check_goal(problem: Problem, reach: Possible) -> Iterator[Finding]:
         return
     for atom in reach.normal.goal.atoms:
         if not reach.holds(atom):
-            message = f"nothing can bring about {reach.normal.written.get(atom, atom)}"
-            yield Finding(Level.ERROR, "unreachable-goal", "goal", message)
+            written = reach.normal.written.get(atom, atom)
+            part = next(atoms_in(written), atom)
+            yield Finding(Level.ERROR, "unreachable-goal", "goal", f"nothing can bring about {written}", part=part)
 
 
 def check_demands(problem: Problem) -> Iterator[Finding]:
@@ -169,12 +171,12 @@ def _find_idle(constraint: Constraint, reach: Possible) -> Iterator[Finding]:
         if impossible:
             yield _report_unkept(constraint, "unreachable-constraint", "nothing can bring it about")
     elif other is not None and _is_impossible(other, reach):
-        yield _report(Level.NOTE, constraint, "idle-constraint", f"{other} can never be: it asks for nothing")
+        yield _report(Level.HINT, constraint, "idle-constraint", f"{other} can never be: it asks for nothing")
     elif impossible and kind is ConstraintKind.BEFORE:
         message = f"{what} can never be, so that {other} may not, either"
         yield _report(Level.WARNING, constraint, "forbidding-constraint", message)
     elif impossible:
-        yield _report(Level.NOTE, constraint, "idle-constraint", f"{what} can never be: it asks for nothing")
+        yield _report(Level.HINT, constraint, "idle-constraint", f"{what} can never be: it asks for nothing")
 
 
 def _is_impossible(happening: Happening, reach: Possible) -> bool:
@@ -200,7 +202,7 @@ def _check_budgets(problem: Problem) -> Iterator[Finding]:
         for name in used:
             if name not in problem.budgets:
                 message = "actions use it, and it has no budget, though other resources do"
-                yield Finding(Level.NOTE, "no-budget", f"resource {name}", message)
+                yield Finding(Level.HINT, "no-budget", f"resource {name}", message)
 
 
 def _check_deadline(problem: Problem) -> Iterator[Finding]:
@@ -214,7 +216,7 @@ def _check_deadline(problem: Problem) -> Iterator[Finding]:
     elif untimed:
         others = f" and {len(untimed) - 1} more" if len(untimed) > 1 else ""
         message = f"{untimed[0]}{others} without a duration: such steps take no time"
-        yield Finding(Level.NOTE, "untimed-action", "deadline", message)
+        yield Finding(Level.HINT, "untimed-action", "deadline", message)
 
 
 def _check_sensing(problem: Problem) -> Iterator[Finding]:
@@ -223,7 +225,7 @@ def _check_sensing(problem: Problem) -> Iterator[Finding]:
         looks = [pattern for pattern in action.senses if pattern not in action.lists]
         if looks and unknown.isdisjoint(pattern.predicate for pattern in looks):
             message = f"it senses {format_atom(action.senses[0])}, and no such fact is declared unknown"
-            yield Finding(Level.NOTE, "nothing-to-sense", f"action {action.name}", message)
+            yield Finding(Level.HINT, "nothing-to-sense", f"action {action.name}", message)
 
 
 def check_domain(domain: DomainModel) -> list[Finding]:

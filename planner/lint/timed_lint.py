@@ -85,7 +85,7 @@ def _check_capacities(problem: Problem) -> Iterator[Finding]:
                 yield Finding(Level.WARNING, "too-much-held", place, message, "it can never start")
             if isinstance(action.duration, DurationRange) and action.duration.high is None:
                 message = f"it holds {name}, and its duration has no upper bound"
-                yield Finding(Level.NOTE, "held-for-ever", place, message, "bound it, so that others get their turn")
+                yield Finding(Level.HINT, "held-for-ever", place, message, "bound it, so that others get their turn")
             if action.duration is None:
                 message = f"it holds {name}, and has no duration: it gives it back at once"
                 yield Finding(Level.WARNING, "held-for-no-time", place, message, "give it a duration")

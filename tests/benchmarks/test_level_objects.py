@@ -20,14 +20,14 @@ def test_both_ways_do_the_same() -> None:
         assert count == {"drive": TRIP, "load": 1, "unload": 1}
     assert found[True].lines[1] < found[False].lines[1]
     for each in found.values():
-        assert [finding for finding in check_problem(each.problem) if finding.level is not Level.NOTE] == []
+        assert [finding for finding in check_problem(each.problem) if finding.level is not Level.HINT] == []
 
 
 def test_the_number_takes_no_more_objects_with_more_levels() -> None:
     assert len(measure(50, numbers=True).problem.objects) == len(measure(20, numbers=True).problem.objects)
     (domain,) = read_documents(write_domain(10_000, numbers=True)).classical_domains
     assert domain.functions["fuel"].high == 9_999
-    assert [finding for finding in check_domain(domain) if finding.level is not Level.NOTE] == []
+    assert [finding for finding in check_domain(domain) if finding.level is not Level.HINT] == []
 
 
 def test_the_command_prints_a_line_for_each() -> None:

@@ -189,17 +189,16 @@ def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Do
     `domain`; those with tasks are hierarchical. Raises `DocumentError` with file, line and column.
     """
     with pause_collector():
-        return _read(open_documents(source), domain)
+        return read_parsed(open_documents(source), domain)
 
 
 def parse_documents(text: str, name: str, *, domain: AnyDomain | None = None) -> Documents:
     """Read the domains and problems in `text`, YAML or JSON, as `read_documents` does; messages call it `name`."""
     with pause_collector():
-        return _read(_parse_text(text, name), domain)
+        return read_parsed(_parse_text(text, name), domain)
 
 
-def _read(documents: list[Document], domain: AnyDomain | None) -> Documents:
-    kinds = [(document, _find_kind(document)) for document in documents if not has_cases(document)]
+        return read_parsed(open_documents(source), domain)
     domains: dict[str, AnyDomain] = {}
     for document, kind in kinds:
         if kind is DomainDocument:

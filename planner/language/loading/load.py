@@ -331,6 +331,13 @@ def load_from(source: Source, problem: str | os.PathLike[str] | None = None) -> 
     raise _unknown_problem(wanted, source, own)
 
 
+def load_named(source: Source, problem: str | None) -> AnyProblem | AnyDomain:
+    """Load the problem with this name; without a name, load the first problem, or else the domain alone."""
+    if problem is not None:
+        return load_from(source, problem)
+    return next(iter(source.problems().values()), None) or source.domain()
+
+
 def is_readable(text: str) -> bool:
     """Return whether the ending of a file's name is one of domains or problems."""
     suffix = Path(text).suffix.lower()

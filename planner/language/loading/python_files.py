@@ -217,6 +217,12 @@ class ShippedSource:
             message = f"the shipped domain {entry.name!r} cannot be imported from {entry.value}: {error}"
             raise InputError(message) from error
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of its files, or None where it has none."""
+        file = getattr(self._module, "__file__", None)
+        return Path(file).parent if file else None
+
     def domain(self) -> AnyDomain:
         """Return the domain."""
         return model_of(self._call_function("domain"), f"domain() of {self.name}")

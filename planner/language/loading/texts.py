@@ -66,7 +66,7 @@ def read_problem_text(text: str, domain: Source) -> AnyProblem:
 
         return pick_problem(parse_documents(text, PROBLEM_TEXT, domain=model), model, PROBLEM_TEXT)
     if isinstance(domain, DocumentSource | TextDocuments | PddlSource | Definitions | OtherSource):
-        return _parse_problem(_cut(text, "problem"), model)
+        return _parse_problem(cut_definition(text, "problem"), model)
     message = f"the problem is not in a language that goes with the domain of {domain.name}"
     raise InputError(message, Location(PROBLEM_TEXT), "give the domain as PDDL, too")
 
@@ -159,7 +159,7 @@ class Definitions:
 
     @cached_property
     def _domain(self) -> AnyDomain:
-        text = _cut(self._text, "domain")
+        text = cut_definition(self._text, "domain")
         if _HIERARCHY.search(text):
             found: AnyDomain = _find_hierarchical_reader(DOMAIN_TEXT).parse_domain(text, DOMAIN_TEXT)
             return found
@@ -178,7 +178,7 @@ class Definitions:
             return {}
         named = _PROBLEM_NAME.match(self._text, starts[0])
         name = named[1] if named else "problem"
-        return LazyProblems({name: lambda: _parse_problem(_cut(self._text, "problem"), self._domain)})
+        return LazyProblems({name: lambda: _parse_problem(cut_definition(self._text, "problem"), self._domain)})
 
 
 def _find_definitions(text: str) -> list[tuple[str, int, int]]:
@@ -199,7 +199,22 @@ def _find_definitions(text: str) -> list[tuple[str, int, int]]:
     return found
 
 
-def _cut(text: str, kind: str) -> str:
+def has_definition(text: str, kind: str) -> bool:
+    """Return whether `text` defines a `kind`: "domain" or "problem"."""
+    return any(each == kind for each, _, _ in _find_definitions(text))
+
+
+def parser_of(text: str, name: str, domain: AnyDomain | None = None) -> Any:
+    """Return the module with `parse_domain` and `parse_problem` for `text`: of HDDL if it or its `domain` has tasks."""
+    is_hierarchy = not isinstance(domain, DomainModel) if domain is not None else _HIERARCHY.search(text) is not None
+    if is_hierarchy:
+        return _find_hierarchical_reader(name)
+    from planner.language import pddl
+
+    return pddl
+
+
+def cut_definition(text: str, kind: str) -> str:
     """Return `text` with the definitions of other kinds blanked out, if it has one of this kind; places stay."""
     found = _find_definitions(text)
     if all(each != kind for each, _, _ in found):

@@ -118,7 +118,7 @@ def test_an_action_without_effects_is_asked_about():
     world = World(domain)
     world.handler("send")(lambda: None)
     found = only(world, "asks-in-doubt")
-    assert found.level is Level.NOTE
+    assert found.level is Level.HINT
     assert "it declares no effect" in found.message
 
 

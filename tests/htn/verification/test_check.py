@@ -31,7 +31,7 @@ CASES = {
     ),
     "an action that no method uses": (
         (" (:method", " (:action wait :parameters () :effect (and)) (:method"),
-        "note: action wait: no method leads to it; it may be a task of some problem [unused-action]",
+        "hint: action wait: no method leads to it; it may be a task of some problem [unused-action]",
     ),
     "a contradiction": (
         ("(open ?p)", "(open ?p) (got ?i ?p)"),
@@ -149,5 +149,5 @@ def test_a_declared_predicate_that_nothing_provides_is_worth_a_note_unless_missp
     found = problem_kind.check(parse_problem(problem, parse_domain(text)), Limits())
     assert [(each.level, each.place) for each in found if each.rule == "never-provided"] == [
         (Level.WARNING, "predicate opened"),
-        (Level.NOTE, "predicate idle"),
+        (Level.HINT, "predicate idle"),
     ]

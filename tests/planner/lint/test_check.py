@@ -111,7 +111,7 @@ DOMAINS = {
     ),
     "an effect that is known": (
         domain(replace(MOVE, provides=(*MOVE.provides, Atom("door", ("?a", "?b"))))),
-        "note: action move: it provides door(?a, ?b), which it also requires: that changes nothing [known-effect]",
+        "hint: action move: it provides door(?a, ?b), which it also requires: that changes nothing [known-effect]",
     ),
     "unused predicate": (
         domain(MOVE, more=(Predicate("lit", (A,)),)),
@@ -120,7 +120,7 @@ DOMAINS = {
     "provided, never required": (
         domain(replace(MOVE, provides=(*MOVE.provides, Atom("moved", ()))), more=(Predicate("moved"),)),
         (
-            "note: predicate moved: nothing requires it, though action move provides it; it may be a goal of some"
+            "hint: predicate moved: nothing requires it, though action move provides it; it may be a goal of some"
             " problem [never-required]"
         ),
     ),
@@ -131,13 +131,13 @@ DOMAINS = {
             more=(Predicate("opend", (A,)), Predicate("opened", (A,))),
         ),
         (
-            "note: predicate opend: action enter requires it and no action provides it; unless initial states do, it is"
+            "hint: predicate opend: action enter requires it and no action provides it; unless initial states do, it is"
             " misspelt; did you mean 'opened'? [never-provided]"
         ),
     ),
     "unused type": (
         domain(MOVE, types=("plane",)),
-        "note: type plane: no parameter, constant or other type uses it [unused-type]",
+        "hint: type plane: no parameter, constant or other type uses it [unused-type]",
     ),
 }
 
@@ -152,12 +152,12 @@ ENTER = Action("enter", (A,), Atom("open", ("?a",)), (Atom("entered"),))
 PROBLEMS = {
     "no object of a type": (
         problem(domain(MOVE, FLY, types=("plane",))),
-        "note: action fly: it can never apply: there is no object for ?p - plane [empty-type]",
+        "hint: action fly: it can never apply: there is no object for ?p - plane [empty-type]",
     ),
     "nothing provides a predicate": (
         problem(domain(MOVE, ENTER, more=(Predicate("open", (A,)), Predicate("entered")))),
         (
-            "note: predicate open: neither an action nor the initial state provides it, so action enter can never"
+            "hint: predicate open: neither an action nor the initial state provides it, so action enter can never"
             " apply [never-provided]"
         ),
     ),
@@ -182,14 +182,14 @@ PROBLEMS = {
             )
         ),
         (
-            "note: action back: it can never apply: no fact matches door(lab, hall), neither initially nor after any"
+            "hint: action back: it can never apply: no fact matches door(lab, hall), neither initially nor after any"
             " action [never-applies]"
         ),
     ),
     "no objects for all conditions at once": (
         problem(domain(MOVE, replace(MOVE, name="turn", requires=And((MOVE.requires, Atom("door", ("?b", "?a"))))))),
         (
-            "note: action turn: it can never apply: no objects satisfy all of what it requires, neither initially"
+            "hint: action turn: it can never apply: no objects satisfy all of what it requires, neither initially"
             " nor after any action [never-applies]"
         ),
     ),

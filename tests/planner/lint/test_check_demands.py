@@ -114,7 +114,7 @@ def test_outcomes_that_are_alike_and_none_that_is_meant() -> None:
     unintended, alike = [each for each in check_domain(walks(outcomes=outcomes).model) if each.place == "action walk"]
     assert (unintended.level.name, unintended.rule) == ("WARNING", "unintended-outcomes")
     assert unintended.message == "none of its outcomes is what it provides and modifies, which plans may count on"
-    assert (alike.level.name, alike.rule) == ("NOTE", "equal-outcomes")
+    assert (alike.level.name, alike.rule) == ("HINT", "equal-outcomes")
     assert alike.message == "its outcomes 2 and 3 have the same effects"
     intended = [Outcome(0.5, provides="at(b)", modifies="at(_)"), Outcome(0.5)]
     assert not [each for each in check_domain(walks(outcomes=intended).model) if each.place == "action walk"]
@@ -150,7 +150,7 @@ def test_sensing_what_is_known() -> None:
     assert said(walking(domain=domain, unknown="exit(_)"), "action look") == []
     domain.action("listen", {"c": "cat"}, senses="purrs(c)")
     found = [str(each) for each in check_domain(domain.model) if "purrs" in each.place]
-    assert found == ["note: predicate purrs: action listen senses it, and nothing requires it [never-required]"]
+    assert found == ["hint: predicate purrs: action listen senses it, and nothing requires it [never-required]"]
 
 
 def test_what_only_uses_and_senses_speak_of_is_used() -> None:

@@ -1,0 +1,453 @@
+"""Read files as far as possible: collect all mistakes, not only the first.
+
+A reader stops at its first mistake. Lint notes it, mends it or leaves out the smallest part that holds it, and reads
+again, until nothing is wrong. A name with a near one known is mended, so that what rests on it is still checked; what
+is left out taints its names, and errors about tainted names alone are not told: they follow from the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from planner.errors import DocumentError, InputError, Location
+from planner.language.documents.document_reader import Documents, read_parsed
+from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
+from planner.lightweight import Final
+from planner.lint.findings import Edit, Finding, Fix, Level, Span
+from planner.lint.outlines import SourceText
+from planner.problem_kinds import AnyDomain, AnyProblem
+
+MOST: Final = 200
+"""Mistakes of a file after which reading ends."""
+
+_ALIKE: Final = 0.75
+"""Least likeness, from 0 to 1, of a name and the known one that is written for it."""
+
+_RULES: Final = (
+    (r"^this is no |is never closed|where no '\('|NUL character|the file is empty", "syntax"),
+    (r"stands twice|is already declared|is declared twice|^a second |two (domains|actions) are named|twice", "twice"),
+    (r"has no key|a document has no key|is not known in a|expected one of :", "unknown-key"),
+    (r"argument \d+ of .* is of type|takes '[^']*' there|, but predicate '[^']*' takes", "wrong-type"),
+    (r"\bwrites .* is derived", "writes-derived"),
+    (r"needs .*, which .* gives no value", "no-value"),
+    (r"\barguments?\b.*(declared|elsewhere|takes|has|expected)|takes \d+", "wrong-arity"),
+    (r"unknown (type|action|tag|name|object)|neither a parameter|is no object", "unknown-name"),
+    (r"has no (predicate|function|action|type)", "unknown-name"),
+    (r"is not declared|nobody declares|is not bound|unknown", "unknown-name"),
+)
+"""What the words of an error say about its rule."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read, the mistakes on the way, and whether something was left out for them."""
+
+    domain: AnyDomain | None = None
+    problems: list[AnyProblem] = field(default_factory=list)
+    mistakes: list[Finding] = field(default_factory=list)
+    is_partial: bool = False
+    spoilt: set[str] = field(default_factory=set)
+    """The declarations of which a part was left out, such as "action drive"."""
+
+
+def mistake_of(error: InputError, texts: Mapping[str, SourceText]) -> Finding:
+    """Return the finding for `error`, with the span of the word at its place."""
+    rule = next((rule for pattern, rule in _RULES if re.search(pattern, error.message)), "input")
+    location = error.location
+    finding = Finding(Level.ERROR, rule, "file", error.message, error.hint or "")
+    source = texts.get(location.source) if location else None
+    if location is None or source is None:
+        return _with_place(finding, location)
+    start, end = _find_word(source, location)
+    suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
+    quoted = re.search(r"'([^']+)'", error.message)
+    fix = None
+    if suggested and source.language != "python":
+        word = _misspelt(error.message, suggested[1])
+        place = source.search(word, start, _line_end(source, end)) if word else None
+        if place and word:
+            mark = "?" if source.text[place[0]] == "?" else ""
+            fix = Fix(f"write {suggested[1]} for {word}", (Edit(source.name, *place, mark + suggested[1]),))
+            start, end = place
+    elif quoted:
+        place = source.search(quoted[1], start, _line_end(source, end))
+        start, end = place or (start, end)
+    return replace(finding, span=source.span(start, end), fix=fix)
+
+
+def _with_place(finding: Finding, location: Location | None) -> Finding:
+    if location is None:
+        return finding
+    line, column = location.line or 1, location.column or 1
+    return replace(finding, span=Span(location.source, line, column, line, column))
+
+
+def _misspelt(message: str, suggestion: str) -> str | None:
+    """Return the quoted or leading name of `message` that is nearest to `suggestion`."""
+    import difflib
+
+    words = re.findall(r"[\w-]+", message)
+    near = difflib.get_close_matches(suggestion, [each for each in words if each != suggestion], n=1, cutoff=_ALIKE)
+    return near[0] if near else None
+
+
+def _find_word(source: SourceText, location: Location) -> tuple[int, int]:
+    if location.line is None:
+        return 0, 0
+    start = source.offset(location.line, location.column or 1)
+    found = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|:?[^\s()\[\]{},:\"']+|.").match(source.text, start)
+    return start, found.end() if found else start
+
+
+def _line_end(source: SourceText, start: int) -> int:
+    end = source.text.find("\n", start)
+    return len(source.text) if end < 0 else end
+
+
+def read_all(texts: list[SourceText], given: AnyDomain | None = None) -> Reading:
+    """Read the domain and problems in `texts`, the domain's first, with all mistakes.
+
+    Python files are not for this: they are executed, and stop at their first mistake. `given` is the domain where no
+    text has one.
+    """
+    found = Reading(given)
+    named = {each.name: each for each in texts}
+    for source in texts:
+        if source.language in ("yaml", "json"):
+            _read_document(source, found, named)
+        elif source.language == "pddl":
+            _read_pddl(source, found, named)
+    return found
+
+
+_UNKNOWN: Final = re.compile(
+    r"'([^']+)' in .* is (?:neither|no object)|has no \w+ '([^']+)'|unknown type '([^']+)'"
+    r"|the \w+ '([^']+)' is not declared"
+)
+"""Errors about a name, which follow from an earlier one if its declaration was left out."""
+
+
+def _note(error: InputError, found: Reading, texts: Mapping[str, SourceText], tainted: set[str]) -> None:
+    name = _UNKNOWN.search(error.message)
+    if name and tainted.intersection(name.groups()):
+        return
+    finding = mistake_of(error, texts)
+    before = found.mistakes[-1] if found.mistakes else finding
+    if before.rule == finding.rule == "syntax" and before.span and finding.span and finding.span != before.span:
+        return  # what follows a mistake in the syntax is its consequence
+    if all((each.span, each.message) != (finding.span, finding.message) for each in found.mistakes):
+        found.mistakes.append(finding)
+
+
+@dataclass(slots=True)
+class _Data:
+    """The data of a document while it is mended: the positions of what is left, by its paths."""
+
+    data: Any
+    number: int
+    positions: dict[tuple[Any, ...], tuple[int, int]]
+
+    def document(self, source: str) -> Document:
+        return Document(self.data, source, 0, lambda: self.positions)
+
+    def find(self, location: Location) -> tuple[Any, ...] | None:
+        """Return the path of the value at `location`, the deepest if several begin there."""
+        at = (location.line, location.column)
+        return max((path for path, place in self.positions.items() if place == at), key=len, default=None)
+
+    def remove(self, path: tuple[Any, ...]) -> None:
+        """Leave out the value at `path`, and let the later items of its list move up."""
+        parent = self.value(path[1:-1])
+        last = path[-1]
+        if isinstance(parent, list):
+            del parent[last]
+        elif isinstance(parent, dict):
+            parent.pop(last, None)
+        kept = {}
+        size = len(path)
+        for each, place in self.positions.items():
+            if each[:size] == path:
+                continue
+            beside = isinstance(parent, list) and each[: size - 1] == path[:-1] and len(each) >= size
+            moves = beside and each[size - 1] > last
+            kept[(*each[: size - 1], each[size - 1] - 1, *each[size:]) if moves else each] = place
+        self.positions = kept
+
+    def value(self, path: tuple[Any, ...]) -> Any:
+        found = self.data
+        for each in path:
+            found = found[each]
+        return found
+
+    def put(self, path: tuple[Any, ...], value: Any) -> None:
+        """Replace the value at `path`."""
+        self.value(path[1:-1])[path[-1]] = value
+
+    def rename(self, path: tuple[Any, ...], name: str) -> None:
+        """Give the key at the end of `path` another name, in its place."""
+        parent = self.value(path[1:-1])
+        items = [(name if key == path[-1] else key, value) for key, value in parent.items()]
+        parent.clear()
+        parent.update(items)
+        size = len(path)
+        self.positions = {
+            ((*path[:-1], name, *each[size:]) if each[:size] == path else each): place
+            for each, place in self.positions.items()
+        }
+
+
+def _read_document(source: SourceText, found: Reading, texts: Mapping[str, SourceText]) -> None:
+    parts = _parse_all(source, found, texts)
+    tainted: set[str] = set()
+    last: tuple[Any, ...] | None = None
+    for _ in range(MOST):
+        documents = [each.document(source.name) for each in parts if each.data is not None]
+        try:
+            _keep(read_parsed(documents, found.domain) if documents else Documents(), found)
+        except InputError as error:
+            _note(error, found, texts, tainted)
+            part, path = _find_part(error, parts, source.name)
+            if part is None or path is None or len(path) < 2:
+                found.is_partial = True
+                if not _drop_problem(parts):
+                    return
+                continue
+            this = (part.number, path, error.message)
+            if this == last or not _mend_data(part, path, error):
+                _leave_out(part, path, tainted, error)
+                found.is_partial = True
+                found.spoilt.add(f"{path[1].removesuffix('s')} {path[2]}" if len(path) > 2 else str(path[1]))
+            last = this
+        else:
+            return
+
+
+def _keep(read: Documents, found: Reading) -> None:
+    if read.domains:
+        found.domain = read.domains[0]
+    found.problems += read.problems
+
+
+def _drop_problem(parts: list[_Data]) -> bool:
+    """Leave out the problems after a mistake without a place; return whether there was one."""
+    for part in parts:
+        if isinstance(part.data, dict) and "problem" in part.data:
+            part.data = None
+            return True
+    return False
+
+
+def _find_part(error: InputError, parts: list[_Data], name: str) -> tuple[_Data | None, tuple[Any, ...] | None]:
+    if error.location is None or error.location.source != name or error.location.line is None:
+        return None, None
+    for part in parts:
+        path = part.find(error.location)
+        if path is not None and part.data is not None:
+            return part, path
+    return None, None
+
+
+def _mend_data(part: _Data, path: tuple[Any, ...], error: InputError) -> bool:
+    """Take the suggestion of `error`; return whether that changed something."""
+    suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
+    word = _misspelt(error.message, suggested[1]) if suggested else None
+    if not suggested or not word:
+        return False
+    for deeper in sorted((each for each in part.positions if each[: len(path)] == path), key=len):
+        value = part.value(deeper[1:])
+        if deeper[-1] == word:
+            if suggested[1] in part.value(deeper[1:-1]):
+                return False
+            part.rename(deeper, suggested[1])
+            return True
+        if isinstance(value, str):
+            text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", suggested[1], value)
+            if text != value:
+                part.put(deeper, text)
+                return True
+    return False
+
+
+def _leave_out(part: _Data, path: tuple[Any, ...], tainted: set[str], error: InputError) -> None:
+    """Leave out the smallest part that can go: an item or entry, or the declaration whose parameters it spoils."""
+    if ("parameters" in path[:-1] and path.index("parameters") > 1) or path[-1] in ("parameters", "head", "task"):
+        path = path[: path.index(path[-1]) if path[-1] in ("parameters", "head", "task") else path.index("parameters")]
+    if len(path) == 2 and path[1] in ("domain", "problem"):
+        part.data = None
+        return
+    value = part.value(path[1:])
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        path = (*path, 0)
+    declares = len(path) == 3 and path[1] in (
+        "actions",
+        "types",
+        "predicates",
+        "functions",
+        "objects",
+        "tasks",
+        "methods",
+    )
+    if declares:
+        tainted.add(str(path[-1]))
+    if re.match(r"unknown type '([^']+)'", error.message):
+        tainted.update(re.findall(r"unknown type '([^']+)'", error.message))
+    tainted.update(re.findall(r"[\w-]+(?=\()", str(part.value(path[1:]))))
+    part.remove(path)
+
+
+def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceText]) -> list[_Data]:
+    """Parse the documents; a key that stands twice is kept once, and lines that are no YAML are left out."""
+    text = source.text
+    left: list[str] = []
+    for _ in range(MOST):
+        try:
+            data = parse_json(text, source.name) if source.language == "json" else parse_yaml(text, source.name)
+            break
+        except DocumentError as error:
+            place = error.location
+            _note(error, found, texts, set())
+            found.is_partial = True
+            changed = _repair_syntax(text, error) if place and place.line and source.language == "yaml" else None
+            if changed is None or len(left) > 20:
+                return []
+            left.append(text)
+            text = changed
+    else:
+        return []
+    positions = json_positions(text) if source.language == "json" else yaml_positions(text, source.name)
+    parts = []
+    for number, each in enumerate(data):
+        own = {(0, *path[1:]): place for path, place in positions.items() if path and path[0] == number}
+        parts.append(_Data(each, number, own))
+    return parts
+
+
+def _repair_syntax(text: str, error: DocumentError) -> str | None:
+    """Rename a key that stands twice, so that both entries are checked, or blank out the line that is no YAML."""
+    lines = text.split("\n")
+    at = (error.location.line or 1) - 1 if error.location else 0
+    if at >= len(lines):
+        return None
+    line = lines[at]
+    if "stands twice" in error.message:
+        return _drop_entry(lines, at, len(line) - len(line.lstrip()))
+    if not line.strip():
+        return None
+    lines[at] = ""
+    return "\n".join(lines)
+
+
+def _drop_entry(lines: list[str], at: int, column: int) -> str | None:
+    """Blank out the entry that begins in line `at` at `column`, with the deeper lines after it."""
+    end = at + 1
+    while end < len(lines) and (not lines[end].strip() or lines[end][: column + 1].strip() == ""):
+        end += 1
+    return "\n".join([*lines[:at], *[""] * (end - at), *lines[end:]])
+
+
+def _read_pddl(source: SourceText, found: Reading, texts: Mapping[str, SourceText]) -> None:
+    text, tainted = source.text, set[str]()
+    last: tuple[Any, ...] | None = None
+    shifts: list[tuple[int, int, int]] = []
+    for _ in range(MOST):
+        try:
+            _parse_definitions(text, source, found)
+        except InputError as error:
+            _note(_unshift(error, shifts), found, texts, tainted)
+            place = error.location
+            if place is None or place.line is None or place.source != source.name:
+                return
+            at = SourceText(source.name, text).offset(place.line, place.column or 1)
+            this = (at, error.message)
+            changed = None if this == last else _mend_text(text, at, error, shifts)
+            if changed is None:
+                found.is_partial = True
+                changed = _blank_form(text, at, tainted)
+                found.spoilt.update(_declaration_at(text, at))
+            if changed is None or changed == text:
+                return
+            text, last = changed, this
+        else:
+            return
+
+
+def _parse_definitions(text: str, source: SourceText, found: Reading) -> None:
+    """Read the domain or the problem of a text in PDDL or HDDL."""
+    from planner.language.loading.texts import cut_definition, has_definition, parser_of
+
+    if has_definition(text, "domain"):
+        parser = parser_of(text, source.name)
+        found.domain = parser.parse_domain(cut_definition(text, "domain"), source.name)
+    if has_definition(text, "problem") or not has_definition(text, "domain"):
+        if found.domain is None:
+            return
+        parser = parser_of(text, source.name, found.domain)
+        found.problems.append(parser.parse_problem(cut_definition(text, "problem"), found.domain, source.name))
+
+
+def _unshift(error: InputError, shifts: list[tuple[int, int, int]]) -> InputError:
+    """Return `error` with its column before all names of other lengths were written into its line."""
+    place = error.location
+    if place is None or place.column is None or not shifts:
+        return error
+    moved = sum(by for line, column, by in shifts if line == place.line and column < place.column)
+    return type(error)(error.message, Location(place.source, place.line, place.column - moved), error.hint)
+
+
+def _mend_text(text: str, at: int, error: InputError, shifts: list[tuple[int, int, int]]) -> str | None:
+    """Take the suggestion of `error` in the text after the offset `at`; note in `shifts` how it moves its line."""
+    suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
+    word = _misspelt(error.message, suggested[1]) if suggested else None
+    if not suggested or not word:
+        return None
+    found = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE).search(text, at)
+    if found is None:
+        return None
+    line, column = text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())
+    shifts.append((line, column, len(suggested[1]) - len(word)))
+    return text[: found.start()] + suggested[1] + text[found.end() :]
+
+
+def _declaration_at(text: str, at: int) -> list[str]:
+    """Return the action or method around offset `at`, such as "action drive"."""
+    heads = [
+        re.match(r"\(\s*:(?:durative-)?(action|method)\s+(\S+)", text[start:end])
+        for start, end in _enclosing_forms(text, at)
+    ]
+    return [f"{each[1]} {each[2].lower()}" for each in heads if each]
+
+
+_LIST_HEADS: Final = re.compile(r"\(\s*(and|:init|:predicates|:functions|:goal)(?![\w-])", re.IGNORECASE)
+
+
+def _blank_form(text: str, at: int, tainted: set[str]) -> str | None:
+    """Blank out the smallest form at offset `at` that may be missing: a conjunct, a fact, a section."""
+    enclosing = list(_enclosing_forms(text, at))
+    for (start, end), parents in _with_parents(enclosing):
+        is_item = parents is not None and _LIST_HEADS.match(text, parents[0]) is not None
+        if is_item or len(enclosing) - enclosing.index((start, end)) == 2:
+            tainted.update(re.findall(r"[\w-]+", text[start:end])[1:2] if text[start + 1 : start + 2] == ":" else ())
+            tainted.update(re.findall(r"(?<=\()[\w-]+", text[start:end]))
+            return text[:start] + re.sub(r"[^\n\r]", " ", text[start:end]) + text[end:]
+    return None
+
+
+def _with_parents(forms: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], tuple[int, int] | None]]:
+    for number, form in enumerate(forms):
+        yield form, forms[number + 1] if number + 1 < len(forms) else None
+
+
+def _enclosing_forms(text: str, at: int) -> Iterator[tuple[int, int]]:
+    """Yield the lists around offset `at`, the innermost first."""
+    blank = re.sub(r";[^\n\r]*", lambda comment: " " * len(comment[0]), text)
+    opened: list[int] = []
+    for match in re.finditer(r"[()]", blank):
+        if match[0] == "(":
+            opened.append(match.start())
+        elif opened:
+            start = opened.pop()
+            if start <= at < match.end():
+                yield start, match.end()
