@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from planner.lint.check_files import check_texts
-from planner.lint.outlines import SourceText
-
 from desk.lsp.names import Index
 from desk.lsp.workspace import Texts
 from planner.errors import ForethoughtError, InputError
 from planner.limits import LimitReached, Limits
+from planner.lint.check_files import check_texts
 from planner.lint.findings import Finding, Level
+from planner.lint.outlines import SourceText
 
 SECONDS: Final = 5.0
 """For the checks of one file; what they have not found by then stays unsaid."""

@@ -198,7 +198,9 @@ def parse_documents(text: str, name: str, *, domain: AnyDomain | None = None) ->
         return read_parsed(_parse_text(text, name), domain)
 
 
-        return read_parsed(open_documents(source), domain)
+def read_parsed(documents: list[Document], domain: AnyDomain | None) -> Documents:
+    """Read the domains and problems of parsed `documents`; problems without a domain there are those of `domain`."""
+    kinds = [(document, _find_kind(document)) for document in documents if not has_cases(document)]
     domains: dict[str, AnyDomain] = {}
     for document, kind in kinds:
         if kind is DomainDocument:
