@@ -12,6 +12,7 @@ from planner.language.pddl import pddl_writer as pddl
 from planner.language.pddl.legal_names import RESERVED, Names, Renaming, make_distinct, make_legal, variables_of
 from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.sections import choose_free_name
+from planner.language.pddl.timed_form import asks_for_time, compile_time
 from planner.lightweight import dataclass, field, replace
 from planner.model import TRUE, Atom, DomainModel, Problem, Variable, is_numeric
 from planner.model.domain import has_numbers, refuse_unfinished
@@ -67,15 +68,15 @@ def _declared_variables(domain: HtnDomain, problem: HtnProblem | None) -> Iterat
         yield from method.parameters
 
 
-def rename_domain(domain: HtnDomain) -> HtnDomain:
-    """Rename `domain`, whose classical part is plain ADL, to legal names."""
-    return _Renaming(HtnNames.of(domain)).domain(domain)
+def rename_domain(domain: HtnDomain, *, in_time: bool = False) -> HtnDomain:
+    """Rename `domain`, whose classical part is plain ADL, to legal names; durations are kept `in_time` only."""
+    return _Renaming(HtnNames.of(domain), in_time).domain(domain)
 
 
-def rename_problem(problem: HtnProblem) -> HtnProblem:
-    """Rename `problem`, whose classical part is plain ADL, and its domain to legal names."""
+def rename_problem(problem: HtnProblem, *, in_time: bool = False) -> HtnProblem:
+    """Rename `problem`, whose classical part is plain ADL, and its domain as `rename_domain` does."""
     names = HtnNames.of(problem.domain, problem)
-    rename = _Renaming(names)
+    rename = _Renaming(names, in_time)
     classical = problem.classical if names.changes_nothing else rename.classical.problem(problem.classical)
     domain, network = rename.domain(problem.domain), rename.network(problem.network)
     classical = replace(classical, name=make_legal(problem.name), domain=domain.classical)
@@ -85,10 +86,11 @@ def rename_problem(problem: HtnProblem) -> HtnProblem:
 @dataclass(slots=True)
 class _Renaming:
     names: HtnNames
+    in_time: bool = False
     classical: Renaming = field(init=False)
 
     def __post_init__(self) -> None:
-        self.classical = Renaming(self.names.classical)
+        self.classical = Renaming(self.names.classical, self.in_time)
 
     def domain(self, domain: HtnDomain) -> HtnDomain:
         tasks = [
@@ -140,11 +142,14 @@ def write_domain(domain: HtnDomain) -> str:
     express: objects that actions create, costs that Python computes.
     """
     refuse_unfinished(domain.classical, "in HDDL")
-    written = rename_domain(_to_plain_domain(domain))
+    plain = _to_plain_domain(domain)
+    return _write_plain_domain(rename_domain(plain), costs=_has_costs(plain.classical))
+
+
+def _write_plain_domain(written: HtnDomain, *, costs: bool, timed: bool = False) -> str:
     classical, methods = written.classical, written.methods.values()
-    costs = _has_costs(classical)
     conditions = [part for method in methods for part in (method.precondition, method.network.constraints)]
-    required = [":hierarchy", *pddl.find_requirements(classical, conditions, costs=costs)]
+    required = [":hierarchy", *pddl.find_requirements(classical, conditions, costs=costs, timed=timed)]
     if any(method.precondition != TRUE for method in methods):
         required.append(":method-preconditions")
     return "\n".join(
@@ -172,6 +177,11 @@ def write_problem(problem: HtnProblem) -> str:
     written = rename_problem(replace(problem, domain=domain, classical=plain))
     classical = written.classical
     costs = pddl.counts_costs(classical) or bool(classical.values and not is_numeric(classical))
+    return _write_plain_problem(written, costs=costs)
+
+
+def _write_plain_problem(written: HtnProblem, *, costs: bool) -> str:
+    classical = written.classical
     parameters = [f"    :parameters {pddl.write_variables(written.parameters)}"]
     goal = [] if classical.goal.hard == TRUE else [f"  (:goal {pddl.write_block(classical.goal.hard, '    ')})"]
     return "\n".join(
@@ -251,5 +261,22 @@ def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
         case HtnDomain():
             return {"domain.hddl": write_domain(source)}
         case HtnProblem():
+            if asks_for_time(source.classical):
+                return _write_in_time(source)
             return {"domain.hddl": write_domain(source.domain), "problem.hddl": write_problem(source)}
     raise UnsupportedError(f"writing HDDL for '{source.name}'", "classical and hierarchical problems are written")
+
+
+def _write_in_time(problem: HtnProblem) -> dict[str, str]:
+    """Write `problem` with durative actions and timed initial literals (Pellier et al., 2023: HDDL 2.1)."""
+    refuse_creation(problem.domain.classical, "in HDDL")
+    if problem.classical.due:
+        raise UnsupportedError("deadlines of goals beside tasks, in HDDL", "YAML and JSON documents say it (--to yaml)")
+    plain = compile_time(problem.classical, "in HDDL").problem
+    timed = replace(problem, domain=replace(problem.domain, classical=plain.domain), classical=plain, seal=())
+    written = rename_problem(timed, in_time=True)
+    costs = pddl.counts_costs(written.classical)
+    return {
+        "domain.hddl": _write_plain_domain(written.domain, costs=costs, timed=bool(plain.timed)),
+        "problem.hddl": _write_plain_problem(written, costs=costs),
+    }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from htn.language import hddl
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.problem_kind import validate
 from planner import Plan, Status, solve
+from planner.errors import UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.lightweight import replace
 from planner.model import Atom, Variable
+from planner.model.timing import GoalDeadline
 from planner.plan import StepTime
 
 KITCHEN = """
@@ -80,3 +83,15 @@ def test_a_late_step_is_named() -> None:
     plan = solve(problem, time_limit=2).expect_plan()
     worse = replace(plan, times=(*plan.times[:-1], replace(plan.times[-1], duration=7)))
     assert "its duration is 1 s" in validate(problem, worse).reason
+
+
+def test_hddl_keeps_durations() -> None:
+    problem = kitchen(Network(tuple(map(Subtask, BOTH))))
+    texts = hddl.write(problem)
+    again = hddl.parse_problem(texts["problem.hddl"], hddl.parse_domain(texts["domain.hddl"]))
+    assert "(:durative-action chop" in texts["domain.hddl"]
+    first, second = [solve(each, time_limit=5).expect_plan() for each in (problem, again)]
+    assert first.makespan == second.makespan
+    assert validate(problem, second).valid
+    with pytest.raises(UnsupportedError, match="deadlines of goals"):
+        hddl.write(replace(problem, classical=replace(CLASSICAL, due=(GoalDeadline(Atom("served", ("pie",)), 9),))))
