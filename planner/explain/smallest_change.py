@@ -363,7 +363,7 @@ class _ChangeSearch:
         made: list[AnyAssumption] = [*self._make_assumptions(pool.literals)]
         made += [] if self._numbers is None else find_candidates(self._numbers, uses_goal=pool.uses_goal)
         prefix = assume_prefix(self._plain)
-        enough = _FewestFound(
+        enough = FewestFound(
             self._limits.cancel, lambda plan: len(split_plan(plan.steps, prefix, made)[0]), finding.at_least
         )
         result = self._solve(
@@ -415,7 +415,7 @@ class _ChangeSearch:
 _OPEN: Final = (Status.SOLVED, Status.UNKNOWN)
 
 
-class _FewestFound(threading.Event):
+class FewestFound(threading.Event):
     """Cancels a search `GRACE` seconds after its plan is known to make the fewest assumptions, or when `outer` is set.
 
     `count` returns the number of assumptions in a plan; `at_least` so many are needed. In the remaining time, search

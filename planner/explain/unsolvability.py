@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.compilations.creation_rounds import LARGEST_RULE, add_enough_placeholders
 from planner.compilations.normal_form import normalise
@@ -25,6 +25,13 @@ from planner.options import ANY_PLAN
 from planner.plan import Plan, Status, StoppedBy
 from planner.problem_kinds import resolve_classical
 
+if TYPE_CHECKING:
+    from planner.explain.model_changes import ModelChange
+
+
+FACTS_SHARE: Final = 0.7
+"""The part of the time for changes of facts, where changes of actions are looked for as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
@@ -35,7 +42,7 @@ class Diagnosis:
     unsolvable, the parts of the goal interfere with each other. `change` is the smallest change found that gives a
     plan, or None. `stopped_by` is the limit that ended the search for it, if one did. `conflicts` are demands that no
     plan meets together, where there are demands besides the goal. Where `change` is one of facts, `also` is a change of
-    one number that gives a plan, too.
+    one number that gives a plan, too. `model_changes` are changes of actions that would give one.
     """
 
     problem: str
@@ -46,6 +53,7 @@ class Diagnosis:
     stopped_by: StoppedBy | None = None
     conflicts: tuple[Conflict, ...] = ()
     also: Change | None = None
+    model_changes: tuple[ModelChange, ...] = ()
 
     def as_unsolvable(self) -> Diagnosis:
         """Return the diagnosis for a problem that is proved unsolvable, so that at least one change is needed."""
@@ -84,7 +92,13 @@ class Diagnosis:
         yield from self.change_lines()
 
     def change_lines(self) -> Iterator[str]:
-        """Yield what is said of the smallest change, in lines for people."""
+        """Yield what is said of the smallest changes, in lines for people."""
+        yield from self._fact_lines()
+        for number, change in enumerate(self.model_changes):
+            yield "It would also have a plan if" if number or self.change else "It would have a plan if"
+            yield from (f"  {line}" for line in change.lines())
+
+    def _fact_lines(self) -> Iterator[str]:
         limit = f" ({self.stopped_by.value} ended the search)" if self.stopped_by is not None else ""
         if self.change is None:
             if self.solvable is False:
@@ -114,20 +128,25 @@ class Diagnosis:
             "conflicts": [each.to_dict() for each in self.conflicts],
             "change": self.change.to_dict() if self.change is not None else None,
             **({"also": self.also.to_dict()} if self.also is not None else {}),
+            **({"model_changes": [each.to_dict() for each in self.model_changes]} if self.model_changes else {}),
             "plan": self.plan.to_dict() if self.plan is not None else None,
             "stopped_by": self.stopped_by.name.lower() if self.stopped_by is not None else None,
         }
 
 
-def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
+def explain_unsolvable(problem: Problem, limits: Limits, *, model_changes: bool = False) -> Diagnosis:
     """Return why `problem` has no plan, and the smallest change of its facts or numbers that would give one.
 
-    A limit that ends the work is reported, not raised. Raises `InputError` for mistakes in the problem, and
-    `UnsupportedError` for constructs that no search supports.
+    With `model_changes`, return also changes of its actions that would, as far as a part of the time suffices. A limit
+    that ends the work is reported, not raised. Raises `InputError` for mistakes in the problem, and `UnsupportedError`
+    for constructs that no search supports.
     """
     problem = resolve_classical(
         problem, "explain_unsolvable", "htn.problem_kind.explain_unsolvable(problem, limits) explains it"
     )
+    if model_changes:
+        found = explain_unsolvable(problem, limits.share(FACTS_SHARE))
+        return _add_model_changes(found, problem, limits)
     if is_numeric(problem):
         return _diagnose_numbers(problem, limits)
     if not creates_objects(problem.domain):
@@ -136,6 +155,16 @@ def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
     found = _diagnose(enough or compile_object_creation(problem, LARGEST_RULE).problem, problem, limits)
     proved = enough is not None and bool(found.unreachable)
     return _generalise(found, problem, proved=proved or _is_unsolvable(problem, limits))
+
+
+def _add_model_changes(found: Diagnosis, problem: Problem, limits: Limits) -> Diagnosis:
+    """Return `found` with the changes of actions that give a plan, if there is none."""
+    from planner.explain.model_changes import find_model_changes
+
+    if found.solvable is not False:
+        return found
+    missing = {each.fact.partition("(")[0] for each in found.missing}
+    return replace(found, model_changes=find_model_changes(problem, limits, missing, found.change))
 
 
 def explain_compiled(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:

@@ -342,7 +342,7 @@ def _no_reference(problem: Problem, question: Question, reference: Result, limit
 
         diagnosis = explain_no_plan_in_time(problem, limits.share(1))
     else:
-        diagnosis = explain_unsolvable(problem, limits.share(1)).as_unsolvable()
+        diagnosis = explain_unsolvable(problem, limits.share(1), model_changes=True).as_unsolvable()
     reason = "The problem has no plan at all."
     return WhyNot(question, Outcome.IMPOSSIBLE, diagnosis=diagnosis, reasons=(reason,))
 
@@ -479,15 +479,22 @@ class _Contrast:
         plan, foils = self.reference.plan, self.question.foils
         if plan is None or not all(isinstance(each, StepFoil) for each in foils):
             return [], None
-        if all(each.holds_for(plan) for each in foils if isinstance(each, StepFoil)):
+        if self._does_so(plan):
             return [], plan
         if is_temporal(self.problem):
             return [], None
         if self.question.order is not None:
             from planner.explain.step_order import explain_order
 
-            return explain_order(self.problem, plan, *self.question.order)
+            reasons, other = explain_order(self.problem, plan, *self.question.order)
+            if other is not None and not self._does_so(other):
+                return [], None
+            return reasons, other
         return list(self._explain_steps(plan)), None
+
+    def _does_so(self, plan: Plan) -> bool:
+        """Return whether the steps of `plan` are as the question asks."""
+        return all(each.holds_for(plan) for each in self.question.foils if isinstance(each, StepFoil))
 
     def _explain_steps(self, plan: Plan) -> Iterator[str]:
         """Yield what the steps that the question does without are there for."""
