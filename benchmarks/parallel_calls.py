@@ -26,14 +26,8 @@ from executor.tools.clock import WALL, Clock
 from planner import Domain, Problem, Status, solve
 from planner.language.declare import resolve_action
 from planner.plan import Result
-from planner.scheduling.exact_schedule import (
-    Project,
-    Resource,
-    Schedule,
-    find_least_schedule,
-    find_least_schedule_by_cp_sat,
-    has_cp_sat,
-)
+from planner.scheduling.exact_schedule import find_least_schedule, find_least_schedule_by_cp_sat, has_cp_sat
+from planner.scheduling.project import Project, Resource, Schedule
 
 TICKS: Final = 1_000_000
 """Ticks in a second: learned durations are multiples of a millionth."""

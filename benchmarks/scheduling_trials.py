@@ -14,14 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from planner.scheduling.exact_schedule import (
-    Project,
-    Resource,
-    Schedule,
-    exceeds,
-    find_least_schedule,
-    find_least_schedule_by_cp_sat,
-)
+from planner.scheduling.exact_schedule import find_least_schedule, find_least_schedule_by_cp_sat
+from planner.scheduling.project import Project, Resource, Schedule, exceeds
 
 GAP: Final = 1
 """Ticks between tasks that hold one resource one after another, of 1,000 in a second."""

@@ -1,10 +1,10 @@
-"""Least makespans of given tasks: orders of those that exclude each other, by our own branch and bound or by CP-SAT.
+"""Least makespans of projects: by our own branch and bound, or by CP-SAT.
 
-The model is a project: tasks of fixed durations, least distances between their starts, alternatives of which one must
-hold, and resources that tasks hold while they last (job shops; resource-constrained project scheduling: Pritsker,
-Watters and Wolfe, 1969). Branch and bound decides alternatives in the disjunctive graph, with immediate selection by
-heads and tails (Carlier and Pinson, 1989) and Jackson's preemptive bound for each resource of one; where too many tasks
-hold a resource at once, one of them is put before another (forbidden sets: Igelmund and Radermacher, 1983).
+A first schedule comes from lists. Where tasks share a resource, the order in which they start is searched, in the
+precedence tree. Else, branch and bound decides alternatives in the disjunctive graph, with immediate selection by heads
+and tails (Carlier and Pinson, 1989) and Jackson's preemptive bound for each resource of one. It also takes what the
+tree does not: where too many tasks hold a resource at once, one of them is put before another (forbidden sets: Igelmund
+and Radermacher, 1983).
 """
 
 from __future__ import annotations
@@ -15,89 +15,9 @@ from importlib.util import find_spec
 from itertools import combinations
 
 from planner.errors import InputError
-from planner.lightweight import dataclass, field
-
-Edge = tuple[int, int, int]
-"""`(one, other, least)`: task `other` starts at least so many ticks after task `one` does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """So much `capacity` that `demands` (by task) take while the tasks last, and `gap` ticks longer."""
-
-    capacity: int
-    demands: dict[int, int]
-    gap: int = 0
-
-    def excludes(self, one: int, other: int) -> bool:
-        """Return whether two tasks may not hold it at once."""
-        return self.demands[one] + self.demands[other] > self.capacity
-
-    @property
-    def is_single(self) -> bool:
-        """Whether no two tasks may hold it at once."""
-        return all(self.excludes(one, other) for one, other in combinations(self.demands, 2))
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """Tasks of these `durations`, in ticks; of each pair in `either`, one edge must hold.
-
-    `earliest` and `latest` bound the starts of some tasks.
-    """
-
-    durations: tuple[int, ...]
-    edges: tuple[Edge, ...] = ()
-    either: tuple[tuple[Edge, Edge], ...] = ()
-    resources: tuple[Resource, ...] = ()
-    earliest: dict[int, int] = field(default_factory=dict)
-    latest: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def horizon(self) -> int:
-        """A tick by which every least schedule has ended."""
-        gaps = max([each.gap for each in self.resources], default=0)
-        steps = sum(self.durations) + gaps * len(self.durations)
-        ways = [max(least, 0) for _, _, least in (*self.edges, *[edge for pair in self.either for edge in pair])]
-        return steps + sum(ways) + max(self.earliest.values(), default=0)
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """The starts of the tasks and the makespan, and whether this `is_least`."""
-
-    starts: tuple[int, ...]
-    makespan: int
-    is_least: bool
-
-
-def exceeds(project: Project, starts: Sequence[int]) -> str:
-    """Return what `starts` violate of `project`; "" where nothing is."""
-    for one, other, least in project.edges:
-        if starts[other] - starts[one] < least:
-            return f"task {other} starts less than {least} after task {one}"
-    for pair in project.either:
-        if all(starts[other] - starts[one] < least for one, other, least in pair):
-            return f"neither of {pair} holds"
-    for each in project.resources:
-        for task in each.demands:
-            if _held_at(project, each, starts, starts[task]) > each.capacity:
-                return f"a resource is held too often at {starts[task]}"
-    for task, tick in project.earliest.items():
-        if starts[task] < tick:
-            return f"task {task} starts before {tick}"
-    return next(
-        (f"task {task} starts after {tick}" for task, tick in project.latest.items() if starts[task] > tick), ""
-    )
-
-
-def _held_at(project: Project, resource: Resource, starts: Sequence[int], tick: int) -> int:
-    return sum(resource.demands[task] for task in _holders_at(project, resource, starts, tick))
-
-
-def _holders_at(project: Project, resource: Resource, starts: Sequence[int], tick: int) -> list[int]:
-    lasts = project.durations
-    return [task for task in resource.demands if starts[task] <= tick < starts[task] + lasts[task] + resource.gap]
+from planner.scheduling.list_schedules import ListSearch
+from planner.scheduling.precedence_tree import PrecedenceTree, can_be_ordered
+from planner.scheduling.project import Edge, Project, Resource, Schedule, holders_at
 
 
 def find_least_schedule(
@@ -123,6 +43,13 @@ def _find_latest(project: Project, limit: int) -> list[int]:
     return latest
 
 
+def _drop_empty(resource: Resource, durations: Sequence[int]) -> Resource:
+    """Return `resource` without the tasks that hold it for no time at all."""
+    if resource.gap or all(durations[task] for task in resource.demands):
+        return resource
+    return Resource(resource.capacity, {task: much for task, much in resource.demands.items() if durations[task]})
+
+
 class _BranchAndBound:
     def __init__(self, project: Project, before: int | None, may_go_on: Callable[[], bool]) -> None:
         self.project, self.may_go_on = project, may_go_on
@@ -131,16 +58,17 @@ class _BranchAndBound:
         self.best: tuple[int, ...] | None = None
         self.after: list[list[tuple[int, int]]] = [[] for _ in range(size)]
         self.before: list[list[tuple[int, int]]] = [[] for _ in range(size)]
-        self.choices = [*project.either, *self._exclusions()]
-        self.single = [each for each in project.resources if len(each.demands) > 1 and each.is_single]
-        self.shared = [each for each in project.resources if not each.is_single]
+        held = [_drop_empty(each, project.durations) for each in project.resources]
+        self.choices = [*project.either, *self._exclusions(held)]
+        self.single = [each for each in held if len(each.demands) > 1 and each.is_single]
+        self.shared = [each for each in held if not each.is_single]
         self.latest = _find_latest(project, self.limit)
         self.stopped = False
 
-    def _exclusions(self) -> Iterator[tuple[Edge, Edge]]:
+    def _exclusions(self, resources: Iterable[Resource]) -> Iterator[tuple[Edge, Edge]]:
         """Yield the two orders of each pair of tasks that exclude each other."""
         lasts = self.project.durations
-        for each in self.project.resources:
+        for each in resources:
             for one, other in combinations(each.demands, 2):
                 if each.excludes(one, other):
                     yield (one, other, lasts[one] + each.gap), (other, one, lasts[other] + each.gap)
@@ -151,10 +79,31 @@ class _BranchAndBound:
         tails = list(self.project.durations)
         fits = all(head <= latest for head, latest in zip(heads, self.latest, strict=True))
         if fits and self._add(self.project.edges, heads, tails):
-            self._branch(heads, tails, list(range(len(self.choices))))
+            lists = ListSearch(self.project, heads, tails)
+            bound = self._find_first(lists, heads, tails)
+            if self.shared and bound < self.limit and can_be_ordered(self.project):
+                self._search_tree(lists, heads, tails)
+            elif bound < self.limit:
+                self._branch(heads, tails, list(range(len(self.choices))))
         if self.best is None:
             return None
         return Schedule(self.best, self.limit, not self.stopped)
+
+    def _find_first(self, lists: ListSearch, heads: list[int], tails: list[int]) -> int:
+        """Take a first schedule, if one ends before the limit; return a bound that no schedule ends before."""
+        bound = max([head + tail for head, tail in zip(heads, tails, strict=True)], default=0)
+        bound = max([bound, *[self._bound_single(each, heads, tails) for each in self.single]])
+        lists.run(bound, self.may_go_on)
+        if lists.starts is not None and lists.makespan < self.limit:
+            self.best, self.limit = tuple(lists.starts), lists.makespan
+        return bound
+
+    def _search_tree(self, lists: ListSearch, heads: list[int], tails: list[int]) -> None:
+        tree = PrecedenceTree(self.project, heads, tails, self.limit, lists=lists, may_go_on=self.may_go_on)
+        tree.run()
+        self.stopped = tree.stopped
+        if tree.best is not None:
+            self.best, self.limit = tree.best, tree.limit
 
     def _add(self, edges: Iterable[Edge], heads: list[int], tails: list[int]) -> bool:
         """Add `edges`, and raise `heads` and `tails` by them; return False where the limit leaves no schedule."""
@@ -303,7 +252,7 @@ class _BranchAndBound:
         """Put one task after another where too many hold a resource; else take the schedule."""
         for each in self.shared:
             for task in sorted(each.demands, key=lambda task: heads[task]):
-                holders = _holders_at(self.project, each, heads, heads[task])
+                holders = holders_at(self.project, each, heads, heads[task])
                 if sum(each.demands[one] for one in holders) > each.capacity:
                     self._resolve(each, holders, heads, tails)
                     return

@@ -18,7 +18,8 @@ from planner.grounding.ground_temporal import find_meetings, hard_deadlines
 from planner.lightweight import Final, dataclass
 from planner.model.problem import Problem
 from planner.plan import Step, StepTime
-from planner.scheduling.exact_schedule import Edge, Project, Resource, find_least_schedule
+from planner.scheduling.exact_schedule import find_least_schedule
+from planner.scheduling.project import Edge, Project, Resource
 from planner.scheduling.rescheduling import find_shared
 from planner.semantics.durations import as_seconds
 from planner.semantics.snap_actions import SnapProblem

@@ -29,16 +29,9 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Problem
 from planner.plan import Plan, Step, StepTime
-from planner.scheduling.exact_schedule import (
-    Edge,
-    Project,
-    Resource,
-    Schedule,
-    find_least_schedule,
-    find_least_schedule_by_cp_sat,
-    has_cp_sat,
-)
+from planner.scheduling.exact_schedule import find_least_schedule, find_least_schedule_by_cp_sat, has_cp_sat
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, Network, make_network
+from planner.scheduling.project import Edge, Project, Resource, Schedule
 from planner.semantics.durations import SEPARATION, chosen_durations
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.snap_actions import SnapProblem

@@ -23,16 +23,9 @@ from unified_planning.plans import Schedule as ForeignSchedule
 
 from planner.errors import PlanError, UnsupportedError
 from planner.plan import Plan, StepTime
-from planner.scheduling.exact_schedule import (
-    Edge,
-    Project,
-    Resource,
-    Schedule,
-    find_least_schedule,
-    find_least_schedule_by_cp_sat,
-    has_cp_sat,
-)
+from planner.scheduling.exact_schedule import find_least_schedule, find_least_schedule_by_cp_sat, has_cp_sat
 from planner.scheduling.happening_schedule import Network
+from planner.scheduling.project import Edge, Project, Resource, Schedule
 from planner.scheduling.rescheduling import model_project
 from planner.semantics.snap_actions import make_snap_problem
 from planner.validation.timed_replay import price_plan

@@ -12,13 +12,8 @@ from planner import Plan, validate
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.plan_files import read_plan
 from planner.model import Problem
-from planner.scheduling.exact_schedule import (
-    Project,
-    Resource,
-    exceeds,
-    find_least_schedule,
-    find_least_schedule_by_cp_sat,
-)
+from planner.scheduling.exact_schedule import find_least_schedule, find_least_schedule_by_cp_sat
+from planner.scheduling.project import Project, Resource, exceeds
 from planner.scheduling.rescheduling import find_shared, reschedule
 from planner.semantics.snap_actions import make_snap_problem
 
