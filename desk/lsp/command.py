@@ -18,7 +18,7 @@ def lsp(
     stdio: Annotated[bool, typer.Option("--stdio", help="Talk on standard input and output, the only way.")] = True,  # noqa: ARG001 - editors give it
 ) -> None:
     """Serve diagnostics, hover, definitions, renaming, completion and formatting to editors."""
-    from planner import __version__
+    from importlib.metadata import version
 
     try:
         from desk.lsp.server import make_server
@@ -26,7 +26,7 @@ def lsp(
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
         raise InputError("pygls is not installed", hint="pip install 'forethought[lsp]'") from None
-    make_server(__version__, format_text).start_io()
+    make_server(version("forethought"), format_text).start_io()
 
 
 def format_text(path: Path, text: str) -> str:

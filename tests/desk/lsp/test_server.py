@@ -169,7 +169,7 @@ def test_completion_and_outline(tmp_path: Path) -> None:
         desk.open("courier.yaml", DOMAIN)
         desk.open("lamp.pddl", PDDL, "pddl")
         client = desk.client
-        inside = desk.at("courier.yaml", DOMAIN, "robot, origin", 0)
+        inside = desk.at("courier.yaml", DOMAIN, "at(robot, origin)", 3)
         offers = await client.text_document_completion_async(types.CompletionParams(**inside))
         assert {"robot", "origin", "target"} <= {each.label for each in offers.items}
         inside = desk.at("lamp.pddl", PDDL, "dark) :effect", 0)
@@ -195,3 +195,30 @@ def test_odd_texts_do_not_stop_the_index(text: str, name: str, tmp_path: Path) -
     texts.related(tmp_path / name)
     texts.close(tmp_path / name)
     assert texts.paths == []
+
+
+def test_a_text_is_formatted_and_a_finding_mended(tmp_path: Path) -> None:
+    untidy = DOMAIN.replace("    provides:", "    provides :").replace(
+        "types: {robot: object,", "types:   {robot:  object,"
+    )
+
+    async def scene(desk: Editor) -> None:
+        desk.open("courier.yaml", untidy)
+        document = types.TextDocumentIdentifier(desk.uri("courier.yaml"))
+        options = types.FormattingOptions(tab_size=2, insert_spaces=True)
+        (edit,) = (
+            await desk.client.text_document_formatting_async(types.DocumentFormattingParams(document, options)) or []
+        )
+        assert "types: {robot: object, room: object}" in edit.new_text
+        misspelt = DOMAIN.replace("door(origin, target)", "door(orgin, target)")
+        desk.change("courier.yaml", misspelt)
+        (found, *_) = await desk.diagnostics("courier.yaml")
+        context = types.CodeActionContext([found])
+        actions = await desk.client.text_document_code_action_async(
+            types.CodeActionParams(document, found.range, context)
+        )
+        for action in actions or []:
+            assert action.edit is not None
+            assert action.edit.changes
+
+    play(tmp_path, scene)
