@@ -158,6 +158,9 @@ class Plan:
             return "\n".join(f"{float(time.start):.3f}: {step} [{float(time.duration):.3f}]" for step, time in timed)
         return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
 
+    def _repr_html_(self) -> str | None:
+        return _render_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …], …}`.
 
@@ -293,6 +296,9 @@ class Result:
         gained = f"net benefit {self.net_benefit}{most}: utility {self.utility}, cost {self.plan.cost}"
         return [gained, *describe_forgone(self.forgone)]
 
+    def _repr_html_(self) -> str | None:
+        return _render_html(self)
+
     def __bool__(self) -> bool:
         raise TypeError("a Result is neither true nor false; ask result.has_plan, or compare result.status with `is`")
 
@@ -311,6 +317,18 @@ class Result:
             data |= {"utility": json_number(self.utility), "net_benefit": json_number(self.net_benefit)}
             data["forgone"] = forgone_as_data(self.forgone)
         return data
+
+
+def _render_html(item: Plan | Result) -> str | None:
+    """Return `item` as HTML for a notebook; None where no installed package draws it.
+
+    The package names its function in the entry point `notebook` of the group `forethought.pages`.
+    """
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="forethought.pages", name="notebook"):
+        return str(entry.load()(item))
+    return None
 
 
 def unsupported_result(reason: str) -> Result:

@@ -1,0 +1,1 @@
+"""Pages: `forethought view` shows plans, decompositions, runs, domains and candidates as self-contained pages."""

@@ -1,0 +1,328 @@
+"""`forethought view`: one self-contained page of a plan, a decomposition, a run, a domain or candidates."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+import webbrowser
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from executor.cli.run import Memory, seconds_of
+from planner.cli.interrupt import interruptible, limited_memory, remaining_seconds
+from planner.cli.output import Exit, check_writable, exit_of, give, is_terminal, tell, write_atomically
+from planner.errors import InputError, PlanError
+from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
+from planner.limits import LimitReached, Limits
+from planner.plan import Plan, Result, Status
+
+if TYPE_CHECKING:
+    from desk.pages.document import Page
+    from planner.lint.findings import Finding
+    from planner.problem_kinds import AnyDomain, AnyProblem
+
+app = typer.Typer()
+SQLITE: Final = b"SQLite format 3\0"
+"""Beginning of a journal's file."""
+CHECK_SECONDS: Final = 5.0
+"""Most seconds for the findings of `check`; a page goes without them if they take longer."""
+
+
+class Format(StrEnum):
+    """What to write."""
+
+    HTML = "html"
+    JSON = "json"
+    SVG = "svg"
+    DOT = "dot"
+    MERMAID = "mermaid"
+    PNG = "png"
+
+
+class Part(StrEnum):
+    """What a picture shows."""
+
+    GRAPH = "graph"
+    CHART = "chart"
+    TREE = "tree"
+
+
+@app.command()
+def view(
+    context: typer.Context,
+    what: Annotated[str, typer.Argument(help="A domain, a journal, or a JSON result; '-' for JSON on stdin.")],
+    problem: Annotated[str | None, typer.Argument(help="A problem; of a journal, the id of a run.")] = None,
+    plan: Annotated[str | None, typer.Argument(help="A file with a plan or candidates.", show_default="solves")] = None,
+    *,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there.")] = None,
+    to: Annotated[Format, typer.Option(help="What to write.")] = Format.HTML,
+    of: Annotated[Part, typer.Option(help="What a picture shows (svg, dot, mermaid, png).")] = Part.GRAPH,
+    open_page: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
+    domain_only: Annotated[bool, typer.Option("--domain", help="Show the domain alone; solve nothing.")] = False,
+    time_limit: Annotated[
+        float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For reading and solving; 'none' for no limit.")
+    ] = 10.0,
+    memory_limit: Memory = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages, only errors.")] = False,
+) -> None:
+    """Show a plan, a decomposition, a run, a domain or candidates as one HTML page."""
+    started = context.obj if isinstance(context.obj, float) else time.monotonic()
+    _check_target(out, to, open_page=open_page)
+    asked = _Asked(what, problem, plan, domain_only, remaining_seconds(time_limit, started), memory_limit)
+    page, code = _collect(asked)
+    written = _write(page, to, of)
+    if out is None and open_page:
+        out = _temporary_file(to)
+    if out is None:
+        assert isinstance(written, str)
+        give(written)
+    else:
+        _write_file(out, written)
+        if not quiet:
+            tell(f"{page.title}: {out} ({out.stat().st_size / 1000:,.0f} kB)" if out.is_file() else page.title)
+    if open_page and out is not None:
+        webbrowser.open(out.resolve().as_uri())
+    raise typer.Exit(code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the command names, and its limits."""
+
+    what: str
+    problem: str | None
+    plan: str | None
+    domain_only: bool
+    seconds: float | None
+    memory: float | None
+
+
+def _check_target(out: Path | None, to: Format, *, open_page: bool) -> None:
+    """Raise `InputError` or `OSError` where nothing could be written, before anything is searched."""
+    if out is not None:
+        check_writable(out)
+    elif not open_page and (to is Format.PNG or (to is Format.HTML and is_terminal(sys.stdout))):
+        raise InputError(f"a page in {to.upper()} needs a file", hint=f"--out FILE.{to}, or --open")
+
+
+def _temporary_file(to: Format) -> Path:
+    with tempfile.NamedTemporaryFile(prefix="forethought-", suffix=f".{to}", delete=False) as file:
+        return Path(file.name)
+
+
+def _write_file(out: Path, written: str | bytes) -> None:
+    if isinstance(written, bytes):
+        out.write_bytes(written)
+    else:
+        write_atomically(out, written)
+
+
+def _write(page: Page, to: Format, of: Part) -> str | bytes:
+    """Return `page`, or a picture of a part of it, in a format."""
+    if to is Format.HTML:
+        from desk.pages.html import write_html
+
+        return write_html(page)
+    if to is Format.JSON:
+        from desk.pages.document import to_json
+
+        return to_json(page)
+    if to in (Format.SVG, Format.PNG):
+        from desk.pages import drawings
+
+        svg: str = getattr(drawings, f"draw_{of}")(page)
+        if to is Format.SVG:
+            return svg
+        from desk.pages.raster import write_png
+
+        return write_png(svg)
+    from desk.pages import diagrams
+
+    write: Callable[[Page], str] | None = getattr(diagrams, f"{to}_{of}", None)
+    if write is None:
+        raise InputError(f"there are no charts in {to.upper()}", hint="--to svg or --to mermaid draws one")
+    return write(page)
+
+
+def _collect(asked: _Asked) -> tuple[Page, Exit]:
+    """Find out what the words name, and collect its page."""
+    if asked.what == "-":
+        return _page_of_json(sys.stdin.read(), "<stdin>"), Exit.OK
+    path = Path(asked.what)
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(SQLITE)) == SQLITE:
+                return _page_of_run(path, asked), Exit.OK
+        if path.suffix.lower() == ".json" and asked.problem is None:
+            from desk.pages.candidates_page import is_result
+
+            text = _read(path)
+            if is_result(_parse(text, asked.what)):
+                return _page_of_json(text, asked.what), Exit.OK
+    return _page_of_domain(asked)
+
+
+def _page_of_run(path: Path, asked: _Asked) -> Page:
+    from desk.pages.run_page import run_page
+    from executor.journal import Journal
+
+    if asked.plan is not None:
+        raise InputError("a journal takes the id of a run, and nothing after it")
+    with Journal(path) as journal:
+        return run_page(journal, asked.problem)
+
+
+def _read(path: Path) -> str:
+    from planner.cli.options import read_plan_text
+
+    return read_plan_text(path)
+
+
+def _parse(text: str, source: str) -> Any:
+    from planner.plan_json import read_json
+
+    try:
+        return read_json(text, source)
+    except PlanError:
+        if source == "<stdin>":
+            raise
+        return None  # the reader of domains says more
+
+
+def _page_of_json(text: str, source: str) -> Page:
+    from desk.pages.candidates_page import is_result, page_of_data
+
+    data = _parse(text, source)
+    if not is_result(data):
+        raise InputError("found no result and no plan in the JSON", hint="as `forethought solve --json` prints them")
+    return page_of_data(data, Path(source).name)
+
+
+def _page_of_domain(asked: _Asked) -> tuple[Page, Exit]:
+    """Load what is asked for, solve it if there is a problem and no plan, and collect its page."""
+    from desk.pages.domain_page import domain_item, domain_page
+
+    problem, plan = asked.problem, asked.plan
+    with interruptible(asked.seconds) as watchman:
+        source = open_source(asked.what)
+        if plan is None and problem is not None and _is_plan(problem, source):
+            problem, plan = None, problem
+        loaded = _load(source, problem)
+        if loaded is None or asked.domain_only:
+            domain = source.domain()
+            return domain_page(domain, loaded, _find_findings(domain if loaded is None else loaded)), Exit.OK
+        if plan is None:
+            from planner.solve import solve
+
+            with limited_memory(asked.memory), watchman.searching() as cancel:
+                result = solve(loaded, time_limit=asked.seconds, memory_limit=asked.memory, cancel=cancel)
+    findings = _find_findings(loaded)
+    if plan is not None:
+        page, code = _page_of_plan_file(Path(plan), loaded), Exit.OK
+    else:
+        page, code = _page_of_result(loaded, result, findings), exit_of(result)
+    return replace(page, domain=page.domain or domain_item(loaded.domain, loaded, findings)), code
+
+
+def _is_plan(text: str, source: Source) -> bool:
+    """Return whether the word after the domain is a plan for its first problem: a file that is no problem."""
+    own = source.problems()
+    return bool(own) and text not in own and is_file(text) and (not is_readable(text) or _holds_result(Path(text)))
+
+
+def _holds_result(path: Path) -> bool:
+    from desk.pages.candidates_page import is_result
+
+    return path.suffix.lower() == ".json" and is_result(_parse(_read(path), str(path)))
+
+
+def _load(source: Source, problem: str | None) -> AnyProblem | None:
+    """Load the problem; None where none is named and the domain has none of its own."""
+    if problem is None and not source.problems():
+        return None
+    return load_from(source, problem)
+
+
+def _page_of_result(problem: AnyProblem, result: Result, findings: list[Finding]) -> Page:
+    """Return the page of the plan; without one, the page of the domain with the reasons."""
+    from desk.pages.domain_page import domain_page
+    from desk.pages.plan_page import plan_page, result_figures
+
+    if result.plan is not None:
+        return plan_page(result.plan, result)
+    page = domain_page(problem.domain, problem, findings)
+    notes = [f"There is no plan for the problem '{problem.name}': {result.describe()}"]
+    if result.status is Status.UNSOLVABLE:
+        notes += _explain(problem)
+    return replace(
+        page, subtitle=f"no plan for {problem.name}", figures=tuple(result_figures(result)), notes=tuple(notes)
+    )
+
+
+def _explain(problem: AnyProblem) -> list[str]:
+    """Return why `problem` has no plan, in lines, as far as can be found in some seconds."""
+    from planner.explain.unsolvability import explain_unsolvable
+    from planner.model import Problem
+    from planner.problem_kinds import service_of
+
+    limits = Limits(2 * CHECK_SECONDS)
+    try:
+        if isinstance(problem, Problem):
+            found: object = explain_unsolvable(problem, limits).as_unsolvable()
+        else:
+            found = service_of(problem).explain_unsolvable(problem, limits)
+    except LimitReached:
+        return []
+    return [line.strip() for line in str(found).splitlines() if line.strip()]
+
+
+def _page_of_plan_file(path: Path, problem: AnyProblem) -> Page:
+    """Return the page of the plan, or of the candidates, in a file; raises `PlanError` for an invalid plan."""
+    from desk.pages.plan_page import plan_page
+    from planner.cli.options import read_plan_file
+    from planner.model import Problem
+    from planner.model.problem import is_temporal
+    from planner.problem_kinds import service_of
+    from planner.validation.timed_replay import in_turn
+    from planner.validation.validate import validate
+
+    data = _parse(_read(path), str(path)) if path.suffix.lower() == ".json" else None
+    if isinstance(data, Mapping) and "candidates" in data:
+        from desk.pages.candidates_page import page_of_data
+
+        return page_of_data(data, problem.name)
+    plan: Plan = read_plan_file(path, problem)[0]
+    if not isinstance(problem, Problem):
+        verdict = service_of(problem).validate(problem, plan, Limits(2 * CHECK_SECONDS))
+    else:
+        if is_temporal(problem) and not plan.times:
+            plan = in_turn(problem, plan.steps)
+        verdict = validate(problem, plan if plan.times else plan.steps)
+    if not verdict.valid:
+        raise PlanError(f"the plan in {path} is not valid: {verdict.reason}", hint="`forethought validate` says more")
+    return plan_page(plan)
+
+
+def _find_findings(loaded: AnyProblem | AnyDomain) -> list[Finding]:
+    """Return what `check` finds; nothing if that takes too long."""
+    from planner.lint.problem_lint import check_domain, check_problem
+    from planner.model import DomainModel, Problem
+    from planner.problem_kinds import is_other_problem, service_of
+
+    limits = Limits(CHECK_SECONDS)
+    try:
+        if isinstance(loaded, Problem):
+            return check_problem(loaded, limits)
+        if isinstance(loaded, DomainModel):
+            return check_domain(loaded)
+        if is_other_problem(loaded):
+            return service_of(loaded).check(loaded, limits)
+        return service_of(loaded).check_domain(loaded)
+    except LimitReached:
+        return []

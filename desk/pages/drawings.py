@@ -1,0 +1,315 @@
+"""Draws graphs, charts and decompositions as SVG that needs neither a browser nor a script.
+
+Colours are those of the light page. A graph is broken into lines that are as wide as a sheet, as pages break it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from typing import Final
+from unicodedata import east_asian_width
+
+from desk.pages import document as doc
+from planner.errors import InputError
+
+INK, MUTED, LINE, EDGE, ACCENT, BAR, WARN, PAPER = (
+    "#20242a", "#5a6069", "#e0ddd5", "#a9a69d", "#1d5c86", "#7ba6c4", "#7a5008", "#ffffff",
+)  # fmt: skip
+SHEET: Final = 1200.0
+"""Width at which a graph is broken into lines, in pixels."""
+HEIGHT, GAP, BETWEEN, MARGIN, GUTTER = 44.0, 16.0, 46.0, 34.0, 42.0
+"""Heights and distances of nodes, as on the page."""
+LANE: Final = 26.0
+_FONT: Final = "system-ui, 'Segoe UI', 'Noto Sans', Arial, sans-serif"
+_STROKES: Final = {
+    "threat": f'stroke="{WARN}" stroke-dasharray="5 4"',
+    "item": f'stroke="{EDGE}" stroke-dasharray="1.5 3.5"',
+}
+
+
+def text_width(text: str, size: float, *, bold: bool = False) -> float:
+    """Estimate the width of `text` in pixels: wide characters are as wide as they are high."""
+    units = sum(1.0 if east_asian_width(char) in "WF" else 0.58 for char in text)
+    return units * size * (1.07 if bold else 1.0)
+
+
+def _cut(text: str, width: float, size: float, *, bold: bool = False) -> str:
+    """Shorten `text` until it fits into `width`."""
+    if text_width(text, size, bold=bold) <= width:
+        return text
+    while text and text_width(f"{text}…", size, bold=bold) > width:
+        text = text[:-1]
+    return f"{text}…"
+
+
+_UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What may stand in no XML document, however it is written."""
+
+
+def _text(x: float, y: float, words: str, size: float, *, colour: str = INK, extra: str = "") -> str:
+    """Return text that keeps to its own direction of writing."""
+    where = f'x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}"{extra and f" {extra}"}'
+    return f"<text {where}>\u2068{_escape(words)}\u2069</text>"
+
+
+def _escape(words: str) -> str:
+    return escape(_UNPRINTABLE.sub("\ufffd", words))
+
+
+def _sheet(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    right, bottom = math.ceil(width), math.ceil(height)
+    size = f'width="{right}" height="{bottom}" viewBox="0 0 {right} {bottom}"'
+    heads = "".join(
+        f'<marker id="{name}" viewBox="0 0 8 8" refX="6.5" refY="4" markerWidth="8" markerHeight="8"'
+        f' markerUnits="userSpaceOnUse" orient="auto"><path d="M0.5 0.8 7 4 0.5 7.2z" fill="{colour}"/></marker>'
+        for name, colour in (("head", EDGE), ("head-threat", WARN))
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{_FONT}" role="img">'
+        f"<title>{_escape(title)}</title>"
+        f'<defs>{heads}</defs><rect width="100%" height="100%" fill="{PAPER}"/>{"".join(parts)}</svg>\n'
+    )
+
+
+@dataclass(slots=True)
+class _Layer:
+    width: float = 0.0
+    top: float = math.inf
+    bottom: float = -math.inf
+    x: float = 0.0
+    line: int = 0
+
+
+@dataclass(slots=True)
+class _Line:
+    top: float
+    bottom: float
+    right: float = 0.0
+    y: float = 0.0
+    foot: float = 0.0
+
+
+def draw_graph(page: doc.Page) -> str:
+    """Return the graph of `page` as SVG; raises `InputError` where it has none."""
+    graph = page.graph or (page.domain.graph if page.domain is not None else None)
+    if graph is None:
+        raise InputError("there is no graph to draw", hint="plans of two steps or more, and domains, have one")
+    return _GraphDrawing(graph, page.title, is_whole=page.graph is None).draw()
+
+
+class _GraphDrawing:
+    def __init__(self, graph: doc.Graph, title: str, *, is_whole: bool) -> None:
+        self.graph, self.title = graph, title
+        self.widths = [self._width(each) for each in graph.nodes]
+        self.layers = self._measure_layers()
+        self.lines = self._break(math.inf if is_whole else SHEET)
+
+    @staticmethod
+    def _width(node: doc.GraphNode) -> float:
+        number = text_width(str(node.ref), 11) + 8 if node.kind == "step" else 0
+        label = number + text_width(node.label, 13, bold=True)
+        return min(230.0, max(64.0, label + 24, text_width(node.detail, 12) + 24))
+
+    def _measure_layers(self) -> list[_Layer]:
+        layers = [_Layer() for _ in range(max(each.layer for each in self.graph.nodes) + 1)]
+        points = [(node.layer, node.y, width) for node, width in zip(self.graph.nodes, self.widths, strict=True)]
+        points += [(layer, y, 0.0) for edge in self.graph.edges for layer, y in edge.bends]
+        for layer, y, width in points:
+            each = layers[layer]
+            each.width, each.top, each.bottom = max(each.width, width), min(each.top, y), max(each.bottom, y)
+        return layers
+
+    def _break(self, sheet: float) -> list[_Line]:
+        lines: list[_Line] = []
+        x = MARGIN
+        for layer in self.layers:
+            if not lines or x + layer.width + MARGIN > sheet:
+                lines.append(_Line(layer.top, layer.bottom))
+                x = MARGIN
+            line = lines[-1]
+            layer.x, layer.line = x, len(lines) - 1
+            x += layer.width + BETWEEN
+            line.right = max(line.right, layer.x + layer.width)
+            line.top, line.bottom = min(line.top, layer.top), max(line.bottom, layer.bottom)
+        y = MARGIN
+        for line in lines:
+            line.y = y
+            line.foot = y + (line.bottom - line.top) * (HEIGHT + GAP) + HEIGHT
+            y = line.foot + GUTTER
+        return lines
+
+    def _y(self, layer: int, y: float) -> float:
+        line = self.lines[self.layers[layer].line]
+        return line.y + (y - line.top) * (HEIGHT + GAP)
+
+    def draw(self) -> str:
+        """Return the drawing."""
+        wires = [self._wire(each) for each in self.graph.edges]
+        nodes = [self._node(node, width) for node, width in zip(self.graph.nodes, self.widths, strict=True)]
+        width = max(line.right for line in self.lines) + MARGIN
+        return _sheet(width, self.lines[-1].foot + MARGIN, self.title, [*wires, *nodes])
+
+    def _node(self, node: doc.GraphNode, width: float) -> str:
+        x, y = self.layers[node.layer].x, self._y(node.layer, node.y)
+        is_goal, is_fact = node.kind == "goal", node.kind == "predicate"
+        fill = INK if is_goal else "#e2edf4" if is_fact else PAPER
+        round_ = 22 if is_goal or is_fact else 8
+        stroke = INK if is_goal else LINE
+        place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{HEIGHT:g}" rx="{round_}"'
+        parts = [f'<rect {place} fill="{fill}" stroke="{stroke}" stroke-width="1.2"/>']
+        first = y + (18 if node.detail else 27)
+        shift = 12.0
+        if node.kind == "step":
+            parts.append(_text(x + 12, first, str(node.ref), 11, colour=MUTED))
+            shift += text_width(str(node.ref), 11) + 8
+        label = _cut(node.label, width - shift - 10, 13, bold=True)
+        parts.append(_text(x + shift, first, label, 13, colour=PAPER if is_goal else INK, extra='font-weight="600"'))
+        if node.detail:
+            parts.append(_text(x + 12, y + 34, _cut(node.detail, width - 22, 12), 12, colour=MUTED))
+        return f"<g>{''.join(parts)}</g>"
+
+    def _wire(self, edge: doc.GraphEdge) -> str:
+        source, target = self.graph.nodes[edge.source], self.graph.nodes[edge.target]
+        start = self.layers[source.layer].x + self.widths[edge.source], self._y(source.layer, source.y) + HEIGHT / 2
+        end = self.layers[target.layer].x - 3, self._y(target.layer, target.y) + HEIGHT / 2
+        first, last = self.layers[source.layer].line, self.layers[target.layer].line
+        path = self._curve(edge, start, end) if first == last else self._path_across(edge, start, end, first, last)
+        stroke = _STROKES.get(edge.kind, f'stroke="{EDGE}"')
+        head = "head-threat" if edge.kind == "threat" else "head"
+        label = f"<title>{_escape(edge.label)}</title>" if edge.label else ""
+        return f'<path d="{path}" fill="none" {stroke} stroke-width="1.3" marker-end="url(#{head})">{label}</path>'
+
+    def _curve(self, edge: doc.GraphEdge, start: tuple[float, float], end: tuple[float, float]) -> str:
+        source = self.layers[self.graph.nodes[edge.source].layer]
+        points = [start, (source.x + source.width, start[1])]
+        for layer, y in edge.bends:
+            at, height = self.layers[layer], self._y(layer, y) + HEIGHT / 2
+            points += [(at.x, height), (at.x + at.width, height)]
+        points.append(end)
+        path = f"M{start[0]:.1f} {start[1]:.1f}"
+        for (x0, y0), (x1, y1) in pairwise(points):
+            if y0 == y1:
+                path += f"H{x1:.1f}"
+                continue
+            pull = (x1 - x0) / 2
+            path += f"C{x0 + pull:.1f} {y0:.1f} {x1 - pull:.1f} {y1:.1f} {x1:.1f} {y1:.1f}"
+        return path
+
+    def _path_across(
+        self, edge: doc.GraphEdge, start: tuple[float, float], end: tuple[float, float], first: int, last: int
+    ) -> str:
+        """Return the path to another line: along the gutter below the first line, and the one above the last."""
+        layer = self.layers[self.graph.nodes[edge.source].layer]
+        track = (edge.source * 3 % 7 - 3) * 3
+        down, into = layer.x + layer.width + BETWEEN / 3 + track / 3, max(end[0] - BETWEEN / 2, 12) + track / 3
+        below = self.lines[first].foot + GUTTER / 2 + track
+        points = [start, (down, start[1]), (down, below)]
+        if last > first + 1:
+            above = self.lines[last].y - GUTTER / 2 + track
+            points += [(10 + track / 3, below), (10 + track / 3, above), (into, above)]
+        else:
+            points.append((into, below))
+        return round_corners([*points, (into, end[1]), end])
+
+
+def round_corners(points: Sequence[tuple[float, float]]) -> str:
+    """Return a path along horizontal and vertical lines with round corners."""
+    path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
+    for before, at, after in zip(points, points[1:], points[2:], strict=False):
+        near, far = _toward(at, before), _toward(at, after)
+        path += f"L{near[0]:.1f} {near[1]:.1f}Q{at[0]:.1f} {at[1]:.1f} {far[0]:.1f} {far[1]:.1f}"
+    return f"{path}L{points[-1][0]:.1f} {points[-1][1]:.1f}"
+
+
+def _toward(at: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Return the point 8 pixels from `at` towards `other`, or half the way."""
+    length = math.hypot(other[0] - at[0], other[1] - at[1]) or 1.0
+    share = min(8.0, length / 2) / length
+    return at[0] + (other[0] - at[0]) * share, at[1] + (other[1] - at[1]) * share
+
+
+def draw_chart(page: doc.Page) -> str:
+    """Return the schedule of a plan, or the attempts of a run, as SVG; raises `InputError` where there is none."""
+    bars = list(_bars(page))
+    if not bars:
+        raise InputError(
+            "there is no chart to draw", hint="plans with durations or independent steps, and runs, have one"
+        )
+    names = [f"{number} {step.action}({', '.join(step.arguments)})" for number, step in enumerate(page.steps, start=1)]
+    left = min(360.0, max(text_width(name, 13) for name in names) + 30)
+    span = max([end for _, _, end, _ in bars], default=1) or 1
+    scale = (SHEET - left - 40) / span
+    parts = []
+    for at in _ticks(span):
+        x = left + at * scale
+        parts.append(f'<path d="M{x:.1f} 36V{36 + LANE * len(names) + 6:.1f}" stroke="{LINE}"/>')
+        parts.append(_text(x, 26, f"{at:g}", 12, colour=MUTED, extra='text-anchor="middle"'))
+    for place, name in enumerate(names):
+        parts.append(_text(16, 40 + LANE * place + 17, _cut(name, left - 26, 13), 13))
+    for number, start, end, colour in bars:
+        width = max(2.0, (end - start) * scale)
+        parts.append(
+            f'<rect x="{left + start * scale:.1f}" y="{44 + LANE * (number - 1):.1f}" width="{width:.1f}" height="17"'
+            f' rx="4" fill="{colour}"/>'
+        )
+    return _sheet(SHEET, 60 + LANE * len(names), page.title, parts)
+
+
+def _bars(page: doc.Page) -> Iterator[tuple[int, float, float, str]]:
+    """Yield the bars of a chart: the number of the step, from when to when, and the colour."""
+    if page.chart is not None:
+        for number, (start, end) in enumerate(zip(page.chart.starts, page.chart.ends, strict=True), start=1):
+            yield number, start, end, ACCENT if number in page.chart.critical else BAR
+    elif page.run is not None:
+        colours = {"succeeded": "#25633f", "failed": "#9c3525", "partial": "#9c3525"}
+        times = [each.time for each in page.run.events]
+        for number, step in enumerate(page.steps, start=1):
+            for each in step.attempts:
+                yield number, times[each.begin], times[each.end], colours.get(each.status, BAR)
+
+
+def _ticks(span: float) -> list[float]:
+    """Return some ten round numbers from 0 to `span`."""
+    power = 10 ** math.floor(math.log10(span / 8))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= span / 8)
+    return [each * step for each in range(int(span / step) + 1)]
+
+
+def draw_tree(page: doc.Page) -> str:
+    """Return the decomposition as SVG, a line for each task; raises `InputError` where there is none."""
+    if page.tree is None:
+        raise InputError("there is no decomposition to draw", hint="plans of hierarchical problems have one")
+    rows = list(walk(page.tree))
+    parts = []
+    for line, (place, level) in enumerate(rows):
+        node, x, y = page.tree.nodes[place], 20 + level * 22.0, 30 + line * 24.0
+        parts += [f'<path d="M{24 + rail * 22} {y - 17}V{y + 7}" stroke="{LINE}"/>' for rail in range(level)]
+        if node.step:
+            parts.append(_text(x, y, str(node.step), 11, colour=ACCENT))
+            parts.append(_text(x + text_width(str(node.step), 11) + 8, y, node.label, 13))
+        else:
+            parts.append(_text(x, y, node.label, 13, extra='font-weight="600"'))
+            parts.append(
+                _text(x + text_width(node.label, 13, bold=True) + 10, y, f"by {node.method}", 12, colour=MUTED)
+            )
+    width = max(
+        20
+        + level * 22
+        + text_width(f"{page.tree.nodes[place].label} by {page.tree.nodes[place].method}", 13, bold=True)
+        for place, level in rows
+    )
+    return _sheet(width + 50, 40 + len(rows) * 24, page.title, parts)
+
+
+def walk(tree: doc.Tree) -> Iterator[tuple[int, int]]:
+    """Yield the places of all nodes, each with its level, from the top down."""
+    stack = [(place, 0) for place in reversed(tree.roots)]
+    while stack:
+        place, level = stack.pop()
+        yield place, level
+        stack.extend([(child, level + 1) for child in reversed(tree.nodes[place].children)])

@@ -1,0 +1,53 @@
+"""Makes one self-contained HTML page of a document: styles, scripts and data stand in it, and nothing is loaded."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Final
+
+from desk.pages.document import Page, to_json
+from desk.pages.notebook import steps_table
+
+MODULES: Final = (
+    "base", "list", "graph", "chart", "states", "tree", "run", "domain", "candidates", "detail", "print", "main",
+)  # fmt: skip
+"""The parts of the script in `static/app`, in their order: each may use the names of all."""
+MOST_IN_FALLBACK: Final = 300
+"""Most steps in the table for readers without scripts."""
+_UNSAFE: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+"""Characters of JSON that could end a script element, or a line of script."""
+
+
+@cache
+def _static(name: str) -> str:
+    return (files("desk.pages") / "static" / name).read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """Return the script of all pages."""
+    parts = [_static(f"app/{name}.js") for name in MODULES]
+    return "(() => {\n'use strict';\n" + "\n".join(parts) + "})();\n"
+
+
+def write_html(page: Page) -> str:
+    """Return `page` as one HTML document."""
+    parts = {
+        "title": escape(page.title),
+        "style": _static("app.css"),
+        "fallback": f'<div class="fallback"><h1>{escape(page.title)}</h1>{steps_table(page, MOST_IN_FALLBACK)}</div>',
+        "document": escape_json(to_json(page)),
+        "script": script(),
+    }
+    text, *others = _static("index.html").split("{{")
+    for each in others:
+        name, _, after = each.partition("}}")
+        text += parts[name] + after
+    return text
+
+
+def escape_json(text: str) -> str:
+    """Return JSON that may stand in a script element: no text in it can end the element."""
+    return text.translate(_UNSAFE)

@@ -1,0 +1,64 @@
+// A domain: what it declares, its types, and what check finds in it.
+
+const domainItems = page.domain ? listOf("items", page.domain) : [];
+const itemNamed = (wanted) => domainItems.find((item) => item.name === wanted && item.kind !== "predicate") || domainItems.find((item) => item.name === wanted);
+
+function declarations() {
+  const scroll = el("div", { class: "scroll pad", tabindex: "0", "aria-label": "Declarations" });
+  const show = () => {
+    const titles = { task: "Tasks", method: "Methods", action: "Actions", predicate: "Predicates" };
+    const sections = Object.entries(titles).map(([kind, title]) => {
+      const items = domainItems.filter((item) => (item.kind || "action") === kind && (!chosen.filter || matches(`${item.signature} ${item.description || ""}`)));
+      if (!items.length) return null;
+      return el("section", { style: "margin-bottom:34px" }, el("h2", { class: "section-title" }, title), el("div", { class: "cards" }, items.map(card)));
+    });
+    scroll.replaceChildren(...sections.filter(Boolean));
+    if (!scroll.childElementCount) scroll.append(el("p", { class: "muted" }, "Nothing matches."));
+  };
+  show();
+  return { element: scroll, arrange: () => {}, follow: (before) => before.filter !== chosen.filter && show() };
+}
+
+function card(item) {
+  return el(
+    "article", { class: "card" },
+    el("h3", { style: "font-size:15px" }, choiceLink({ item: item.name }, name(item.signature))),
+    item.description ? el("p", { class: "muted" }, name(item.description)) : null,
+    listOf("sections", item).slice(0, 4).map((section) => sectionLines(section, 6))
+  );
+}
+
+function sectionLines(section, most = Infinity) {
+  const lines = section.lines.slice(0, most);
+  const more = section.lines.length - lines.length;
+  return el("div", { style: "margin-top:6px" }, el("div", { class: "muted", style: "font-size:12.5px" }, section.title),
+    el("ul", { class: "facts" }, lines.map((line) => el("li", {}, name(line))), more ? el("li", { class: "muted" }, `… ${more} more`) : null));
+}
+
+function typesView() {
+  const types = listOf("types", page.domain);
+  const children = new Map();
+  const known = new Set(types.map((type) => type.name));
+  for (const type of types) {
+    const parents = listOf("parents", type).filter((parent) => known.has(parent));
+    for (const parent of parents.length ? parents : [""]) children.set(parent, [...(children.get(parent) || []), type]);
+  }
+  const branch = (parent, level) => (children.get(parent) || []).map((type) => [
+    el("li", { style: `padding-left:${level * 22}px` }, el("b", {}, name(type.name)), " ",
+      el("span", { class: "muted" }, name(listOf("objects", type).join(", ")))),
+    level < 30 ? branch(type.name, level + 1) : [],
+  ]);
+  const element = el("div", { class: "scroll pad", tabindex: "0", "aria-label": "Types and their objects" }, el("ul", { class: "types" }, branch("", 0)));
+  return { element, arrange: () => {}, follow: () => {} };
+}
+
+function findingsView() {
+  const tones = { error: "tone-bad", warning: "tone-warn", note: "muted" };
+  const items = listOf("findings", page.domain).map((found) =>
+    el("li", { class: "finding" },
+      el("div", {}, el("span", { class: `level ${tones[found.level] || ""}` }, found.level), " ", name(found.place), " ", el("span", { class: "muted mono" }, found.rule)),
+      el("p", {}, name(found.message)),
+      found.hint ? el("p", { class: "muted" }, name(found.hint)) : null));
+  const element = el("div", { class: "scroll pad", tabindex: "0", "aria-label": "Findings" }, el("ul", {}, items));
+  return { element, arrange: () => {}, follow: () => {} };
+}

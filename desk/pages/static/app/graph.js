@@ -1,0 +1,416 @@
+// A layered graph that reads like lines of text: layers follow from left to right until the line is full, then go on in
+// the next line. Only the lines that are seen are drawn.
+
+const measure = (() => {
+  const context = document.createElement("canvas").getContext("2d");
+  const family = getComputedStyle(document.documentElement).getPropertyValue("--sans");
+  const known = new Map();
+  return (text, font) => {
+    const key = font + text;
+    if (!known.has(key)) {
+      context.font = `${font} ${family}`;
+      known.set(key, context.measureText(text).width);
+    }
+    return known.get(key);
+  };
+})();
+
+const NODE = { height: 44, gap: 16, widest: 230, between: 46, margin: 34, line: 42 };
+// Marks of Unicode that keep a name to its own direction of writing inside SVG, where bdi does not exist.
+const isolate = (text) => `\u2068${text}\u2069`;
+
+function fitText(text, width, font) {
+  if (measure(text, font) <= width) return text;
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (measure(`${text.slice(0, middle)}…`, font) <= width) low = middle;
+    else high = middle - 1;
+  }
+  return `${text.slice(0, low)}…`;
+}
+
+class GraphView {
+  constructor(graph, options = {}) {
+    this.nodes = listOf("nodes", graph);
+    this.edges = listOf("edges", graph);
+    this.options = options;
+    this.scale = 1;
+    this.drawing = svg("svg", { class: "graph", role: "group", "aria-label": options.label || "Graph" });
+    this.scroll = el("div", { class: "scroll", tabindex: "0", "aria-label": options.label || "Graph" }, this.drawing);
+    this.element = el("div", { class: "stage-part", style: "display:contents" }, this.toolbar(), this.scroll);
+    this.sizes = this.nodes.map((node) => this.sizeOf(node));
+    this.scroll.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.scroll.addEventListener("keydown", (event) => this.onKey(event));
+    new ResizeObserver(() => this.arrange()).observe(this.scroll);
+  }
+
+  toolbar() {
+    const buttons = [
+      ["−", "Smaller", () => this.zoom(0.85)],
+      ["+", "Larger", () => this.zoom(1 / 0.85)],
+    ].map(([sign, label, action]) => el("button", { class: "tool", type: "button", "aria-label": label, onclick: action }, sign));
+    return el("div", { class: "toolbar" }, this.options.legend || "", el("span", { class: "space" }), el("span", { class: "tools" }, buttons));
+  }
+
+  sizeOf(node) {
+    const number = this.options.numbered && node.kind !== "goal" ? measure(String(node.ref), "11px") + 8 : 0;
+    const first = number + measure(node.label, "600 13px");
+    const second = measure(node.detail || "", "12px");
+    return { number, width: Math.min(NODE.widest, Math.max(64, Math.max(first, second) + 24)) };
+  }
+
+  zoom(factor) {
+    this.scale = Math.min(1.8, Math.max(0.35, this.scale * factor));
+    this.arrange();
+  }
+
+  // Breaks the layers into lines, and gives nodes their places.
+  arrange() {
+    const width = (this.scroll.clientWidth || 900) / this.scale;
+    if (!this.scroll.clientWidth) return;
+    const isNarrow = width < 560;
+    this.margin = isNarrow ? 24 : NODE.margin;
+    this.gap = isNarrow ? 28 : this.options.between || NODE.between;
+    const layers = [];
+    this.nodes.forEach((node, place) => {
+      const layer = node.layer || 0;
+      if (!layers[layer]) layers[layer] = { width: 0, top: Infinity, bottom: -Infinity, nodes: [] };
+      const at = layers[layer];
+      at.nodes.push(place);
+      at.width = Math.max(at.width, this.sizes[place].width);
+      at.top = Math.min(at.top, node.y || 0);
+      at.bottom = Math.max(at.bottom, node.y || 0);
+    });
+    for (const edge of this.edges) {
+      for (const [layer, y] of edge.bends || []) {
+        layers[layer].top = Math.min(layers[layer].top, y);
+        layers[layer].bottom = Math.max(layers[layer].bottom, y);
+      }
+    }
+    this.lines = this.breakLines(layers, width);
+    this.placeNodes(layers);
+    this.routes = this.edges.map((edge) => this.route(edge));
+    const right = Math.max(...this.lines.map((line) => line.right), 0) + this.margin;
+    const bottom = this.lines.length ? this.lines[this.lines.length - 1].bottom + this.margin : 0;
+    this.drawing.setAttribute("width", Math.ceil(right * this.scale));
+    this.drawing.setAttribute("height", Math.ceil(bottom * this.scale));
+    this.drawing.setAttribute("viewBox", `0 0 ${Math.ceil(right)} ${Math.ceil(bottom)}`);
+    this.redraw();
+  }
+
+  breakLines(layers, width) {
+    const unit = NODE.height + NODE.gap;
+    const lines = [];
+    let line = null;
+    let x = 0;
+    layers.forEach((layer, number) => {
+      const full = line && x + layer.width + this.margin > width && !this.options.whole;
+      if (!line || full) {
+        line = { first: number, top: layer.top, bottom: layer.bottom, layers: [], right: 0 };
+        lines.push(line);
+        x = this.margin;
+      }
+      layer.x = x;
+      layer.line = lines.length - 1;
+      x += layer.width + this.gap;
+      line.right = Math.max(line.right, layer.x + layer.width);
+      line.top = Math.min(line.top, layer.top);
+      line.bottom = Math.max(line.bottom, layer.bottom);
+      line.layers.push(number);
+    });
+    let y = 22;
+    for (const each of lines) {
+      each.offset = y - each.top * unit;
+      const height = (each.bottom - each.top) * unit + NODE.height;
+      each.y = y;
+      each.bottom = y + height;
+      y = each.bottom + NODE.line;
+    }
+    return lines;
+  }
+
+  placeNodes(layers) {
+    this.layers = layers;
+    this.boxes = this.nodes.map((node, place) => {
+      const layer = layers[node.layer || 0];
+      const line = this.lines[layer.line];
+      const y = line.offset + (node.y || 0) * (NODE.height + NODE.gap);
+      const { width } = this.sizes[place];
+      return { x: layer.x, y, width: this.options.even ? layer.width : width, line: layer.line };
+    });
+  }
+
+  // The path of an edge: a curve within a line, or along the right margin and the left one to a later line.
+  route(edge) {
+    const from = this.boxes[edge.source || 0];
+    const to = this.boxes[edge.target || 0];
+    const start = [from.x + from.width, from.y + NODE.height / 2];
+    const end = [to.x - 3, to.y + NODE.height / 2];
+    if (from.line !== to.line) return this.routeAcross(edge, start, end, from.line, to.line);
+    const unit = NODE.height + NODE.gap;
+    const middle = (edge.bends || []).map(([layer, y]) => {
+      const at = this.layers[layer];
+      const height = this.lines[at.line].offset + y * unit + NODE.height / 2;
+      return [[at.x, height], [at.x + at.width, height]];
+    });
+    const source = this.layers[this.nodes[edge.source || 0].layer || 0];
+    const points = [start, [source.x + source.width, start[1]], ...middle.flat(), end];
+    let path = `M${start[0]} ${start[1]}`;
+    for (let place = 1; place < points.length; place += 1) {
+      const [x0, y0] = points[place - 1];
+      const [x1, y1] = points[place];
+      const pull = (x1 - x0) / 2;
+      path += y0 === y1 ? `L${x1} ${y1}` : `C${x0 + pull} ${y0} ${x1 - pull} ${y1} ${x1} ${y1}`;
+    }
+    return { path, top: Math.min(...points.map((each) => each[1])), bottom: Math.max(...points.map((each) => each[1])) };
+  }
+
+  // Down in the gap behind the source's layer, along the gutter between lines, and down in the gap before the target's.
+  // Edges of one source share a track of the gutter, and lines in between are passed at the left margin.
+  routeAcross(edge, start, end, first, last) {
+    const source = this.layers[this.nodes[edge.source || 0].layer || 0];
+    const track = ((((edge.source || 0) * 3) % 7) - 3) * 3;
+    const down = source.x + source.width + this.gap / 3 + track / 3;
+    const into = Math.max(end[0] - this.gap / 2, 12) + track / 3;
+    const below = this.lines[first].bottom + NODE.line / 2 + track;
+    const points = [start, [down, start[1]], [down, below]];
+    if (last > first + 1) {
+      const above = this.lines[last].y - NODE.line / 2 + track;
+      points.push([10 + track / 3, below], [10 + track / 3, above], [into, above]);
+    } else points.push([into, below]);
+    points.push([into, end[1]], end);
+    return { path: roundedPath(points), top: start[1], bottom: end[1] };
+  }
+
+  redraw() {
+    this.drawn = "";
+    this.draw();
+  }
+
+  // Draws what is seen, with a screen more above and below.
+  draw() {
+    if (!this.lines) return;
+    const view = this.scroll.clientHeight || 600;
+    const top = (this.scroll.scrollTop - view) / this.scale;
+    const bottom = (this.scroll.scrollTop + 2 * view) / this.scale;
+    const key = `${Math.floor(top / 200)} ${this.scale} ${this.lines.length}`;
+    if (key === this.drawn) return;
+    this.drawn = key;
+    const wires = [];
+    this.edges.forEach((edge, place) => {
+      const route = this.routes[place];
+      if (route.bottom >= top && route.top <= bottom) wires.push(this.drawEdge(edge, route));
+    });
+    const nodes = [];
+    this.nodes.forEach((node, place) => {
+      const box = this.boxes[place];
+      if (box.y + NODE.height >= top && box.y <= bottom) nodes.push(this.drawNode(node, place, box));
+    });
+    const extra = this.drawExtra(top, bottom);
+    this.drawing.replaceChildren(arrowHeads(), svg("g", {}, wires), svg("g", {}, extra), svg("g", {}, nodes));
+  }
+
+  relation(place) {
+    const { mark } = this.options;
+    return mark ? mark(this.nodes[place], place) : "";
+  }
+
+  drawEdge(edge, route) {
+    const source = this.nodes[edge.source || 0];
+    const target = this.nodes[edge.target || 0];
+    const marked = this.options.markEdge ? this.options.markEdge(source, target, edge) : "";
+    const wire = svg("path", { class: `wire ${edge.kind || "link"} ${marked}`, d: route.path, "marker-end": markerOf(marked, edge) });
+    if (edge.label) wire.append(svg("title", {}, edge.label));
+    return wire;
+  }
+
+  // Causal links of the chosen step that the drawn order does not show.
+  drawExtra(top, bottom) {
+    const pairs = this.options.extra ? this.options.extra() : [];
+    const drawn = new Set(this.edges.map((edge) => `${edge.source || 0} ${edge.target || 0}`));
+    return pairs
+      .filter(([source, target]) => !drawn.has(`${source} ${target}`) && this.boxes[source] && this.boxes[target])
+      .map(([source, target, marked]) => [this.route({ source, target }), marked])
+      .filter(([route]) => route.bottom >= top && route.top <= bottom)
+      .map(([route, marked]) => svg("path", { class: `wire ${marked}`, d: route.path, "marker-end": markerOf(marked, {}) }));
+  }
+
+  drawNode(node, place, box) {
+    const size = this.sizes[place];
+    const inner = box.width - 24;
+    const detail = node.detail ? fitText(node.detail, inner, "12px") : "";
+    const label = fitText(node.label, inner - size.number, "600 13px");
+    const y = detail ? 18 : 27;
+    const group = svg("g", {
+      class: `node ${node.kind || "step"} ${this.relation(place)}`,
+      transform: `translate(${box.x} ${box.y})`,
+      role: "button",
+      "aria-label": `${this.options.numbered && node.kind !== "goal" ? `Step ${node.ref}: ` : ""}${node.label} ${node.detail || ""}`,
+      "data-node": place,
+      onclick: () => this.options.pick(node, place),
+    });
+    group.append(svg("rect", { width: box.width, height: NODE.height, rx: node.kind === "goal" || node.kind === "predicate" ? 22 : 8 }));
+    if (size.number) group.append(svg("text", { class: "n", x: 12, y }, String(node.ref)));
+    group.append(svg("text", { class: "a", x: 12 + size.number, y }, isolate(label)));
+    if (detail) group.append(svg("text", { class: "b", x: 12, y: 34 }, isolate(detail)));
+    group.append(svg("title", {}, `${node.label} ${node.detail || ""}`));
+    return group;
+  }
+
+  reveal(place) {
+    const box = this.boxes && this.boxes[place];
+    if (!box) return;
+    const top = box.y * this.scale;
+    const seen = this.scroll.clientHeight - coveredBySheet(this.scroll);
+    if (top < this.scroll.scrollTop + 30 || top + NODE.height * this.scale > this.scroll.scrollTop + seen - 30) {
+      this.scroll.scrollTop = top - seen / 3;
+    }
+    const left = box.x * this.scale;
+    if (left < this.scroll.scrollLeft || left + box.width * this.scale > this.scroll.scrollLeft + this.scroll.clientWidth) {
+      this.scroll.scrollLeft = left - this.scroll.clientWidth / 3;
+    }
+  }
+
+  onKey(event) {
+    if (event.key === "+" || event.key === "=") this.zoom(1 / 0.85);
+    else if (event.key === "-") this.zoom(0.85);
+    else if (event.key === "0") this.zoom(1 / this.scale);
+    else return;
+    event.preventDefault();
+  }
+}
+
+// A path along horizontal and vertical lines with round corners.
+function roundedPath(points) {
+  let path = `M${points[0][0]} ${points[0][1]}`;
+  for (let place = 1; place < points.length - 1; place += 1) {
+    const [before, at, after] = points.slice(place - 1, place + 2);
+    const reach = (other) => Math.min(8, Math.hypot(other[0] - at[0], other[1] - at[1]) / 2);
+    const toward = (other) => {
+      const length = Math.hypot(other[0] - at[0], other[1] - at[1]) || 1;
+      return [at[0] + ((other[0] - at[0]) * reach(other)) / length, at[1] + ((other[1] - at[1]) * reach(other)) / length];
+    };
+    path += `L${toward(before).join(" ")}Q${at.join(" ")} ${toward(after).join(" ")}`;
+  }
+  const last = points[points.length - 1];
+  return `${path}L${last[0]} ${last[1]}`;
+}
+
+const markerOf = (marked, edge) => `url(#head-${["need", "give"].includes(marked) ? marked : edge.kind === "threat" ? "threat" : "plain"})`;
+
+function arrowHeads() {
+  const colours = { plain: "var(--edge)", need: "var(--accent)", give: "var(--good)", threat: "var(--warn)" };
+  return svg(
+    "defs",
+    {},
+    Object.entries(colours).map(([kind, colour]) =>
+      svg(
+        "marker",
+        { id: `head-${kind}`, viewBox: "0 0 8 8", refX: 6.5, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
+        svg("path", { d: "M0.5 0.8 7 4 0.5 7.2z", style: `fill:${colour}` })
+      )
+    )
+  );
+}
+
+function legendLine(kind, text) {
+  const line = svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, svg("path", { class: `wire ${kind}`, d: "M1 5H25" }));
+  return el("span", { class: "legend" }, line, text);
+}
+
+// The order of the steps of a plan or run.
+function stepGraph() {
+  const kinds = new Set(listOf("edges", page.graph).map((edge) => edge.kind || "link"));
+  const legend = page.kind === "run" ? [] : [
+    kinds.has("link") || kinds.has("goal") ? legendLine("link", "provides what the next one needs") : null,
+    kinds.has("threat") ? legendLine("threat", "would undo it") : null,
+    kinds.has("item") ? legendLine("item", "touches the same item") : null,
+  ];
+  const relations = () => {
+    const found = new Map();
+    if (!chosen.step) return found;
+    for (const [provider] of needsOf.get(chosen.step) || []) found.set(provider, "need");
+    for (const [, consumer] of givesOf.get(chosen.step) || []) found.set(consumer, "give");
+    return found;
+  };
+  let related = relations();
+  const view = new GraphView(page.graph, {
+    label: "The steps in their order",
+    numbered: true,
+    legend: el("span", { class: "legends hide-narrow" }, legend),
+    pick: (node) => choose({ step: node.ref }),
+    mark: (node) => {
+      const step = stepOf(node.ref);
+      const state = step ? (step.redundant ? "redundant " : "") + (toneOf(step) ? `s-${toneOf(step)} ` : "") : "";
+      if (node.ref === chosen.step) return `${state}chosen`;
+      if (chosen.filter && step && !isStepShown(node.ref)) return `${state}dim`;
+      return state + (related.get(node.ref) || "");
+    },
+    markEdge: (source, target) => {
+      if (!chosen.step) return "";
+      if (target.ref === chosen.step && related.get(source.ref) === "need") return "need";
+      if (source.ref === chosen.step && related.get(target.ref) === "give") return "give";
+      return "dim";
+    },
+    extra: () => {
+      if (!chosen.step) return [];
+      const at = chosen.step - 1;
+      const needs = (needsOf.get(chosen.step) || []).filter(([provider]) => provider > 0).map(([provider]) => [provider - 1, at, "need"]);
+      const gives = (givesOf.get(chosen.step) || []).filter(([, consumer]) => consumer > chosen.step).map(([, consumer]) => [at, consumer - 1, "give"]);
+      const seen = new Set();
+      return [...needs, ...gives].filter((pair) => !seen.has(pair.join()) && seen.add(pair.join()));
+    },
+  });
+  view.follow = (before) => {
+    related = relations();
+    view.redraw();
+    if (chosen.step && before.step !== chosen.step) view.reveal(chosen.step - 1);
+  };
+  return view;
+}
+
+// Who provides what for whom in a domain.
+function providerGraph(domain) {
+  const nodes = listOf("nodes", domain.graph);
+  const edges = listOf("edges", domain.graph);
+  const near = () => {
+    const found = new Map();
+    if (!chosen.item) return found;
+    const own = new Set(nodes.flatMap((node, place) => (node.ref === chosen.item ? [place] : [])));
+    for (const edge of edges) {
+      const source = edge.source || 0;
+      const target = edge.target || 0;
+      if (own.has(source)) found.set(target, "give");
+      if (own.has(target)) found.set(source, "need");
+    }
+    for (const place of own) found.set(place, "chosen");
+    return found;
+  };
+  let related = near();
+  const view = new GraphView(domain.graph, {
+    label: "Who provides what for whom",
+    whole: true,
+    even: true,
+    between: 90,
+    legend: el("span", {}, "Actions that provide a fact · the fact · actions that require it"),
+    pick: (node) => choose({ item: node.ref }),
+    mark: (node, place) => {
+      if (related.size) return related.get(place) || "dim";
+      return chosen.filter && !matches(node.label) ? "dim" : "";
+    },
+    markEdge: (source, target) => {
+      if (!related.size) return "";
+      if (source.ref === chosen.item) return "give";
+      return target.ref === chosen.item ? "need" : "dim";
+    },
+  });
+  view.follow = () => {
+    related = near();
+    view.redraw();
+    const place = nodes.findIndex((node) => node.ref === chosen.item);
+    if (place >= 0) view.reveal(place);
+  };
+  return view;
+}
