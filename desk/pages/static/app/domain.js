@@ -53,7 +53,7 @@ function typesView() {
 }
 
 function findingsView() {
-  const tones = { error: "tone-bad", warning: "tone-warn", note: "muted" };
+  const tones = { error: "tone-bad", warning: "tone-warn", hint: "muted" };
   const items = listOf("findings", page.domain).map((found) =>
     el("li", { class: "finding" },
       el("div", {}, el("span", { class: `level ${tones[found.level] || ""}` }, found.level), " ", name(found.place), " ", el("span", { class: "muted mono" }, found.rule)),
