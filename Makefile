@@ -2,6 +2,7 @@
 #
 #   make demo                          plan something, see it proved, explained and checked
 #   make test                          lint, types, import rules, and the tests that the commit draws
+#   make docs                          build the pages in docs/ as a site, in site/; open site/index.html
 #   make wheels                        build the sdist and the wheels, with machine code for each platform, in dist/
 #   make test-all                      every sixth of the random tests, and the slow oracles
 #   make test TESTS="tests/htn -x"     the same, with arguments for pytest
@@ -14,7 +15,7 @@ TESTS ?= tests
 PYTHON ?= python3.13 python3.12 python3.11 python3 python3.14 python
 FITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: demo test test-all wheels clean
+.PHONY: demo test test-all docs wheels clean
 
 # The demo needs no machine code, but what a user does next may: make it then, once, and go on where it cannot be made.
 demo: $(VENV)/installed
@@ -35,11 +36,15 @@ test-all: $(VENV)/installed-test
 	TESTED_PART=0 $(MAKE) test TESTS="-m '' tests"
 	for part in 1 2 3 4 5; do TESTED_PART=$$part $(BIN)/python -m pytest -n auto --dist worksteal -m drawn tests || exit; done
 
+docs: $(VENV)-docs/installed
+	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --strict --quiet
+	@echo "the site is in site/: open site/index.html"
+
 wheels: $(VENV)-wheels/installed
 	$(VENV)-wheels/bin/python .packaging/wheels/make_wheels.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-wheels build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-wheels build dist site .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # A stamp is older than pyproject.toml when what must be installed may have changed.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
@@ -54,6 +59,12 @@ $(VENV)/installed-test: pyproject.toml | $(BIN)/python
 $(VENV)-wheels/installed: pyproject.toml
 	$(MAKE) VENV=$(VENV)-wheels $(VENV)-wheels/bin/python
 	$(VENV)-wheels/bin/python -m pip --quiet --disable-pip-version-check install --editable '.[wheels]'
+	@touch $@
+
+# What draws pages is no part of Forethought, nor of its tests.
+$(VENV)-docs/installed: pyproject.toml
+	$(MAKE) VENV=$(VENV)-docs $(VENV)-docs/bin/python
+	$(VENV)-docs/bin/python -m pip --quiet --disable-pip-version-check install --editable '.[docs]'
 	@touch $@
 
 # The first interpreter that runs, is new enough and can make environments: a name on the PATH promises none of it.

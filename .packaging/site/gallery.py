@@ -1,0 +1,87 @@
+"""Makes the gallery: each shipped domain with what it shows, a problem, its plan, and a picture of the plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from planner import Plan, Result, solve, write_yaml
+
+ROOT: Final = Path(__file__).parents[2]
+SECONDS: Final = 30.0
+"""Time limit of each search, in seconds; a first problem takes less than one."""
+ABOUT: Final = """---
+hide: [navigation]
+---
+
+# Gallery
+
+Each [shipped domain](reference/domains.md) with its first problem, a plan for it, and what was proved of that plan. The
+pictures come from `forethought view NAME --to svg`; `forethought view NAME --open` shows the same as a page to explore.
+"""
+
+
+def make_gallery() -> dict[str, str | bytes]:
+    """Return the page of the gallery and its pictures, by their places in the site."""
+    names = sorted(path.parent.name for path in (ROOT / "domains").glob("*/__init__.py"))
+    parts, pictures = [ABOUT], {}
+    for name in names:
+        module = import_module(f"domains.{name}")
+        problem = next(iter(module.problems().values()))
+        result = solve(problem, time_limit=SECONDS)
+        pictures |= {f"assets/gallery/{name}-{kind}.svg": svg for kind, svg in draw_plan(result)}
+        drawn = [place for place in pictures if place.startswith(f"assets/gallery/{name}-")]
+        parts += show_domain(name, module.__doc__ or "", problem, result, drawn)
+    return {"gallery.md": "\n".join(parts), **pictures}
+
+
+def show_domain(name: str, about: str, problem: Any, result: Result, pictures: list[str]) -> Iterator[str]:
+    """Yield the paragraphs about a domain, its first problem and the plan."""
+    yield f"## {name}\n\n{about.strip()}\n"
+    yield fold(f"The problem: `forethought compile {name} {problem.name} --to yaml`", "yaml", write_problem(problem))
+    yield f"**{result.status.value.capitalize()}.** {describe_worth(result)}\n"
+    plan = result.expect_plan()
+    yield f"```text\n{write_steps(plan)}\n```\n"
+    yield from (f"![The plan of {name}: {place.rsplit('-')[-1][:-4]}]({place}){{.picture}}\n" for place in pictures)
+
+
+def draw_plan(result: Result) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the SVG of each picture of the plan: its decomposition, its schedule, or its causal links."""
+    if find_spec("desk.pages") is None:
+        return
+    from desk.pages.drawings import draw_chart, draw_graph, draw_tree
+    from desk.pages.plan_page import plan_page
+
+    page = plan_page(result.expect_plan(), result)
+    if page.tree is not None:
+        yield "tree", draw_tree(page)
+    elif page.chart is not None and page.chart.unit == "seconds":
+        yield "chart", draw_chart(page)
+    if page.graph is not None:
+        yield "graph", draw_graph(page)
+
+
+def describe_worth(result: Result) -> str:
+    """Return what the plan costs and is worth, as `Result.describe` says it, without what stopped the search."""
+    words = result.describe().split("; ")[2:]
+    return f"{'; '.join(words).capitalize()}."
+
+
+def write_problem(problem: Any) -> str:
+    """Return the problem without its domain, in YAML."""
+    return write_yaml(problem, domain=False)
+
+
+def write_steps(plan: Plan) -> str:
+    """Return the steps of the plan, a line each."""
+    return str(plan)
+
+
+def fold(title: str, language: str, text: str) -> str:
+    """Return a code block that opens on demand."""
+    indented = re.sub("^(?=.)", "    ", f"```{language}\n{text.rstrip()}\n```", flags=re.MULTILINE)
+    return f'??? example "{title}"\n\n{indented}\n'
