@@ -128,6 +128,24 @@ def test_links_lead_somewhere() -> None:
     assert [(document.name, target) for document, target in links if not (document.parent / target).exists()] == []
 
 
+def anchors_of(document: Path) -> set[str]:
+    """Return the anchors of all headings, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    titles = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title.lower())) for title in titles}
+
+
+def test_anchors_are_headings() -> None:
+    links = [
+        (document, document.parent / target if target else document, anchor)
+        for document in DOCUMENTS
+        for target, anchor in re.findall(r"\]\(([^)#]*)#([^)]*)\)", document.read_text(encoding="utf-8"))
+        if "://" not in target
+    ]
+    assert links
+    assert [(here.name, there.name, anchor) for here, there, anchor in links if anchor not in anchors_of(there)] == []
+
+
 KILL = "    __import__('os').kill(__import__('os').getpid(), 9)\n"
 MOVED = "    place.write_text(target.name)\n"
 SEEN = "    print(repr(robot), *[repr(each) for each in (locals().get('origin'), locals().get('target')) if each])\n"
