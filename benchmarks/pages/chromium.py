@@ -105,10 +105,10 @@ class Browser:
         self.settle()
 
     def click(self, selector: str) -> None:
-        """Click into the middle of the first element that `selector` finds; raises `RuntimeError` without one."""
+        """Click into the first line of the first element that `selector` finds; raises `RuntimeError` without one."""
         place = self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
-            "const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+            "const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; })()"
         )
         if place is None:
             raise RuntimeError(f"the page has no {selector}")

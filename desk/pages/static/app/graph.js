@@ -186,30 +186,70 @@ class GraphView {
 
   redraw() {
     this.drawn = "";
+    this.wires = new Map();
+    this.shapes = new Map();
+    this.layersOfDrawing = { wires: svg("g"), extra: svg("g"), nodes: svg("g") };
+    const { wires, extra, nodes } = this.layersOfDrawing;
+    this.drawing.replaceChildren(arrowHeads(), wires, extra, nodes);
     this.draw();
   }
 
-  // Draws what is seen, with a screen more above and below.
+  // Draws what has come into sight, with half a screen more above and below, and drops what is out of it.
   draw() {
     if (!this.lines) return;
     const view = this.scroll.clientHeight || 600;
-    const top = (this.scroll.scrollTop - view) / this.scale;
-    const bottom = (this.scroll.scrollTop + 2 * view) / this.scale;
-    const key = `${Math.floor(top / 200)} ${this.scale} ${this.lines.length}`;
+    const top = (this.scroll.scrollTop - view / 2) / this.scale;
+    const bottom = (this.scroll.scrollTop + 1.5 * view) / this.scale;
+    const key = Math.floor(top / 120);
     if (key === this.drawn) return;
     this.drawn = key;
-    const wires = [];
+    this.range = [top, bottom];
+    const { wires, extra, nodes } = this.layersOfDrawing;
     this.edges.forEach((edge, place) => {
       const route = this.routes[place];
-      if (route.bottom >= top && route.top <= bottom) wires.push(this.drawEdge(edge, route));
+      this.keep(this.wires, place, route.bottom >= top && route.top <= bottom, wires, () => this.drawEdge(edge, route));
     });
-    const nodes = [];
     this.nodes.forEach((node, place) => {
       const box = this.boxes[place];
-      if (box.y + NODE.height >= top && box.y <= bottom) nodes.push(this.drawNode(node, place, box));
+      this.keep(this.shapes, place, box.y + NODE.height >= top && box.y <= bottom, nodes, () => this.drawNode(node, place, box));
     });
-    const extra = this.drawExtra(top, bottom);
-    this.drawing.replaceChildren(arrowHeads(), svg("g", {}, wires), svg("g", {}, extra), svg("g", {}, nodes));
+    extra.replaceChildren(...this.drawExtra(top, bottom));
+  }
+
+  keep(drawn, place, isSeen, layer, make) {
+    if (isSeen === drawn.has(place)) return;
+    if (isSeen) drawn.set(place, layer.appendChild(make()));
+    else {
+      drawn.get(place).remove();
+      drawn.delete(place);
+    }
+  }
+
+  // Marks what is drawn anew after another choice, without drawing it again.
+  mark() {
+    if (!this.shapes) return;
+    for (const [place, wire] of this.wires) {
+      const [kind, head] = this.wireMarks(this.edges[place]);
+      if (wire.getAttribute("class") === kind) continue;
+      wire.setAttribute("class", kind);
+      wire.setAttribute("marker-end", head);
+    }
+    for (const [place, shape] of this.shapes) {
+      const kind = this.nodeMarks(place);
+      if (shape.getAttribute("class") !== kind) shape.setAttribute("class", kind);
+    }
+    this.layersOfDrawing.extra.replaceChildren(...this.drawExtra(...this.range));
+  }
+
+  nodeMarks(place) {
+    return `node ${this.nodes[place].kind || "step"} ${this.relation(place)}`;
+  }
+
+  wireMarks(edge) {
+    const source = this.nodes[edge.source || 0];
+    const target = this.nodes[edge.target || 0];
+    const marked = this.options.markEdge ? this.options.markEdge(source, target, edge) : "";
+    return [`wire ${edge.kind || "link"} ${marked}`, markerOf(marked, edge)];
   }
 
   relation(place) {
@@ -218,10 +258,8 @@ class GraphView {
   }
 
   drawEdge(edge, route) {
-    const source = this.nodes[edge.source || 0];
-    const target = this.nodes[edge.target || 0];
-    const marked = this.options.markEdge ? this.options.markEdge(source, target, edge) : "";
-    const wire = svg("path", { class: `wire ${edge.kind || "link"} ${marked}`, d: route.path, "marker-end": markerOf(marked, edge) });
+    const [kind, head] = this.wireMarks(edge);
+    const wire = svg("path", { class: kind, d: route.path, "marker-end": head });
     if (edge.label) wire.append(svg("title", {}, edge.label));
     return wire;
   }
@@ -229,9 +267,9 @@ class GraphView {
   // Causal links of the chosen step that the drawn order does not show.
   drawExtra(top, bottom) {
     const pairs = this.options.extra ? this.options.extra() : [];
-    const drawn = new Set(this.edges.map((edge) => `${edge.source || 0} ${edge.target || 0}`));
+    this.pairs = this.pairs || new Set(this.edges.map((edge) => `${edge.source || 0} ${edge.target || 0}`));
     return pairs
-      .filter(([source, target]) => !drawn.has(`${source} ${target}`) && this.boxes[source] && this.boxes[target])
+      .filter(([source, target]) => !this.pairs.has(`${source} ${target}`) && this.boxes[source] && this.boxes[target])
       .map(([source, target, marked]) => [this.route({ source, target }), marked])
       .filter(([route]) => route.bottom >= top && route.top <= bottom)
       .map(([route, marked]) => svg("path", { class: `wire ${marked}`, d: route.path, "marker-end": markerOf(marked, {}) }));
@@ -244,7 +282,7 @@ class GraphView {
     const label = fitText(node.label, inner - size.number, "600 13px");
     const y = detail ? 18 : 27;
     const group = svg("g", {
-      class: `node ${node.kind || "step"} ${this.relation(place)}`,
+      class: this.nodeMarks(place),
       transform: `translate(${box.x} ${box.y})`,
       role: "button",
       "aria-label": `${this.options.numbered && node.kind !== "goal" ? `Step ${node.ref}: ` : ""}${node.label} ${node.detail || ""}`,
@@ -365,7 +403,7 @@ function stepGraph() {
   });
   view.follow = (before) => {
     related = relations();
-    view.redraw();
+    view.mark();
     if (chosen.step && before.step !== chosen.step) view.reveal(chosen.step - 1);
   };
   return view;
@@ -408,7 +446,7 @@ function providerGraph(domain) {
   });
   view.follow = () => {
     related = near();
-    view.redraw();
+    view.mark();
     const place = nodes.findIndex((node) => node.ref === chosen.item);
     if (place >= 0) view.reveal(place);
   };

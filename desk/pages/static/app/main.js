@@ -223,7 +223,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (target instanceof HTMLButtonElement || target.tagName === "SUMMARY")) return;
   const shown = tabs.map(([id]) => id).filter((id) => document.getElementById(`tab-${id}`).offsetParent);
   const number = Number(event.key);
-  const isScrolled = target.closest(".pad") && event.key.startsWith("Arrow");
+  const isScrolled = target instanceof Element && target.closest(".pad") && event.key.startsWith("Arrow");
   if (number >= 1 && number <= shown.length) choose({ view: shown[number - 1] });
   else if (keys[event.key] && !isScrolled) keys[event.key]();
   else return;
