@@ -148,7 +148,10 @@ def find_untruth(setting: Setting, carried: Carried, outcome: RunOutcome) -> str
 
 
 def find_not_undone(simulated: SimulatedWorld) -> list[Atom]:
-    """Return the facts that steps changed and compensation did not restore, unless somebody else changed them too."""
+    """Return the facts that steps changed and compensation did not restore, unless somebody else changed them too.
+
+    What was written in place stays written, but for what did not exist before and is gone again.
+    """
     actions = simulated.problem.domain.actions
     acts = [act for act in simulated.acts if act.step is None or "read_only" not in actions[act.step.predicate].tags]
     listed = {each.fact for each in listings_of(simulated.problem.domain)}
@@ -158,7 +161,7 @@ def find_not_undone(simulated: SimulatedWorld) -> list[Atom]:
             before.setdefault(fact, fact in act.removed)
     others = {fact for act in acts if not act.by for fact in (*act.added, *act.removed, *act.written)}
     now = simulated.facts
-    written = [fact for act in acts for fact in act.written]
+    written = [fact for act in acts for fact in act.written if fact in now or before.get(fact, True)]
     left = [fact for fact, held in before.items() if (fact in now) is not held]
     found = dict.fromkeys([*left, *written])
     return [fact for fact in found if fact not in others and fact.predicate not in listed]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from benchmarks.faults.fault_campaign import run_campaign
 from benchmarks.faults.fault_run import carry_out
 from benchmarks.faults.fault_setting import KINDS, ORDERS_MODELS, TIMEOUT, Setting, plan_orders
-from benchmarks.faults.fault_verdict import Ending, Violation, evidence_of, judge_run
+from benchmarks.faults.fault_verdict import Ending, Violation, evidence_of, find_not_undone, judge_run
 from benchmarks.faults.promises import (
     Evidence,
     find_broken_promises,
@@ -26,6 +28,7 @@ from executor.testing import Fault, FaultKind, Observe
 from executor.testing.simulated_handlers import Call
 from executor.testing.simulated_observers import STRANGER, Sighting
 from executor.tools.step_policy import ExecutionPolicy
+from planner import Domain
 from planner.model import Atom
 from planner.plan import Step
 
@@ -220,3 +223,27 @@ def test_a_step_that_begins_during_the_search_for_a_patch_is_not_planned_again(s
 def test_what_somebody_else_has_done_does_not_make_a_step_early() -> None:
     [found] = run_campaign([155], 1)
     assert found.verdict.violation is None, found.verdict.detail
+
+
+@pytest.mark.parametrize(
+    ("acts", "now", "left"),
+    [
+        ([("s1", ["p0"], []), ("s1", [], ["p0"])], [], []),  # it was not there before, and is gone again
+        ([("s1", ["p0"], []), ("s1", [], [])], ["p0"], ["p0"]),
+        ([("s1", [], ["p0"]), ("u1", ["p0"], [])], ["p0"], ["p0"]),  # it is there again, but written
+    ],
+)
+def test_what_was_written_and_is_gone_as_before_is_undone(acts: Any, now: list[str], left: list[str]) -> None:
+    problem = Domain("d").problem(initial="p0")
+    done = [
+        SimpleNamespace(
+            step=None,
+            by=by,
+            added=tuple(map(Atom, added)),
+            removed=tuple(map(Atom, removed)),
+            written=(Atom("p0"),),
+        )
+        for by, added, removed in acts
+    ]
+    world: Any = SimpleNamespace(problem=problem, acts=done, facts=frozenset(map(Atom, now)))
+    assert find_not_undone(world) == [Atom(name) for name in left]
