@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -58,11 +58,16 @@ class Truth:
     is_known: bool = True
 
 
-def find_truth(task: TemporalTask, most_states: int = MOST_STATES) -> Truth:
-    """Enumerate the schedules of `task`."""
+def find_truth(
+    task: TemporalTask, most_states: int = MOST_STATES, change: Callable[[TemporalSemantics], None] | None = None
+) -> Truth:
+    """Enumerate the schedules of `task`, whose meaning `change` may alter before."""
     ticks = 1 if task.unit == SEPARATION else SECOND
+    semantics = TemporalSemantics(*task.write(UNIT), ticks)
+    if change is not None:
+        change(semantics)
     try:
-        least = find_least_makespan(TemporalSemantics(*task.write(UNIT), ticks), most_states)
+        least = find_least_makespan(semantics, most_states)
     except TooManyStates:
         return Truth(is_known=False)
     if least is None:

@@ -4,7 +4,8 @@
 them, asks `planner.why_not`, and prints what came out as a table. What contradicts the enumeration is printed with its
 seed, and makes the exit code 1. The enumeration goes breadth-first over the states of the problem itself, and watches
 on the way whether the steps do what is asked for: it knows nothing of the compilation. Conflicts are checked, too:
-together their demands have no plan, and without any one of them there is one.
+together their demands have no plan, and without any one of them there is one. With `--time` the problems are in time,
+and the schedules are enumerated tick by tick.
 """
 
 from __future__ import annotations
@@ -13,180 +14,59 @@ import argparse
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Final, TypeVar
+from typing import Final
 
 from benchmarks.numeric_semantics import NumericSemantics
 from benchmarks.random_numeric import random_numeric_task
-from benchmarks.random_problems import key_of, random_problem, successors
+from benchmarks.random_problems import random_problem
+from benchmarks.random_temporal import TemporalTask
+from benchmarks.temporal_semantics import TemporalSemantics
+from benchmarks.temporal_trials import as_ticks, draw, find_truth
+from benchmarks.why_not_brute import (
+    Cover,
+    Done,
+    Graph,
+    TooManyStates,
+    Unbounded,
+    Watch,
+    explore,
+    explore_numbers,
+    find_least,
+    replay,
+    watch_avoid,
+    watch_order,
+    watch_use,
+)
 from planner.errors import ForethoughtError
 from planner.explain.conflicts import Kind
 from planner.explain.why_not import Outcome, WhyNot, why_not
 from planner.language.pddl import parse_domain, parse_problem
-from planner.model import Atom, Metric, Problem
+from planner.model import Atom, Problem
 from planner.model.formulas import Formula, conjuncts
 from planner.model.problem import seal
 from planner.plan import Plan, Status
-from planner.semantics.simulation import Simulation
 from planner.solve import solve
 
-MOST_STATES: Final = 300
-"""Most states of a problem that is asked about."""
 QUESTIONS: Final = 5
 """Questions about one problem."""
-
-State = TypeVar("State")
-Done = tuple[str, ...]
-"""A step: the name of its action, and its arguments."""
-Cover = Callable[[Done], bool]
-"""Whether a step is one of those that a question names."""
-
-
-class TooManyStates(Exception):
-    """The problem has more states than are enumerated."""
-
-
-class Unbounded(Exception):
-    """A circle of steps improves the metric, so that there is no best plan."""
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """The reachable states, as numbers from 0 (the initial one), with the steps between them and their costs.
-
-    `holds` tells whether a part of the goal holds in a state; None where only the whole goal is known.
-    """
-
-    edges: Sequence[Sequence[tuple[Done, Fraction, int]]]
-    goals: frozenset[int]
-    holds: Callable[[Formula, int], bool] | None = None
-
-
-def explore(problem: Problem) -> Graph:
-    """Enumerate the states of a problem without numbers; raises `TooManyStates`."""
-    states = [Simulation(problem)]
-    numbers: dict[Hashable, int] = {key_of(states[0]): 0}
-    edges: list[list[tuple[Done, Fraction, int]]] = []
-    for state in states:
-        edges.append([])
-        for step, after in successors(state):
-            key = key_of(after)
-            if key not in numbers:
-                numbers[key] = len(states)
-                states.append(after)
-            cost = 1 if problem.metric is Metric.LENGTH else state.cost(step)
-            edges[-1].append(((step.action, *step.arguments), Fraction(cost), numbers[key]))
-        if len(states) > MOST_STATES:
-            raise TooManyStates
-    goals = frozenset([number for number, state in enumerate(states) if state.holds(problem.goal.hard)])
-    return Graph(edges, goals, lambda part, number: states[number].holds(part))
-
-
-def explore_numbers(semantics: NumericSemantics) -> Graph:
-    """Enumerate the states of a task with numbers; raises `TooManyStates`."""
-    hidden = frozenset({"total-cost"})
-    states = [semantics.find_initial()]
-    numbers: dict[Hashable, int] = {states[0].without(hidden): 0}
-    edges: list[list[tuple[Done, Fraction, int]]] = []
-    for state in states:
-        edges.append([])
-        for step, after in semantics.successors(state):
-            key = after.without(hidden)
-            if key not in numbers:
-                numbers[key] = len(states)
-                states.append(after)
-            weight = semantics.measure(after, 1) - semantics.measure(state, 0)
-            edges[-1].append((tuple(step), weight, numbers[key]))
-        if len(states) > MOST_STATES:
-            raise TooManyStates
-    return Graph(edges, frozenset([number for number, state in enumerate(states) if semantics.is_goal(state)]))
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """What a question demands of the steps of a plan.
-
-    `progress` takes what is known so far, 0 at the start, and the next step; it returns what is known then, None where
-    no plan goes on so. A plan does what is asked for if it ends with one of `accepted`.
-    """
-
-    progress: Callable[[int, Done], int | None] = lambda known, _: known
-    accepted: frozenset[int] = frozenset({0})
-
-
-def watch_use(covers: Cover) -> Watch:
-    """Watch that some step is covered."""
-    return Watch(lambda known, step: 1 if covers(step) else known, frozenset({1}))
-
-
-def watch_avoid(covers: Cover) -> Watch:
-    """Watch that no step is covered."""
-    return Watch(lambda known, step: None if covers(step) else known)
-
-
-def watch_order(first: Cover, later: Cover) -> Watch:
-    """Watch that some step is one of `first` before the first one of `later`, which comes, too."""
-
-    def progress(known: int, step: Done) -> int | None:
-        if later(step):
-            return 2 if known else None
-        return 1 if known == 0 and first(step) else known
-
-    return Watch(progress, frozenset({2}))
-
-
-def find_least(graph: Graph, watch: Watch, goals: Iterable[int] | None = None) -> Fraction | None:
-    """Return the least cost of a plan that does what is asked for, by Bellman and Ford; None where there is none.
-
-    Raises `Unbounded`.
-    """
-    best: dict[tuple[int, int], Fraction] = {(0, 0): Fraction(0)}
-    waiting = [(0, 0)]
-    rounds = 0
-    while waiting:
-        rounds += 1
-        if rounds > 3 * len(graph.edges) + 3:
-            raise Unbounded
-        changed: dict[tuple[int, int], None] = {}
-        for state, known in waiting:
-            for step, weight, target in graph.edges[state]:
-                then = watch.progress(known, step)
-                if then is None:
-                    continue
-                cost = best[state, known] + weight
-                if (target, then) not in best or cost < best[target, then]:
-                    best[target, then] = cost
-                    changed[target, then] = None
-        waiting = list(changed)
-    wanted = graph.goals if goals is None else frozenset(goals)
-    costs = [cost for (state, known), cost in best.items() if state in wanted and known in watch.accepted]
-    return min(costs, default=None)
-
-
-def replay(graph: Graph, watch: Watch, steps: Iterable[Done]) -> Fraction | None:
-    """Return the cost of a plan; None where it is none, or does not do what is asked for."""
-    state, known, cost = 0, 0, Fraction(0)
-    for step in steps:
-        found = next((each for each in graph.edges[state] if each[0] == step), None)
-        then = watch.progress(known, step)
-        if found is None or then is None:
-            return None
-        _, weight, state = found
-        known, cost = then, cost + weight
-    return cost if state in graph.goals and known in watch.accepted else None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question in words, its kind, what it demands of steps, and how it changes the initial facts."""
+    """A question in words, its kind, what it demands of steps, and how it changes the initial facts.
+
+    `does_so` tells of a plan in time whether it does what is asked for.
+    """
 
     text: str
     kind: str
     watch: Watch = field(default_factory=Watch)
     fact: Atom | None = None
     holds: bool = True
+    does_so: Callable[[Plan], bool] = lambda _: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,7 +280,10 @@ def _has_plan(subject: Subject, asked: Asked, answer: WhyNot, parts: Sequence[Fo
 
 
 def draw_subject(seed: int) -> Subject | None:
-    """Return the problem of `seed`, with a plan of it in every other one; None where it has too many states."""
+    """Return the problem of `seed`, with a plan of it in every other one.
+
+    Return None where it has too many states, and for four in five that have no plan, or whose goal holds at once.
+    """
     try:
         if seed % 3 == 2:
             task = random_numeric_task(seed)
@@ -409,8 +292,10 @@ def draw_subject(seed: int) -> Subject | None:
         else:
             problem = seal(random_problem(seed))
             graph = explore(problem)
-        find_least(graph, Watch())
+        has_plan = find_least(graph, Watch()) is not None
     except (TooManyStates, Unbounded, ForethoughtError):
+        return None
+    if seed % 5 and (not has_plan or 0 in graph.goals):
         return None
     found = solve(problem, mode="first", time_limit=10)
     if found.status is Status.UNSUPPORTED:
@@ -435,6 +320,94 @@ def draw_trials(seed: int, questions: int, time_limit: float) -> Iterator[tuple[
         seed += 1
 
 
+def draw_timed_trials(seed: int, questions: int, time_limit: float) -> Iterator[tuple[int, Asked, Trial]]:
+    """Yield the trials of so many questions about problems in time, from `seed` on."""
+    made = 0
+    while made < questions:
+        task, rng = draw(seed), random.Random(seed)
+        domain, text = task.write()
+        steps = sorted(action.name for action in TemporalSemantics(domain, text, 1000).actions)
+        for _ in range(QUESTIONS):
+            asked, change = _ask_in_time(steps, rng)
+            least = find_truth(task, 1000, change)
+            if least.is_known and made < questions:
+                made += 1
+                yield seed, asked, _try_in_time(task, asked, least.makespan, time_limit)
+        seed += 1
+
+
+def _ask_in_time(steps: Sequence[Done], rng: random.Random) -> tuple[Asked, Callable[[TemporalSemantics], None]]:
+    """Return a question, and how it changes what a problem in time means."""
+    one, other = rng.choice(steps), rng.choice(steps)
+    named, later_named = (f"{step[0]}({', '.join(step[1:])})" for step in (one, other))
+
+    def starts(plan: Plan, wanted: Done) -> list[Fraction]:
+        pairs = zip(_steps_of(plan), plan.times, strict=True)
+        return [Fraction(time.start) for step, time in pairs if step == wanted]
+
+    def avoid(semantics: TemporalSemantics) -> None:
+        semantics.actions = [action for action in semantics.actions if action.name != one]
+
+    def use(semantics: TemporalSemantics) -> None:
+        _record(semantics, one, ("first",))
+        semantics.goal = replace(semantics.goal, holds=semantics.goal.holds | {("first",)})
+
+    def order(semantics: TemporalSemantics) -> None:
+        _record(semantics, one, ("first",))
+        _record(semantics, other, ("later",), needs=frozenset({("first",)}))
+        semantics.goal = replace(semantics.goal, holds=semantics.goal.holds | {("later",)})
+
+    def is_ordered(plan: Plan) -> bool:
+        early, late = starts(plan, one), starts(plan, other)
+        return bool(early and late) and min(early) < min(late)
+
+    return rng.choice([
+        (Asked(f"without {named}", "avoid, in time", does_so=lambda plan: not starts(plan, one)), avoid),
+        (Asked(named, "use, in time", does_so=lambda plan: bool(starts(plan, one))), use),
+        (Asked(f"{named} before {later_named}", "order, in time", does_so=is_ordered), order),
+        (Asked("cheaper", "cheaper, in time"), lambda _: None),
+    ])  # fmt: skip
+
+
+def _record(semantics: TemporalSemantics, step: Done, fact: Done, needs: frozenset[Done] = frozenset()) -> None:
+    """Let the start of `step` need facts, and make one true."""
+    for place, action in enumerate(semantics.actions):
+        if action.name == step:
+            start = replace(action.start, adds=action.start.adds | {fact}, holds=action.start.holds | needs)
+            semantics.actions[place] = replace(action, start=start)
+
+
+def _try_in_time(task: TemporalTask, asked: Asked, least: Fraction | None, time_limit: float) -> Trial:
+    """Ask a question about a problem in time, and judge the answer."""
+    domain, text = task.write()
+    problem = parse_problem(text, parse_domain(domain))
+    try:
+        answer = why_not(problem, asked.text, time_limit=time_limit)
+    except Exception as error:  # noqa: BLE001 - a user must never see one: that is what is looked for
+        return Trial(asked.kind, "escaped", f"why_not raises {type(error).__name__}: {error}")
+    wrong = "; ".join(_judge_in_time(task, asked, answer, least))
+    return Trial(asked.kind, answer.outcome.name.lower(), wrong, len(answer.conflicts))
+
+
+def _judge_in_time(task: TemporalTask, asked: Asked, answer: WhyNot, least: Fraction | None) -> Iterator[str]:
+    if asked.kind == "cheaper, in time":
+        proved = answer.outcome is Outcome.IMPOSSIBLE and answer.reference is not None
+        if proved and answer.reference is not None and Fraction(answer.reference.cost) != least:
+            yield f"cost {answer.reference.cost} is said to be least, and {least} is"
+        return
+    if answer.lower_bound is not None and least is not None and answer.lower_bound > least:
+        yield f"the bound {answer.lower_bound} is above the least makespan {least}"
+    if answer.outcome is Outcome.IMPOSSIBLE and least is not None:
+        yield f"there is such a plan, of makespan {least}"
+    if answer.plan is None:
+        return
+    objection = TemporalSemantics(*task.write(), 1000).replay(as_ticks(answer.plan))
+    if objection or not asked.does_so(answer.plan):
+        yield objection or "the plan does not do what is asked for"
+    if least is None or Fraction(answer.plan.cost) < least or (answer.proved and answer.plan.cost != least):
+        yield f"the plan costs {answer.plan.cost}, and the least makespan is {least}"
+
+
 def write_table(trials: Sequence[Trial]) -> str:
     """Return how many questions of each kind had each outcome, as a table in Markdown."""
     columns = sorted({trial.column for trial in trials})
@@ -456,9 +429,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--questions", type=int, default=500, help="number of questions (default: 500)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first problem (default: 0)")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each question (default: 10)")
+    parser.add_argument("--time", action="store_true", help="draw problems in time")
     given = parser.parse_args(arguments)
     trials = []
-    for seed, asked, trial in draw_trials(given.seed, given.questions, given.time_limit):
+    draw_all = draw_timed_trials if given.time else draw_trials
+    for seed, asked, trial in draw_all(given.seed, given.questions, given.time_limit):
         trials.append(trial)
         if trial.wrong:
             sys.stderr.write(f"seed {seed}, {asked.text!r}: {trial.wrong}\n")

@@ -8,13 +8,17 @@ import re
 import pytest
 from timed_domains import letters
 
-from benchmarks.why_not_trials import draw_trials
+from benchmarks.random_problems import random_problem
+from benchmarks.why_not_brute import explore, watch_use
+from benchmarks.why_not_trials import Asked, Subject, draw_timed_trials, draw_trials, judge
 from planner import Domain, InputError, Limits, PlanError, explain_unsolvable, forbidden, solve, validate, why_not
 from planner.cli import Exit, main
 from planner.compilations.foils import FoilKind, StepFoil, StepSet, apply_foils
 from planner.explain.conflicts import Kind
 from planner.explain.why_not import Outcome
+from planner.lightweight import replace
 from planner.model import Atom
+from planner.model.problem import seal
 from planner.plan import Status
 
 
@@ -248,6 +252,32 @@ def test_the_command_answers_in_text_and_json(capsys) -> None:
     assert [each["outcome"] for each in json.loads(out)] == ["IMPOSSIBLE", "CHEAPER"]
     code, out = run("--json")
     assert json.loads(out)["redundant"] == []
+
+
+def test_the_command_refuses_problems_with_tasks() -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", "incident", "--why-not", "cheaper", "--time-limit", "5"])
+    assert ended.value.code == Exit.UNSUPPORTED
+
+
+def test_wrong_answers_are_seen_by_the_trials() -> None:
+    problem = seal(random_problem(6))
+    subject = Subject(problem, explore(problem), None)
+    name = min({step[0] for steps in subject.graph.edges for step, _, _ in steps})
+    asked = Asked(name, "use", watch_use(lambda step: step[0] == name))
+    answer = why_not(problem, asked.text)
+    assert answer.plan is not None
+    assert judge(subject, asked, answer) == ""
+    assert "there is such a plan" in judge(subject, asked, replace(answer, outcome=Outcome.IMPOSSIBLE))
+    assert "is above the least cost" in judge(subject, asked, replace(answer, lower_bound=1000))
+    none = replace(answer, plan=replace(answer.plan, steps=()))
+    assert "does not do what is asked for" in judge(subject, asked, none)
+
+
+@pytest.mark.parametrize("seed", range(0, 600, 100))
+def test_answers_in_time_are_as_enumerated(seed: int) -> None:
+    for where, asked, trial in draw_timed_trials(seed, 2, 3):
+        assert not trial.wrong, f"seed {where}, {asked.text!r}: {trial.wrong}"
 
 
 @pytest.mark.parametrize("seed", range(0, 2400, 100))
