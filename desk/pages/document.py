@@ -40,11 +40,16 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class StepItem:
-    """One step of a plan or run; `breaks` is known for plans that are short enough to be replayed without each step."""
+    """One step of a plan or run.
+
+    `parameters` are the names of the arguments, where no domain tells them. `breaks` is known for plans that are short
+    enough to be replayed without each step.
+    """
 
     action: str
     arguments: tuple[str, ...] = ()
     cost: Number | None = None
+    parameters: tuple[str, ...] = ()
     redundant: bool = False
     keeps: str = ""
     breaks: Break | None = None
@@ -120,7 +125,7 @@ class Chart:
     critical: tuple[int, ...] = ()
     markers: tuple[Marker, ...] = ()
     origin: str = ""
-    chain: tuple[str, ...] = ()
+    chain: tuple[tuple[Number, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

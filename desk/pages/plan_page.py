@@ -359,7 +359,8 @@ def _chart_of_times(plan: Plan) -> doc.Chart:
         return chart
     slack = tuple([float(each) for each in found.slack])
     critical = tuple([number for number, each in enumerate(slack, start=1) if not each])
-    return replace(chart, slack=slack, critical=critical, chain=tuple(map(str, found.chain)))
+    chain = [(float(each.time), f"{each.what}, {each.reason}" if each.reason else each.what) for each in found.chain]
+    return replace(chart, slack=slack, critical=critical, chain=tuple(chain))
 
 
 def _origin(plan: Plan) -> str:

@@ -134,12 +134,13 @@ class _Story:
             id_ = str(each.get("id"))
             self.needs[id_] = tuple(map(str, each.get("depends_on", ())))
             if id_ not in self.steps:
-                arguments = (*each.get("arguments", {}).values(), *each.get("creates", {}).values())
+                arguments = {**each.get("arguments", {}), **each.get("creates", {})}
                 cost = each.get("cost")
                 self.steps[id_] = doc.StepItem(
                     str(each.get("action")),
-                    tuple(map(str, arguments)),
+                    tuple(map(str, arguments.values())),
                     None if cost is None else float(cost),
+                    tuple(arguments),
                     id=id_,
                     because=because,
                 )
@@ -179,7 +180,7 @@ class _Story:
             self.name or run,
             f"run {run}",
             tuple(figures),
-            (line_of(self.reason),) if self.reason else (),
+            tuple([line_of(line, 500) for line in self.reason.splitlines()]),
             steps=tuple(self.steps.values()),
             graph=self._graph(),
             run=doc.Run(self.began, tuple(self.items)),

@@ -22,12 +22,14 @@ function build(element, attributes, children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(3).filter((each) => each !== null && each !== undefined && each !== ""));
+  element.append(...children.flat(Infinity).filter((each) => each !== null && each !== undefined && each !== ""));
   return element;
 }
 
+// Control characters, and marks that turn the direction of what follows: they could make a name look like another one.
+const plain = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 // A name of the domain keeps to its own direction of writing.
-const name = (text) => el("bdi", {}, text);
+const name = (text) => el("bdi", {}, plain(text));
 const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const stepOf = (number) => steps[number - 1];

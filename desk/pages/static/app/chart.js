@@ -24,8 +24,8 @@ class BarChart {
   toolbar() {
     const button = (sign, label, factor) =>
       el("button", { class: "tool", type: "button", "aria-label": label, onclick: () => this.zoom(factor) }, sign);
-    this.legend = el("span", { style: "display:contents" });
-    return el("div", { class: "toolbar" }, this.legend, el("span", { class: "space" }), el("span", { class: "tools" }, button("−", "Narrower", 0.7), button("+", "Wider", 1 / 0.7)));
+    this.legend = el("span", { class: "legends" });
+    return el("div", { class: "toolbar" }, this.legend, el("span", { class: "tools" }, button("−", "Narrower", 0.7), button("+", "Wider", 1 / 0.7)));
   }
 
   zoom(factor) {
@@ -179,7 +179,7 @@ function schedule() {
   const span = Math.max(...chart.ends, ...markers.map((each) => each.time || 0), ...slack.map((each, place) => chart.ends[place] + each));
   const chain = listOf("chain", chart);
   const foot = chain.length
-    ? el("div", { class: "chain-text" }, el("h2", { class: "section-title" }, "What decides the end"), el("ol", {}, chain.map((each) => el("li", {}, name(each)))))
+    ? el("div", { class: "chain-text" }, el("h2", { class: "section-title" }, "What decides the end"), el("ol", {}, chain.map(([time, what]) => el("li", {}, el("span", { class: "muted" }, `${whenText(time)}  `), name(what)))))
     : null;
   const view = new BarChart({
     rows, span, markers, foot, label: "When steps run",

@@ -33,6 +33,8 @@ function overview() {
   const parts = [el("h2", {}, intro), ...hints];
   const redundant = steps.flatMap((step, place) => (step.redundant ? [place + 1] : []));
   if (redundant.length) parts.push(heading("Can be left out"), el("ul", {}, redundant.slice(0, 20).map((number) => el("li", {}, pickStep(number)))));
+  const roots = page.tree ? page.tree.roots : [];
+  if (roots.length) parts.push(heading("What is to be done"), el("ol", {}, roots.slice(0, 60).map((place) => el("li", {}, page.tree.nodes[place].step ? pickStep(page.tree.nodes[place].step) : pickTask(place)))));
   const goals = needsOf.get(goalNumber) || [];
   if (goals.length) parts.push(heading("What is reached"), el("ul", { class: "facts" }, goals.slice(0, 60).map(needLine)));
   const failed = steps.flatMap((step, place) => (toneOf(step) === "bad" || toneOf(step) === "warn" ? [place + 1] : []));
@@ -66,7 +68,7 @@ function stepDetail(number) {
 function bindings(step, item) {
   const values = listOf("arguments", step);
   if (!values.length) return "";
-  const names = item ? listOf("parameters", item).map(([each]) => each) : [];
+  const names = listOf("parameters", step).length ? step.parameters : item ? listOf("parameters", item).map(([each]) => each) : [];
   return el("dl", { class: "bindings" }, values.map((value, place) => [el("dt", {}, name(names[place] || `argument ${place + 1}`)), el("dd", {}, name(value))]));
 }
 
@@ -105,7 +107,7 @@ function withoutIt(number, step) {
   }
   const first = (givesOf.get(number) || [])[0];
   if (!first) return [];
-  return [el("p", { class: "callout" }, "Without it, ", pickStep(first[1]), " lacks ", el("span", { class: "fact" }, name(texts[first[2]])), `. In all, ${plural(countDependents(number), "later step")} rest on it.`)];
+  return [el("p", { class: "callout" }, "Without it, ", first[1] === goalNumber ? "the goal" : pickStep(first[1]), " lacks ", el("span", { class: "fact" }, name(texts[first[2]])), ".", countDependents(number) > 1 ? ` In all, ${plural(countDependents(number), "later step")} rest on it.` : "")];
 }
 
 function threatsOf(number) {

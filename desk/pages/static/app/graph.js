@@ -17,7 +17,7 @@ const measure = (() => {
 
 const NODE = { height: 44, gap: 16, widest: 230, between: 46, margin: 34, line: 42 };
 // Marks of Unicode that keep a name to its own direction of writing inside SVG, where bdi does not exist.
-const isolate = (text) => `\u2068${text}\u2069`;
+const isolate = (text) => `\u2068${plain(text)}\u2069`;
 
 function fitText(text, width, font) {
   if (measure(text, font) <= width) return text;
@@ -51,7 +51,7 @@ class GraphView {
       ["−", "Smaller", () => this.zoom(0.85)],
       ["+", "Larger", () => this.zoom(1 / 0.85)],
     ].map(([sign, label, action]) => el("button", { class: "tool", type: "button", "aria-label": label, onclick: action }, sign));
-    return el("div", { class: "toolbar" }, this.options.legend || "", el("span", { class: "space" }), el("span", { class: "tools" }, buttons));
+    return el("div", { class: "toolbar" }, el("span", { class: "legends" }, this.options.legend || ""), el("span", { class: "tools" }, buttons));
   }
 
   sizeOf(node) {
@@ -190,7 +190,7 @@ class GraphView {
     this.shapes = new Map();
     this.layersOfDrawing = { wires: svg("g"), extra: svg("g"), nodes: svg("g") };
     const { wires, extra, nodes } = this.layersOfDrawing;
-    this.drawing.replaceChildren(arrowHeads(), wires, extra, nodes);
+    this.drawing.replaceChildren(wires, extra, nodes);
     this.draw();
   }
 
@@ -338,9 +338,10 @@ function roundedPath(points) {
 
 const markerOf = (marked, edge) => `url(#head-${["need", "give"].includes(marked) ? marked : edge.kind === "threat" ? "threat" : "plain"})`;
 
+// The heads of arrows stand outside all drawings, so that the printed copy of one finds them, too.
 function arrowHeads() {
   const colours = { plain: "var(--edge)", need: "var(--accent)", give: "var(--good)", threat: "var(--warn)" };
-  return svg(
+  const heads = svg(
     "defs",
     {},
     Object.entries(colours).map(([kind, colour]) =>
@@ -351,20 +352,23 @@ function arrowHeads() {
       )
     )
   );
+  return svg("svg", { width: 0, height: 0, style: "position:absolute", "aria-hidden": "true" }, heads);
 }
 
 function legendLine(kind, text) {
   const line = svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, svg("path", { class: `wire ${kind}`, d: "M1 5H25" }));
-  return el("span", { class: "legend" }, line, text);
+  return el("span", { class: `legend ${kind === "threat" ? "" : "hide-narrow"}` }, line, text);
 }
 
 // The order of the steps of a plan or run.
 function stepGraph() {
   const kinds = new Set(listOf("edges", page.graph).map((edge) => edge.kind || "link"));
   const legend = page.kind === "run" ? [] : [
-    kinds.has("link") || kinds.has("goal") ? legendLine("link", "provides what the next one needs") : null,
+    kinds.has("link") || kinds.has("goal") ? legendLine("link", "gives what is needed") : null,
     kinds.has("threat") ? legendLine("threat", "would undo it") : null,
-    kinds.has("item") ? legendLine("item", "touches the same item") : null,
+    kinds.has("item") ? legendLine("item", "same item") : null,
+    links.length ? legendLine("need", "to the chosen step") : null,
+    links.length ? legendLine("give", "from the chosen step") : null,
   ];
   const relations = () => {
     const found = new Map();
@@ -377,7 +381,7 @@ function stepGraph() {
   const view = new GraphView(page.graph, {
     label: "The steps in their order",
     numbered: true,
-    legend: el("span", { class: "legends hide-narrow" }, legend),
+    legend,
     pick: (node) => choose({ step: node.ref }),
     mark: (node) => {
       const step = stepOf(node.ref);

@@ -139,6 +139,7 @@ function showView() {
     if (views[view].follow) views[view].follow({ ...chosen, step: -1 });
   }
   fillList();
+  markList(true);
 }
 
 function fillList() {
@@ -233,6 +234,7 @@ document.addEventListener("keydown", (event) => {
 function start() {
   const saved = (() => { try { return localStorage.getItem("forethought-theme"); } catch { return null; } })();
   setTheme(saved in themes ? saved : "auto");
+  document.body.append(arrowHeads());
   const tools = el("div", { class: "tools" }, themeButton, el("button", { class: "tool", type: "button", "aria-label": "Keys", title: "Keys (?)", onclick: () => help.showModal() }, "?"));
   document.getElementById("app").append(head(), el("nav", { class: "bar", "aria-label": "Views" }, tabBar, tools), panes, help);
   const [wanted, what] = decodeURIComponent(location.hash.slice(1)).split("/");

@@ -8,7 +8,7 @@ function preparePrint() {
   const graph = views.graph && views.graph.lines ? views.graph : null;
   if (graph && steps.length <= 400) {
     const copy = graph.drawing.cloneNode(false);
-    copy.append(arrowHeads(), svg("g", {}, graph.edges.map((edge, place) => graph.drawEdge(edge, graph.routes[place]))), svg("g", {}, graph.nodes.map((node, place) => graph.drawNode(node, place, graph.boxes[place]))));
+    copy.append(svg("g", {}, graph.edges.map((edge, place) => graph.drawEdge(edge, graph.routes[place]))), svg("g", {}, graph.nodes.map((node, place) => graph.drawNode(node, place, graph.boxes[place]))));
     parts.push(el("h2", {}, "Order of the steps"), copy);
   }
   if (page.tree) parts.push(el("h2", {}, "Decomposition"), printTree());

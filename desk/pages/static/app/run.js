@@ -3,10 +3,11 @@
 const runEvents = page.run ? listOf("events", page.run) : [];
 const eventTime = (place) => runEvents[place].time || 0;
 
+// In a simulated world, time may stand still: then events stand side by side.
+let inTime = runEvents.length > 0 && eventTime(runEvents.length - 1) > runEvents.length * 0.05;
+
 function runTimeline() {
   const total = runEvents.length ? eventTime(runEvents.length - 1) : 0;
-  // In a simulated world, time may stand still: then events stand side by side.
-  const inTime = total > runEvents.length * 0.002;
   const at = (place) => (inTime ? eventTime(place) : place);
   const span = inTime ? total : runEvents.length;
   const rows = steps.map((step, place) => ({
@@ -29,10 +30,16 @@ function runTimeline() {
     ...(tones.has("good") ? [key("good", "seen to be done")] : []),
     ...(tones.has("warn") ? [key("warn", "not seen, or in doubt")] : []),
     ...(tones.has("bad") ? [key("bad", "failed")] : []),
-    ...(markers.length ? [el("span", { class: "legend" }, legendDash(), "recovery, question or change of plan")] : []),
-    ...(inTime ? [] : [el("span", {}, "time stood still: events side by side")])
+    ...(markers.length ? [el("span", { class: "legend" }, legendDash(), "recovery, question, new plan")] : []),
+    el("button", { class: "link", type: "button", onclick: switchScale }, inTime ? "show events side by side" : "show by time")
   );
   return view;
+}
+
+function switchScale() {
+  inTime = !inTime;
+  views.timeline = runTimeline();
+  showView();
 }
 
 function eventLog() {
