@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from planner import Plan, Result, solve, write_yaml
+from desk.pages.drawings import draw_chart, draw_graph, draw_tree
+from desk.pages.plan_page import plan_page
+from planner import Result, solve, write_yaml
 
 ROOT: Final = Path(__file__).parents[2]
 SECONDS: Final = 30.0
@@ -42,20 +43,14 @@ def make_gallery() -> dict[str, str | bytes]:
 def show_domain(name: str, about: str, problem: Any, result: Result, pictures: list[str]) -> Iterator[str]:
     """Yield the paragraphs about a domain, its first problem and the plan."""
     yield f"## {name}\n\n{about.strip()}\n"
-    yield fold(f"The problem: `forethought compile {name} {problem.name} --to yaml`", "yaml", write_problem(problem))
+    yield fold(f"The problem: `forethought compile {name} {problem.name} --to yaml`", write_yaml(problem, domain=False))
     yield f"**{result.status.value.capitalize()}.** {describe_worth(result)}\n"
-    plan = result.expect_plan()
-    yield f"```text\n{write_steps(plan)}\n```\n"
+    yield f"```text\n{result.expect_plan()}\n```\n"
     yield from (f"![The plan of {name}: {place.rsplit('-')[-1][:-4]}]({place}){{.picture}}\n" for place in pictures)
 
 
 def draw_plan(result: Result) -> Iterator[tuple[str, str]]:
     """Yield the kind and the SVG of each picture of the plan: its decomposition, its schedule, or its causal links."""
-    if find_spec("desk.pages") is None:
-        return
-    from desk.pages.drawings import draw_chart, draw_graph, draw_tree
-    from desk.pages.plan_page import plan_page
-
     page = plan_page(result.expect_plan(), result)
     if page.tree is not None:
         yield "tree", draw_tree(page)
@@ -71,17 +66,7 @@ def describe_worth(result: Result) -> str:
     return f"{'; '.join(words).capitalize()}."
 
 
-def write_problem(problem: Any) -> str:
-    """Return the problem without its domain, in YAML."""
-    return write_yaml(problem, domain=False)
-
-
-def write_steps(plan: Plan) -> str:
-    """Return the steps of the plan, a line each."""
-    return str(plan)
-
-
-def fold(title: str, language: str, text: str) -> str:
-    """Return a code block that opens on demand."""
-    indented = re.sub("^(?=.)", "    ", f"```{language}\n{text.rstrip()}\n```", flags=re.MULTILINE)
+def fold(title: str, yaml: str) -> str:
+    """Return a block of YAML that opens on demand."""
+    indented = re.sub("^(?=.)", "    ", f"```yaml\n{yaml.rstrip()}\n```", flags=re.MULTILINE)
     return f'??? example "{title}"\n\n{indented}\n'

@@ -244,7 +244,7 @@ class Stepper:
                 if another is None:
                     return
                 self._check_held_back(record, another, plan)
-                skill = await self._prepare_next_attempt(record, another.skills, policy)
+                skill = await self._prepare_next_attempt(record, another, policy)
                 self._check_held_back(record, another, plan)
                 reason = await self.conditions.find_unmet(record, action)
         except _NoSkillChosen as error:
@@ -460,14 +460,13 @@ class Stepper:
         self.emit(events.ParametersChanged(record.id, values, by))
         return values
 
-    async def _prepare_next_attempt(
-        self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy
-    ) -> Skill:
-        """Choose the next of `skills`, and pause if it is the same again."""
-        skill = self._choose_skill(record, skills, policy)
+    async def _prepare_next_attempt(self, record: StepRecord, another: NextAttempt, policy: ExecutionPolicy) -> Skill:
+        """Choose the next of the skills, and pause if it is the same again."""
+        skill = self._choose_skill(record, another.skills, policy)
         rung = events.Rung.RETRY if skill.name == record.skill else events.Rung.SKILL
         seconds = compute_pause(policy, record.attempts, self.rng) if rung is events.Rung.RETRY else 0.0
-        self.emit(events.RungTaken(rung, record.id, f"attempt {record.attempts} failed", seconds=seconds))
+        reason = f"attempt {record.attempts} failed: {another.otherwise.reason}".removesuffix(": ")
+        self.emit(events.RungTaken(rung, record.id, reason, seconds=seconds))
         if seconds:
             await wait_unless_cancelled(asyncio.sleep(seconds), self.aborted)
         return skill
