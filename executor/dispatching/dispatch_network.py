@@ -9,7 +9,7 @@ and Tsamardinos, 1998.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
@@ -94,12 +94,39 @@ class DispatchNetwork:
     at_work: set[int] = field(default_factory=set)
     starts: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
+    steps: dict[str, Step] = field(default_factory=dict)
+    unchained: dict[tuple[int, int], int] = field(default_factory=dict)
+    """The edges without those by which steps take capacities over."""
 
     def note_start(self, about: str, at: int) -> None:
         """Note that the step `about` has started."""
         self.happened[self.starts[about]] = at
         if self.starts[about] == self.ends[about]:
             self.at_work.add(self.starts[about])
+
+    def note_end(self, about: str, at: int) -> bool:
+        """Note that the step `about` has ended as was expected; return False where something had to come before that.
+
+        What came before its end says nothing any more, nor do its deadlines.
+        """
+        end = self.ends[about]
+        if self.starts[about] not in self.happened or any(one != self.starts[about] for one in self.waits_for(end)):
+            return False
+        self.at_work.discard(end)
+        self.happened[end] = at
+        self.lasts.pop(about)
+        nodes = {self.starts[about], end}
+        self.edges = {pair: least for pair, least in self.edges.items() if pair[1] not in nodes}
+        self.unchained = {pair: least for pair, least in self.unchained.items() if pair[1] not in nodes}
+        self.limits = [each for each in self.limits if each.node not in nodes]
+        return True
+
+    def chain_again(self, problem: Problem, planned: Mapping[str, Planned]) -> None:
+        """Let the steps that are left take the capacities over anew from those at work."""
+        left = {about: step for about, step in self.steps.items() if self.ends[about] not in self.happened}
+        self.edges = dict(self.unchained)
+        running = [about for about in left if self.is_running(about)]
+        _chain_capacities(self, problem, left, running, planned)
 
     def is_running(self, about: str) -> bool:
         """Return whether the step `about` has started, and has an end that has not come."""
@@ -311,7 +338,8 @@ def build_network(
         if id_ in begun:
             found.note_start(id_, begun[id_])
     _add_limits(found, line)
-    _chain_capacities(found, line, planned)
+    found.steps, found.unchained = dict(zip(ids, ground, strict=True)), dict(found.edges)
+    _chain_capacities(found, present.problem, found.steps, present.running, planned)
     return found
 
 
@@ -332,15 +360,20 @@ class _Share:
     amount: Exact
 
 
-def _chain_capacities(found: DispatchNetwork, line: _Line, planned: Mapping[str, Planned]) -> None:
-    """Let each step that holds a capacity come after those from which it takes its share over.
+def _chain_capacities(
+    found: DispatchNetwork,
+    problem: Problem,
+    steps: Mapping[str, Step],
+    running: Collection[str],
+    planned: Mapping[str, Planned],
+) -> None:
+    """Let each of `steps` that holds a capacity come after those from which it takes its share over.
 
     The planned times say who has it before: first the steps that come before anyway, then whoever gives it back first.
     (Policella, Smith, Cesta and Oddi, 2004: chaining.) Raises `PlanError` where there is not enough at some time.
     """
-    problem, values = line.present.problem, Values.of(line.present.problem)
-    steps = dict(zip(line.ids, line.ground, strict=True))
-    order = sorted(steps, key=lambda id_: (id_ not in line.present.running, planned[id_].start))
+    values = Values.of(problem)
+    order = sorted(steps, key=lambda id_: (id_ not in running, planned[id_].start))
     for name, whole in problem.capacity.items():
         pool: list[_Share] | None = [_Share(Decimal("-Infinity"), "", exact_value(whole))]
         for id_ in order:
@@ -350,7 +383,7 @@ def _chain_capacities(found: DispatchNetwork, line: _Line, planned: Mapping[str,
             needed = values.evaluate(sum_of(action.holds[name]), bind_parameters(action, steps[id_]))
             if not needed or pool is None:
                 continue
-            start = Decimal("-Infinity") if id_ in line.present.running else planned[id_].start
+            start = Decimal("-Infinity") if id_ in running else planned[id_].start
             pool = _take_over(found, pool, _Share(planned[id_].end, id_, needed), start)
             if pool is None:
                 raise PlanError(f"step {id_!r} finds too little of {name} when it is planned to start")

@@ -18,6 +18,7 @@ from executor.observe.step_verdict import Expected
 from executor.tools.clock import Clock
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.model.arithmetic import Exact
+from planner.model.domain import numeric_fluents
 
 LONGEST_SLEEP: Final = 60.0
 """Longest wait for a known time, in seconds: the clock of the machine may be set meanwhile, or stand still."""
@@ -35,6 +36,8 @@ class Dispatcher:
     _broken: str = field(init=False, default="")
     """Why the plan does not lead to the goal any more."""
     _version: tuple[int, int] = field(init=False, default=(-1, -1))
+    _noted: tuple[int, int, int, int] = field(init=False, default=(-1, -1, -1, -1))
+    """Counts of what had happened when the network was last brought up to date."""
     _moments: Moments | None = field(init=False, default=None)
     _quiet_until: int = field(init=False, default=0)
     """Tick before which nothing starts: shortly after something has ended."""
@@ -89,15 +92,50 @@ class Dispatcher:
             happened = len(self.state.finished) + len(self.timetable.passed)
             if happened != self._happened:
                 self._happened, self._quiet_until = happened, self.now() + APART
-            try:
-                self._network, self._broken = self.build(self.find_left()), ""
-            except (PlanError, InputError, UnsupportedError) as error:
-                self._network, self._broken = None, str(error)
+            if not self._note_ends():
+                try:
+                    self._network, self._broken = self.build(self.find_left()), ""
+                except (PlanError, InputError, UnsupportedError) as error:
+                    self._network, self._broken = None, str(error)
+            self._noted = self._count_changes()
         if self._network is not None:
             for record in find_running(self.state):
                 known = self._network.starts.get(record.id)
                 if known is not None and known not in self._network.happened and record.begun_at is not None:
                     self._network.note_start(record.id, ticks_of(as_decimal(self.timetable.seconds(record.begun_at))))
+
+    def _count_changes(self) -> tuple[int, int, int, int]:
+        """Return the counts of events, and of those by which the network may not fit any more."""
+        state = self.state
+        return state.version, state.changes, state.settled, state.surprises
+
+    def _note_ends(self) -> bool:
+        """Note which steps have ended in the network, if nothing else has happened, and as expected.
+
+        That takes a fifth of the time of a new network. What numbers are after a step may differ from what was
+        expected, so that a domain with numbers gets a new one.
+        """
+        network, known, now = self._network, self._noted, self._count_changes()
+        if network is None or now[1:] != known[1:] or numeric_fluents(self.state.problem.domain):
+            return False
+        ended = [
+            record
+            for record in map(self.state.steps.__getitem__, network.starts)
+            if network.ends[record.id] not in network.happened or network.ends[record.id] in network.at_work
+            if record.status is StepStatus.SUCCEEDED
+        ]
+        if len(ended) != now[0] - known[0]:
+            return False
+        for record in ended:
+            at = self.now() if record.ended is None else ticks_of(as_decimal(self.timetable.seconds(record.ended)))
+            if not network.note_end(record.id, at):
+                return False
+        if self.state.problem.capacity:
+            try:
+                network.chain_again(self.state.problem, self.timetable.planned)
+            except PlanError:
+                return False
+        return True
 
     def find_lateness(self) -> str:
         """Return which deadline the plan cannot meet, or why it does not work any more; "" if it does."""
