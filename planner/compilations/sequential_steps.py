@@ -40,7 +40,7 @@ from planner.model.formulas import (
 from planner.model.problem import Metric, Problem
 from planner.semantics.durations import as_seconds, least_term
 from planner.semantics.numeric_state import Values, bounds_on
-from planner.semantics.snap_actions import split_moments, sum_of
+from planner.semantics.snap_actions import require_throughout, split_moments, sum_of
 
 
 def compile_sequential(problem: Problem) -> Problem:
@@ -89,7 +89,8 @@ def _price(duration: Expression, action: Action, problem: Problem) -> CostTerm:
 def _join_moments(action: Action, problem: Problem) -> Action:
     if action.duration is None and not action.has_moments:
         return action
-    start, throughout, end = split_moments(action)
+    start, _, end = split_moments(action)
+    throughout = require_throughout(action, problem)
     through = Regression.through(start, throughout)
     requires = [
         *conjuncts(start.requires),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from planner.compilations.foils import Foil, apply_foils
+from planner.explain.never_possible import describe_never_possible
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import LimitReached, Limits
 from planner.model import COST, Constraint, Formula, Goal, Number, Problem
@@ -107,10 +108,15 @@ def find_conflicts(
 
 
 def add_reason(problem: Problem, result: Result, limits: Limits, solve: Solve) -> Result:
-    """Return `result`, which is UNSOLVABLE, with a conflict as its reason, or a hint where none was found in time."""
+    """Return `result`, which is UNSOLVABLE, with a conflict as its reason, or a hint where none was found in time.
+
+    Windows that are over and capacities that no step fits in are part of the reason.
+    """
     found = name_conflict(problem, result, limits.part(REASON_SECONDS), solve)
     hard = any(each.utility is None for each in problem.constraints)
-    return replace(found, reason=POINTING) if hard and not found.reason else found
+    found = replace(found, reason=POINTING) if hard and not found.reason else found
+    never = [*describe_never_possible(problem)]
+    return replace(found, reason="; ".join([found.reason, *never] if found.reason else never)) if never else found
 
 
 def name_conflict(problem: AnyProblem, result: Result, limits: Limits, solve: Solve) -> Result:

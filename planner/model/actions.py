@@ -6,7 +6,7 @@ between them. A condition *happens* in every state in which it holds, `Done` at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 
@@ -24,6 +24,7 @@ from planner.model.formulas import (
     Term,
     Variable,
     exact_number,
+    functions_in,
     substitute_expression,
 )
 
@@ -244,6 +245,14 @@ class DurationRange:
 
 Duration = Expression | DurationRange
 """Seconds: a number, an expression that the state at the start of a step gives a value, or a range."""
+
+
+def functions_of_duration(duration: Duration | None) -> Iterator[Atom]:
+    """Yield the functions that `duration` reads."""
+    bounds = (duration.low, duration.high) if isinstance(duration, DurationRange) else (duration,)
+    for bound in bounds:
+        if bound is not None:
+            yield from functions_in(bound)
 
 
 @dataclass(frozen=True, slots=True)

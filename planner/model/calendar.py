@@ -50,7 +50,8 @@ def is_time_of_day(text: str) -> bool:
 def seconds_of_day(text: str, start: datetime | None) -> Number:
     """Return the seconds from `start` to the time of day `text` of the same day; without a start, from midnight.
 
-    A time of day before `start` has a negative number of seconds.
+    A time of day before `start` has a negative number of seconds. Raises `ValueError` for one that does not exist on
+    that day.
     """
     found = _TIME_OF_DAY.match(text)
     assert found is not None
@@ -60,7 +61,35 @@ def seconds_of_day(text: str, start: datetime | None) -> Number:
     if start is None:
         return _as_seconds(after_midnight)
     midnight = start.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-    return seconds_between(start, midnight + after_midnight)
+    moment = midnight + after_midnight
+    check_exists(moment)
+    return seconds_between(start, moment)
+
+
+def check_exists(moment: datetime) -> None:
+    """Raise `ValueError` where clocks never show the local time `moment`, as they are put forward over it."""
+    gap = find_gap(moment)
+    if gap is not None:
+        before, after = (f"{each:%H:%M}" for each in gap)
+        day = f"{moment:%Y-%m-%d}"
+        raise ValueError(f"clocks in this time zone are put forward from {before} to {after} on {day}")
+
+
+def find_gap(moment: datetime) -> tuple[datetime, datetime] | None:
+    """Return between which local times clocks are put forward, where `moment` lies there and so does not exist."""
+    before, after = (moment.replace(fold=fold).utcoffset() for fold in (0, 1))
+    if before is None or after is None or after <= before:
+        return None
+    local = moment.replace(tzinfo=UTC)
+    low, high = local - after, local - before  # clocks are put forward after the one and until the other
+    while high - low > timedelta(seconds=1):
+        middle = low + (high - low) // 2
+        if middle.astimezone(moment.tzinfo).utcoffset() == before:
+            low = middle
+        else:
+            high = middle
+    first = high.replace(microsecond=0)
+    return tuple([(first + offset).replace(tzinfo=None) for offset in (before, after)])  # type: ignore[return-value]
 
 
 def seconds_between(start: datetime, moment: datetime) -> Number:

@@ -91,7 +91,8 @@ class Problem:
     much of each capacity there is for steps that run at once. `starts_at` is the absolute time, with a time zone, at
     which plans begin (see `planner.model.calendar`).
 
-    `unmentioned` are stated facts whose predicates the domain does not have. `seal` has the fields as they were when
+    `unmentioned` are stated facts whose predicates the domain does not have. `past` are facts whose windows all ended
+    before the plan begins, with the negative times of the last ends. `seal` has the fields as they were when
     the function `seal` was called.
     """
 
@@ -114,6 +115,7 @@ class Problem:
     ran: tuple[Atom, ...] = ()
     entities: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
     unmentioned: tuple[Atom, ...] = field(default=(), compare=False, repr=False)
+    past: tuple[GoalDeadline, ...] = field(default=(), compare=False, repr=False)
     seal: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -177,7 +179,7 @@ def refuse_time(problem: Problem, what: str) -> None:
     raise UnsupportedError(f"a problem in time{named}, {what}", "solve(problem) and validate(problem, plan) take time")
 
 
-SEALED: Final = tuple([name for name in Problem.__match_args__ if name not in ("unmentioned", "seal")])
+SEALED: Final = tuple([name for name in Problem.__match_args__ if name not in ("unmentioned", "past", "seal")])
 """The fields of a problem that are checked before it is searched."""
 
 

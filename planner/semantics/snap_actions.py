@@ -21,6 +21,7 @@ from planner.model.formulas import (
     And,
     Arithmetic,
     Atom,
+    Comparison,
     Exists,
     Expression,
     Forall,
@@ -78,6 +79,7 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     for name, action in domain.actions.items():
         _refuse(action)
         start, throughout, end = split_moments(action)
+        throughout = require_throughout(action, problem)
         start, end = _hold_capacities(action, start, end)
         if action.duration is None:
             snaps[name] = SnapAction(name)
@@ -151,6 +153,24 @@ def _snap(action: Action, name: str, moment: Moment) -> Action:
         numbers=moment.numbers,
         tags=action.tags,
     )
+
+
+def require_throughout(action: Action, problem: Problem) -> Formula:
+    """Return what must hold between the start and the end of steps of `action`: nothing where they take no time.
+
+    An empty interval holds no moment, so that nothing must hold in it (Fox and Long, 2003). Where the duration depends
+    on what never changes, and may come to 0, the condition says so. Of ranges, only 0..0 is empty.
+    """
+    duration = action.duration
+    if isinstance(duration, DurationRange):
+        return TRUE if duration.low == duration.high == 0 else action.throughout
+    if not isinstance(duration, Atom | Arithmetic):
+        return TRUE if duration == 0 else action.throughout
+    read = {each.predicate for each in functions_in(duration)}
+    may_be_empty = any(not value and term.predicate in read for term, value in problem.values.items())
+    if action.throughout == TRUE or not may_be_empty or read & numeric_fluents(problem.domain):
+        return action.throughout
+    return Or((Comparison(duration, "=", 0), action.throughout))
 
 
 def _join(start: Moment, throughout: Formula, end: Moment) -> Moment:

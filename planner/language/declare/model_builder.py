@@ -5,7 +5,7 @@ Some checks need the whole domain: derived predicates that actions write, cycles
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
@@ -21,7 +21,7 @@ from planner.language.declare.declared_names import Scope, Signatures, Types, Us
 from planner.language.declare.fields import Place, check_tags, check_text, check_value, format_atom, name_types
 from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
 from planner.lightweight import replace
-from planner.model.actions import Action, CostFunction, Outcome, When
+from planner.model.actions import Action, CostFunction, Outcome, When, functions_of_duration
 from planner.model.domain import Axiom, DomainModel, Function, Predicate, lists_patterns, numeric_fluents
 from planner.model.formulas import (
     OPEN,
@@ -342,6 +342,8 @@ class Declarations:
         )
         if functions:
             self._check_costs(found)
+        if self._functions:
+            self._check_durations(numeric_fluents(found))
         if not lists_patterns(found):
             return found
         from planner.language.declare.local_closed_world import add_listed_facts
@@ -371,6 +373,15 @@ class Declarations:
                     message = f"{what} of action {name!r} reads {format_atom(wrong)}, which an action changes"
                     hint = f"write modifies='spent += {format_atom(wrong)}', and metric='minimize spent' in the problem"
                     raise self.actions[name].place.error(message, hint)
+
+    def _check_durations(self, changing: Container[str]) -> None:
+        """Raise an error where a duration has a function that the domain does not declare beside others."""
+        for name, action in self._models.items():
+            for term in functions_of_duration(action.duration):
+                if term.predicate not in self._functions and term.predicate not in changing:
+                    hint = did_you_mean(term.predicate, self._functions) or "declare it among the functions"
+                    message = f"the duration of action {name!r} is {format_atom(term)}, of which there is no function"
+                    raise self.actions[name].place.within("duration").error(message, hint)
 
     def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:
         """Read parameters from a mapping (name → type) or a list of types."""

@@ -12,13 +12,21 @@ from planner.language.declare.atom_syntax import abbreviate
 from planner.language.declare.fields import Place, check_number
 from planner.lightweight import dataclass, replace
 from planner.model.actions import Literal, NumericEffect
-from planner.model.calendar import is_time_of_day, parse_moment, seconds_between, seconds_of_day, write_moment
+from planner.model.calendar import (
+    check_exists,
+    is_time_of_day,
+    parse_moment,
+    seconds_between,
+    seconds_of_day,
+    write_moment,
+)
 from planner.model.domain import DomainModel
 from planner.model.formulas import Atom, Formula, Not, Number, exact_decimal, exact_number
 from planner.model.timing import GoalDeadline, TimedEffect
 
 _RANGE: Final = ".."
 _TIMES: Final = "write seconds, a time of day such as '9:00', or an absolute time such as '2026-11-27T09:00+01:00'"
+_EXISTING: Final = "write a time before or after that, or one with an offset such as +01:00"
 _WINDOW: Final = "write '9:00..17:00', or a list of such windows"
 _DUE: Final = ("by", "weight")
 
@@ -43,7 +51,16 @@ def read_start(value: Any, place: Place) -> datetime | None:
         raise place.error(f"{abbreviate(value)} is no absolute time", hint)
     if found.utcoffset() is None:
         raise place.error(f"{abbreviate(value)} has no time zone", hint)
+    _refuse_missing(found, value, place)
     return found
+
+
+def _refuse_missing(moment: datetime, value: Any, place: Place) -> None:
+    """Raise an error at `place` where no clock shows the local time `moment`, written as `value`."""
+    try:
+        check_exists(moment)
+    except ValueError as error:
+        raise place.error(f"the time {abbreviate(str(value))} does not exist: {error}", _EXISTING) from None
 
 
 def _parse_moment(value: Any, place: Place, hint: str) -> datetime | None:
@@ -84,7 +101,10 @@ class Clock:
         if isinstance(value, TimeOfDay):
             value = value.isoformat()
         if isinstance(value, str) and is_time_of_day(value):
-            return seconds_of_day(value, self.start)
+            try:
+                return seconds_of_day(value, self.start)
+            except ValueError as error:
+                raise place.error(f"the time {abbreviate(value)} does not exist: {error}", _EXISTING) from None
         moment = _parse_moment(value, place, _TIMES) if isinstance(value, datetime) or _looks_absolute(value) else None
         if moment is not None:
             return self._since_start(moment, value, place)
@@ -99,6 +119,7 @@ class Clock:
             raise place.error(message, "say it: starts_at='2026-11-27T08:00+01:00'")
         if moment.utcoffset() is None:
             moment = moment.replace(tzinfo=self.start.tzinfo)
+        _refuse_missing(moment, value, place)
         return seconds_between(self.start, moment)
 
 
@@ -139,10 +160,14 @@ def _make_timed(time: Number, changes: Any, statements: Statements, place: Place
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The initial facts and the changes at known times that windows stand for."""
+    """The initial facts and the changes at known times that windows stand for.
+
+    `past` are the facts whose windows all ended before the plan begins, with these ends.
+    """
 
     initial: tuple[Atom, ...] = ()
     timed: tuple[TimedEffect, ...] = ()
+    past: tuple[GoalDeadline, ...] = ()
 
 
 def read_windows(value: Any, clock: Clock, statements: Statements, place: Place) -> Windows:
@@ -155,6 +180,7 @@ def read_windows(value: Any, clock: Clock, statements: Statements, place: Place)
         raise place.error(f"{abbreviate(value)} are no windows", "write {'open(shop)': '9:00..17:00'}")
     initial: list[Atom] = []
     timed: list[TimedEffect] = []
+    past: list[GoalDeadline] = []
     for key, windows in value.items():
         here = place.within(key) if isinstance(key, str) else place
         literals, numbers = statements.changes(key, here)
@@ -163,7 +189,13 @@ def read_windows(value: Any, clock: Clock, statements: Statements, place: Place)
         fact = literals[0]
         assert isinstance(fact, Atom)
         until: Number | None = 0
-        for begin, end in sorted(_read_spans(windows, clock, here), key=lambda span: span[0]):
+        spans = _read_spans(windows, clock, here)
+        ends = [end for _, end in spans if end is not None and end <= 0]
+        if spans and len(ends) == len(spans):
+            past.append(GoalDeadline(fact, max(ends)))
+        for begin, end in sorted(spans, key=lambda span: span[0]):
+            if end is not None and end <= 0:
+                continue
             if until is None or begin < until or (begin == until and until > 0):
                 raise here.error(f"two windows of {fact} overlap or meet at {begin} seconds", "write one window")
             if begin == 0:
@@ -173,7 +205,7 @@ def read_windows(value: Any, clock: Clock, statements: Statements, place: Place)
             if end is not None:
                 timed.append(TimedEffect(end, (Not(fact),)))
             until = end
-    return Windows(tuple(initial), tuple(sorted(timed, key=lambda each: each.time)))
+    return Windows(tuple(initial), tuple(sorted(timed, key=lambda each: each.time)), tuple(past))
 
 
 def _read_spans(value: Any, clock: Clock, place: Place) -> list[tuple[Number, Number | None]]:
@@ -195,7 +227,7 @@ def _read_span(begin: Any, sign: str, end: Any, clock: Clock, place: Place) -> l
     last = None if end in ("", None) else clock.seconds(end, place, may_be_past=True)
     if last is not None and last <= first and begin not in ("", None):
         raise place.error(f"the window from {begin} to {end} ends before it begins", _WINDOW)
-    return [] if last is not None and last <= 0 else [(max(0, first), last)]
+    return [(max(0, first), last)]
 
 
 def read_due(value: Any, clock: Clock, statements: Statements, place: Place) -> tuple[GoalDeadline, ...]:

@@ -487,6 +487,8 @@ def locate_mistake(mistake: ErrorDetails, document: Document, schema: type[BaseM
     if mistake["type"] == "extra_forbidden":
         known = _known_keys(schema, mistake["loc"][:-1])
         hint = did_you_mean(str(path[-1]), known) or f"the keys are {', '.join(known)}"
+        if schema in (DomainDocument, ProblemDocument) and len(path) == 1:
+            hint = _tell_apart(str(path[0]), schema) or hint
         return path, place.error(f"{_format_path(path[:-1])} has no key {path[-1]!r}", hint)
     if mistake["type"] == "missing":
         return path, place.error(f"{what} lacks the key {missing!r}")
@@ -497,6 +499,16 @@ def locate_mistake(mistake: ErrorDetails, document: Document, schema: type[BaseM
         reason = "expected a mapping, or a list of them"
     expected, _, hint = reason.partition(": ")
     return path, place.error(f"{what}: found {_describe_value(mistake['input'])}, {expected}", hint or None)
+
+
+def _tell_apart(key: str, schema: type[BaseModel]) -> str | None:
+    """Return what to write where `key` of a document of the one kind is a key of the other kind."""
+    kind, other, theirs = (
+        ("problem", "domain", DomainDocument) if schema is ProblemDocument else ("domain", "problem", ProblemDocument)
+    )
+    if key not in _known_keys(theirs, ()):
+        return None
+    return f"this is a {kind}; a {other} in the same file is a document of its own, behind a line '---'"
 
 
 def _find_path(steps: tuple[str | int, ...], data: Any) -> tuple[Path, str | int | None]:
