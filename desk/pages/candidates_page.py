@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, Field, FiniteFloat, ValidationError
 
 from desk.pages import document as doc
 from planner.errors import InputError, Location
@@ -13,6 +15,71 @@ from planner.topk.top_k import CandidateSet
 
 MEASURES: Final = ("cost", "makespan", "utility", "net_benefit", "score")
 """Fields of results that are worth comparing, in the order of the page."""
+_Amount = Annotated[int, Field(strict=True)] | FiniteFloat
+_Word = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)]
+
+
+class _Step(BaseModel):
+    action: str
+    arguments: tuple[_Word, ...] = ()
+    cost: _Amount | None = None
+    start: _Amount | None = None
+    duration: _Amount = 0
+
+    def __str__(self) -> str:
+        return f"{self.action}({', '.join(self.arguments)})"
+
+
+class _Node(BaseModel):
+    task: str
+    arguments: tuple[_Word, ...] = ()
+    step: Annotated[int, Field(ge=0)] | None = None
+    method: str = ""
+    children: tuple[int, ...] = ()
+
+
+class _Tree(BaseModel):
+    roots: tuple[int, ...]
+    nodes: tuple[_Node, ...]
+
+
+class _Wish(BaseModel):
+    wish: str
+
+
+class _Plan(BaseModel):
+    steps: tuple[_Step, ...]
+    cost: _Amount | None = None
+    makespan: _Amount | None = None
+    utility: _Amount | None = None
+    net_benefit: _Amount | None = None
+    forgone: tuple[_Wish, ...] = ()
+    decomposition: _Tree | None = None
+
+
+class _Ranked(BaseModel):
+    candidate: int
+    values: dict[str, _Amount | None] = {}
+    score: _Amount | None = None
+
+
+class _Ranking(BaseModel):
+    ranked: tuple[_Ranked, ...] = ()
+    why: str = ""
+
+
+class _Candidates(BaseModel):
+    candidates: Annotated[tuple[_Plan, ...], Field(min_length=1)]
+    proved: bool | None = None
+    lower_bound: _Amount | None = None
+    ranking: _Ranking = _Ranking()
+
+
+class _Result(BaseModel):
+    plan: _Plan
+    status: str = ""
+    cost: _Amount | None = None
+    lower_bound: _Amount | None = None
 
 
 def is_result(data: Any) -> bool:
@@ -21,114 +88,116 @@ def is_result(data: Any) -> bool:
 
 
 def page_of_data(data: Mapping[str, Any], source: str) -> doc.Page:
-    """Return the page of a JSON result; raises `InputError` where it holds no plan."""
-    plans = data.get("candidates")
-    if isinstance(plans, list):
-        if not plans:
-            raise InputError("there are no candidates in it", Location(source))
-        return _candidates_page(plans, data, source)
-    plan = data.get("plan", data)
-    if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
-        reason = data.get("reason") or f"its status is {data.get('status', 'unknown')}"
-        raise InputError(f"it holds no plan: {reason}", Location(source))
-    return _plan_page(plan, data, source)
+    """Return the page of a JSON result; raises `InputError` where it holds no plan, or is none."""
+    try:
+        if "candidates" in data:
+            return _candidates_page(_Candidates.model_validate(data), source)
+        if data.get("plan", data) is None:
+            raise InputError(f"it holds no plan: {data.get('reason') or data.get('status')}", Location(source))
+        result = _Result.model_validate(data if "plan" in data else {"plan": data})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        hint = "`forethought solve --json` prints what is read here"
+        raise InputError(f"no result: {where}: {first['msg']}", Location(source), hint) from None
+    return _plan_page(result, source)
 
 
 def candidates_page(found: CandidateSet, title: str = "") -> doc.Page:
-    """Return the page of several plans."""
-    name = title or (found.plans[0].problem.name if found.plans else "candidates")
-    return _candidates_page([_data(each) for each in found.plans], found.to_dict(), name)
+    """Return the page of several plans; there must be one."""
+    data = found.to_dict() | {"candidates": [_data(each) for each in found.plans]}
+    return page_of_data(data, title or (found.plans[0].problem.name if found.plans else "candidates"))
 
 
 def _data(plan: Plan) -> dict[str, Any]:
-    return {"cost": json_number(plan.cost), **plan.to_dict()}
+    return {"cost": json_number(plan.cost), "utility": json_number(plan.utility), **plan.to_dict()}
 
 
-def _candidates_page(plans: Sequence[Any], data: Mapping[str, Any], source: str) -> doc.Page:
-    texts = [[_text(step, source) for step in _steps(each, source)] for each in plans]
+def _candidates_page(found: _Candidates, source: str) -> doc.Page:
+    texts = [[str(step) for step in plan.steps] for plan in found.candidates]
     shared = Counter(text for each in texts for text in set(each))
-    ranks = {each["candidate"]: each for each in data.get("ranking", {}).get("ranked", ())}
-    candidates = []
-    for number, (plan, lines) in enumerate(zip(plans, texts, strict=True), start=1):
-        steps = [
-            doc.CandidateStep(line, shared[line], step.get("cost"))
-            for line, step in zip(lines, _steps(plan, source), strict=True)
-        ]
-        figures = _measures(plan, len(lines), ranks.get(number, {}))
-        lost = [f"without {each.get('wish')}" for each in plan.get("forgone", ())]
-        candidates.append(doc.Candidate(f"Candidate {number}", figures, tuple(steps), "; ".join(lost)))
-    why = data.get("ranking", {}).get("why", "")
-    heads = [doc.Figure("candidates", str(len(plans)))]
-    if "proved" in data:
-        proved = bool(data["proved"])
-        heads.append(doc.Figure("order", "proved" if proved else "not proved", "good" if proved else "warn"))
-    if data.get("lower_bound") is not None:
-        heads.append(doc.Figure("others cost at least", str(data["lower_bound"])))
+    ranks = {each.candidate: each for each in found.ranking.ranked}
+    candidates = [
+        doc.Candidate(
+            f"Candidate {number}",
+            tuple(_measures(plan, ranks.get(number))),
+            tuple([doc.CandidateStep(str(step), shared[str(step)], step.cost) for step in plan.steps]),
+            "; ".join(f"without {each.wish}" for each in plan.forgone),
+        )
+        for number, plan in enumerate(found.candidates, start=1)
+    ]
+    heads = [doc.Figure("candidates", str(len(candidates)))]
+    if found.proved is not None:
+        words: tuple[str, doc.Tone] = ("proved", "good") if found.proved else ("not proved", "warn")
+        heads.append(doc.Figure("order", *words))
+    if found.lower_bound is not None:
+        heads.append(doc.Figure("others cost at least", f"{found.lower_bound:g}"))
+    notes = tuple(filter(None, found.ranking.why.splitlines()))
+    return doc.Page("candidates", source, "plans side by side", tuple(heads), notes, candidates=tuple(candidates))
+
+
+def _measures(plan: _Plan, ranked: _Ranked | None) -> Iterator[doc.Figure]:
+    """Yield the figures of a candidate: its own, and those of its ranking."""
+    found: dict[str, Any] = {name: getattr(plan, name, None) for name in MEASURES}
+    if plan.cost is None:
+        found["cost"] = sum(each.cost or 0 for each in plan.steps)
+    found["steps"] = len(plan.steps)
+    if ranked is not None:
+        found |= {**ranked.values, "score": ranked.score}
+    yield from [doc.Figure(name.replace("_", " "), f"{value:g}") for name, value in found.items() if value is not None]
+
+
+def _plan_page(found: _Result, source: str) -> doc.Page:
+    plan = found.plan
+    starts = [each.start for each in plan.steps if each.start is not None]
+    chart = None
+    if starts and len(starts) == len(plan.steps):
+        ends = [start + step.duration for start, step in zip(starts, plan.steps, strict=True)]
+        chart = doc.Chart("seconds", tuple(starts), tuple(ends))
+    tone: doc.Tone = "good" if found.status == "OPTIMAL" else "plain"
+    figures = [doc.Figure("status", found.status.lower(), tone)] if found.status else []
+    figures += [doc.Figure("steps", str(len(plan.steps)))]
+    amounts = {"cost": found.cost, "lower bound": found.lower_bound}
+    figures += [doc.Figure(name, f"{value:g}") for name, value in amounts.items() if value is not None]
     return doc.Page(
-        "candidates",
+        "plan",
         source,
-        "plans side by side",
-        tuple(heads),
-        tuple(filter(None, why.splitlines())),
-        candidates=tuple(candidates),
+        "a plan from a file",
+        tuple(figures),
+        ("Give the domain and the problem before this file to see why each step is there.",),
+        steps=tuple([doc.StepItem(each.action, each.arguments, each.cost) for each in plan.steps]),
+        chart=chart,
+        tree=None if plan.decomposition is None else _tree(plan.decomposition, len(plan.steps), source),
     )
 
 
-def _measures(plan: Mapping[str, Any], length: int, ranked: Mapping[str, Any]) -> tuple[doc.Figure, ...]:
-    found = {name: plan[name] for name in MEASURES if plan.get(name) is not None} | {"steps": length}
-    found |= {name: value for name, value in ranked.get("values", {}).items() if value is not None}
-    if "cost" not in found:
-        found = {"cost": sum(each.get("cost", 0) for each in plan.get("steps", ())), **found}
-    return tuple([doc.Figure(name.replace("_", " "), f"{value:g}") for name, value in found.items()])
-
-
-def _steps(plan: Any, source: str) -> list[Mapping[str, Any]]:
-    steps = plan.get("steps") if isinstance(plan, Mapping) else None
-    if not isinstance(steps, list) or not all(isinstance(each, Mapping) for each in steps):
-        raise InputError('found a plan without "steps"', Location(source), "as `forethought solve --json` writes them")
-    return steps
-
-
-def _text(step: Mapping[str, Any], source: str) -> str:
-    action, arguments = step.get("action"), step.get("arguments", [])
-    if not isinstance(action, str) or not isinstance(arguments, list):
-        hint = 'expected {"action": "move", "arguments": ["r1", "a", "b"]}'
-        raise InputError(f"found {step!r:.80}, no step", Location(source), hint)
-    return f"{action}({', '.join(map(str, arguments))})"
-
-
-def _plan_page(plan: Mapping[str, Any], data: Mapping[str, Any], source: str) -> doc.Page:
-    steps = []
-    for each in _steps(plan, source):
-        _text(each, source)
-        steps.append(doc.StepItem(each["action"], tuple(map(str, each.get("arguments", ()))), each.get("cost")))
-    timed = [each for each in plan["steps"] if isinstance(each.get("start"), int | float)]
-    chart = None
-    if timed and len(timed) == len(steps):
-        starts = tuple([each["start"] for each in timed])
-        ends = tuple([each["start"] + each.get("duration", 0) for each in timed])
-        chart = doc.Chart("seconds", starts, ends)
-    status = data.get("status")
-    figures = [doc.Figure("status", str(status).lower(), "good" if status == "OPTIMAL" else "plain")] if status else []
-    figures += [doc.Figure("steps", str(len(steps)))]
-    figures += [doc.Figure(each, f"{data[each]:g}") for each in ("cost", "lower_bound") if data.get(each) is not None]
-    note = "Give the domain and the problem before this file to see why each step is there."
-    tree = _tree(plan.get("decomposition"))
-    subtitle = "a plan from a file"
-    return doc.Page("plan", source, subtitle, tuple(figures), (note,), steps=tuple(steps), chart=chart, tree=tree)
-
-
-def _tree(data: Any) -> doc.Tree | None:
-    """Return the decomposition in the data of a plan."""
-    if not isinstance(data, Mapping) or not isinstance(data.get("nodes"), list):
-        return None
+def _tree(found: _Tree, steps: int, source: str) -> doc.Tree:
+    """Return the decomposition; raises `InputError` where it is no forest, or names steps that are not there."""
+    _check_forest(found, source)
     nodes = []
-    for each in data["nodes"]:
-        label = f"{each.get('task')}({', '.join(map(str, each.get('arguments', ())))})"
-        step = each.get("step")
-        nodes.append(
-            doc.TreeNode(
-                label, 0 if step is None else step + 1, each.get("method", ""), tuple(each.get("children", ()))
-            )
-        )
-    return doc.Tree(tuple(data.get("roots", ())), tuple(nodes))
+    for place, node in enumerate(found.nodes):
+        if node.step is not None and node.step >= steps:
+            message = f"node {place} of the decomposition is step {node.step}, and there are {steps}, counted from 0"
+            raise InputError(message, Location(source))
+        label = f"{node.task}({', '.join(node.arguments)})" if node.arguments else node.task
+        nodes.append(doc.TreeNode(label, 0 if node.step is None else node.step + 1, node.method, node.children))
+    return doc.Tree(found.roots, tuple(nodes))
+
+
+def _check_forest(found: _Tree, source: str) -> None:
+    """Raise `InputError` unless each node is a root, or a child of one node, and can be reached from a root."""
+    named: Sequence[int] = [*found.roots, *[child for node in found.nodes for child in node.children]]
+    strange = next((place for place in named if not 0 <= place < len(found.nodes)), None)
+    if strange is not None:
+        raise InputError(f"the decomposition names node {strange}, which is not there", Location(source))
+    twice = next((place for place, count in Counter(named).items() if count > 1), None)
+    if twice is not None:
+        raise InputError(f"node {twice} of the decomposition is named twice", Location(source))
+    reached, waiting = set[int](), list(found.roots)
+    while waiting:
+        place = waiting.pop()
+        reached.add(place)
+        waiting += found.nodes[place].children
+    if len(reached) < len(found.nodes):
+        lost = min({*range(len(found.nodes))} - reached)
+        raise InputError(f"node {lost} of the decomposition is below none of its roots", Location(source))

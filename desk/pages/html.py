@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Final
 
-from desk.pages.document import Page, to_json
+from desk.pages.document import Graph, Page, to_json
 from desk.pages.notebook import steps_table
 
 MODULES: Final = (
@@ -38,7 +39,7 @@ def write_html(page: Page) -> str:
         "title": escape(page.title),
         "style": _static("app.css"),
         "fallback": f'<div class="fallback"><h1>{escape(page.title)}</h1>{steps_table(page, MOST_IN_FALLBACK)}</div>',
-        "document": escape_json(to_json(page)),
+        "document": escape_json(to_json(without_repetitions(page))),
         "script": script(),
     }
     text, *others = _static("index.html").split("{{")
@@ -46,6 +47,15 @@ def write_html(page: Page) -> str:
         name, _, after = each.partition("}}")
         text += parts[name] + after
     return text
+
+
+def without_repetitions(page: Page) -> Page:
+    """Return `page` without the words of its graph that its steps and links say, too: a third of a long document."""
+    if page.graph is None or not page.steps:
+        return page
+    nodes = [replace(each, label="", detail="") if each.kind == "step" else each for each in page.graph.nodes]
+    edges = [replace(each, label="") if each.kind == "link" else each for each in page.graph.edges]
+    return replace(page, graph=Graph(tuple(nodes), tuple(edges)))
 
 
 def escape_json(text: str) -> str:

@@ -66,6 +66,8 @@ class _Story:
         self.began = began
         self.name, self.status, self.reason = "", RunStatus.ACTIVE, ""
         self.steps: dict[str, doc.StepItem] = {}
+        self.places: dict[str, int] = {}
+        """The number of each step, from 1, in the order in which plans named them first."""
         self.needs: dict[str, tuple[str, ...]] = {}
         self.items: list[doc.EventItem] = []
         self.returned: dict[str, int] = {}
@@ -84,7 +86,7 @@ class _Story:
         )
 
     def _place(self, step: str) -> int:
-        return [*self.steps].index(step) + 1 if step in self.steps else 0
+        return self.places.get(step, 0)
 
     def _name(self, step: str) -> str:
         known = self.steps.get(step)
@@ -134,6 +136,7 @@ class _Story:
             id_ = str(each.get("id"))
             self.needs[id_] = tuple(map(str, each.get("depends_on", ())))
             if id_ not in self.steps:
+                self.places[id_] = len(self.steps) + 1
                 arguments = {**each.get("arguments", {}), **each.get("creates", {})}
                 cost = each.get("cost")
                 self.steps[id_] = doc.StepItem(

@@ -182,10 +182,15 @@ def test_a_result_as_json_has_a_page_of_its_own() -> None:
     ("data", "message"),
     [
         ({"plan": None, "status": "UNSOLVABLE", "reason": "no door"}, "holds no plan: no door"),
-        ({"candidates": []}, "no candidates"),
-        ({"steps": [3]}, "steps"),
-        ({"steps": [{"action": 3}]}, "no step"),
-        ({"candidates": [{"cost": 3}]}, 'without "steps"'),
+        ({"candidates": []}, "candidates: .* at least 1"),
+        ({"steps": [3]}, "plan.steps.0"),
+        ({"steps": [{"action": 3}]}, "plan.steps.0.action"),
+        ({"steps": [{"action": "go", "cost": "dear"}]}, "plan.steps.0.cost"),
+        ({"candidates": [{"cost": 3}]}, "candidates.0.steps"),
+        ({"steps": [], "decomposition": {"roots": [1], "nodes": []}}, "names node 1"),
+        ({"steps": [], "decomposition": {"roots": [0, 0], "nodes": [{"task": "t"}]}}, "named twice"),
+        ({"steps": [], "decomposition": {"roots": [], "nodes": [{"task": "t", "children": [0]}]}}, "none of its roots"),
+        ({"steps": [], "decomposition": {"roots": [0], "nodes": [{"task": "t", "step": 0}]}}, "is step 0"),
     ],
 )
 def test_bad_results_are_refused_by_name(data: object, message: str) -> None:

@@ -84,15 +84,6 @@ def test_a_plan_that_does_not_work_is_refused(view, tmp_path: Path) -> None:
     assert "step 1" in err
 
 
-def test_without_a_plan_the_page_says_why(view) -> None:
-    code, out, _ = view("elevator", "quarrel", "--to", "json")
-    data = json.loads(out)
-    if code == Exit.OK:
-        pytest.skip("the quarrel is settled")
-    assert (code, data["kind"]) == (Exit.NEGATIVE, "domain")
-    assert "no plan" in data["notes"][0]
-
-
 def test_an_unsolvable_problem_shows_its_domain_and_the_reasons(view, tmp_path: Path) -> None:
     parts = ["domain: d", "predicates: {key: {}}", "actions: {go: {requires: [key], provides: [there]}}"]
     text = "\n".join([*parts, "---", "problem: p", "domain: d", "goal: [there]", ""])

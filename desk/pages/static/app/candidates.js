@@ -21,6 +21,6 @@ function candidatesView() {
   });
   const legend = el("div", { class: "toolbar" }, el("span", {}, "Grey: in all candidates. "), el("span", { style: "color:var(--accent);font-weight:600" }, "Blue: in this one only."));
   const element = el("div", { style: "display:contents" }, candidates.length > 1 ? legend : null,
-    el("div", { class: "scroll", tabindex: "0", "aria-label": "Candidates side by side" }, el("div", { class: "compare" }, columns)));
+    el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Candidates side by side" }, el("div", { class: "compare" }, columns)));
   return { element, arrange: () => {}, follow: () => {} };
 }

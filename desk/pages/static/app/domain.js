@@ -4,7 +4,7 @@ const domainItems = page.domain ? listOf("items", page.domain) : [];
 const itemNamed = (wanted) => domainItems.find((item) => item.name === wanted && item.kind !== "predicate") || domainItems.find((item) => item.name === wanted);
 
 function declarations() {
-  const scroll = el("div", { class: "scroll pad", tabindex: "0", "aria-label": "Declarations" });
+  const scroll = el("div", { class: "scroll pad", role: "region", tabindex: "0", "aria-label": "Declarations" });
   const show = () => {
     const titles = { task: "Tasks", method: "Methods", action: "Actions", predicate: "Predicates" };
     const sections = Object.entries(titles).map(([kind, title]) => {
@@ -48,7 +48,7 @@ function typesView() {
       el("span", { class: "muted" }, name(listOf("objects", type).join(", ")))),
     level < 30 ? branch(type.name, level + 1) : [],
   ]);
-  const element = el("div", { class: "scroll pad", tabindex: "0", "aria-label": "Types and their objects" }, el("ul", { class: "types" }, branch("", 0)));
+  const element = el("div", { class: "scroll pad", role: "region", tabindex: "0", "aria-label": "Types and their objects" }, el("ul", { class: "types" }, branch("", 0)));
   return { element, arrange: () => {}, follow: () => {} };
 }
 
@@ -59,6 +59,6 @@ function findingsView() {
       el("div", {}, el("span", { class: `level ${tones[found.level] || ""}` }, found.level), " ", name(found.place), " ", el("span", { class: "muted mono" }, found.rule)),
       el("p", {}, name(found.message)),
       found.hint ? el("p", { class: "muted" }, name(found.hint)) : null));
-  const element = el("div", { class: "scroll pad", tabindex: "0", "aria-label": "Findings" }, el("ul", {}, items));
+  const element = el("div", { class: "scroll pad", role: "region", tabindex: "0", "aria-label": "Findings" }, el("ul", {}, items));
   return { element, arrange: () => {}, follow: () => {} };
 }

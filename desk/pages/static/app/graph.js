@@ -38,7 +38,7 @@ class GraphView {
     this.options = options;
     this.scale = 1;
     this.drawing = svg("svg", { class: "graph", role: "group", "aria-label": options.label || "Graph" });
-    this.scroll = el("div", { class: "scroll", tabindex: "0", "aria-label": options.label || "Graph" }, this.drawing);
+    this.scroll = el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": options.label || "Graph" }, this.drawing);
     this.element = el("div", { class: "stage-part", style: "display:contents" }, this.toolbar(), this.scroll);
     this.sizes = this.nodes.map((node) => this.sizeOf(node));
     this.scroll.addEventListener("scroll", () => this.draw(), { passive: true });
@@ -360,8 +360,22 @@ function legendLine(kind, text) {
   return el("span", { class: `legend ${kind === "threat" ? "" : "hide-narrow"}` }, line, text);
 }
 
+// What the graph leaves out because steps and links say it, too.
+function completeGraph(graph) {
+  for (const node of listOf("nodes", graph)) {
+    const step = (node.kind || "step") === "step" ? stepOf(node.ref) : null;
+    if (step) Object.assign(node, { label: step.action, detail: argumentsOf(step) });
+  }
+  for (const edge of listOf("edges", graph)) {
+    if ((edge.kind || "link") !== "link") continue;
+    const found = (needsOf.get((edge.target || 0) + 1) || []).filter(([provider]) => provider === (edge.source || 0) + 1);
+    edge.label = found.map(([, , fact]) => texts[fact]).join(", ");
+  }
+}
+
 // The order of the steps of a plan or run.
 function stepGraph() {
+  completeGraph(page.graph);
   const kinds = new Set(listOf("edges", page.graph).map((edge) => edge.kind || "link"));
   const legend = page.kind === "run" ? [] : [
     kinds.has("link") || kinds.has("goal") ? legendLine("link", "gives what is needed") : null,

@@ -58,8 +58,8 @@ const itemList = new VirtualList({
 const search = el("input", { type: "search", placeholder: "Filter", "aria-label": "Filter", autocomplete: "off", spellcheck: "false" });
 const count = el("div", { class: "filter-count", role: "status" });
 const side = el("aside", { class: "side", "aria-label": "List" }, el("div", { class: "filter" }, search, el("kbd", { "aria-hidden": "true" }, "/"), count), stepList.element, itemList.element);
-const stage = el("main", { class: "stage", id: "stage", role: "tabpanel", tabindex: "-1" });
-const panes = el("div", { class: "panes" }, side, stage, detail);
+const stage = el("div", { class: "stage", id: "stage", role: "tabpanel", tabindex: "-1" });
+const panes = el("main", { class: "panes" }, side, stage, detail);
 
 const tabButtons = tabs.map(([id, label, , kind = ""]) => {
   const number = id === "findings" ? el("span", { class: "count" }, String(page.domain.findings.length)) : "";
@@ -231,13 +231,17 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+function readHash() {
+  try { return decodeURIComponent(location.hash.slice(1)).split("/"); } catch { return [""]; }
+}
+
 function start() {
   const saved = (() => { try { return localStorage.getItem("forethought-theme"); } catch { return null; } })();
   setTheme(saved in themes ? saved : "auto");
   document.body.append(arrowHeads());
   const tools = el("div", { class: "tools" }, themeButton, el("button", { class: "tool", type: "button", "aria-label": "Keys", title: "Keys (?)", onclick: () => help.showModal() }, "?"));
   document.getElementById("app").append(head(), el("nav", { class: "bar", "aria-label": "Views" }, tabBar, tools), panes, help);
-  const [wanted, what] = decodeURIComponent(location.hash.slice(1)).split("/");
+  const [wanted, what] = readHash();
   const view = tabs.some(([id]) => id === wanted) ? wanted : firstView;
   const step = Number(what) >= 1 && Number(what) <= goalNumber ? Math.floor(Number(what)) : 0;
   choose({ view, step, item: step ? "" : what || "" });

@@ -7,7 +7,7 @@ function statesView() {
   const deltas = listOf("deltas", states);
   const range = el("input", { type: "range", min: 0, max: deltas.length, value: 0, "aria-label": "Moment of the plan" });
   const where = el("div", { class: "where", "aria-live": "polite" });
-  const body = el("div", { class: "scroll pad", tabindex: "0", "aria-label": "State" });
+  const body = el("div", { class: "scroll pad", role: "region", tabindex: "0", "aria-label": "State" });
   const move = (by) => setMoment(Math.min(deltas.length, Math.max(0, at + by)));
   const back = el("button", { class: "tool", type: "button", "aria-label": "One moment back", onclick: () => move(-1) }, icon("M11 4 6 9l5 5"));
   const on = el("button", { class: "tool", type: "button", "aria-label": "One moment on", onclick: () => move(1) }, icon("M7 4l5 5-5 5"));

@@ -32,12 +32,13 @@ class TreeView {
 
   arrange() {
     const items = [];
-    const stack = [...(page.tree.roots || [])].reverse().map((place) => [place, 0]);
+    // Of each row: its node, its level, and its place among how many siblings.
+    const among = (places, level) => places.map((place, at) => ({ place, level, at: at + 1, of: places.length })).reverse();
+    const stack = among(page.tree.roots || [], 0);
     while (stack.length) {
-      const [place, level] = stack.pop();
-      const children = this.nodes[place].children || [];
-      items.push({ place, level });
-      if (!this.closed.has(place)) for (const child of [...children].reverse()) stack.push([child, level + 1]);
+      const item = stack.pop();
+      items.push(item);
+      if (!this.closed.has(item.place)) stack.push(...among(this.nodes[item.place].children || [], item.level + 1));
     }
     this.items = chosen.filter ? this.filtered(items) : items;
     this.list.setItems(this.items);
@@ -55,14 +56,16 @@ class TreeView {
     return items.filter((item) => kept.has(item.place));
   }
 
-  drawRow(row, { place, level }) {
+  drawRow(row, { place, level, at, of }) {
+    row.setAttribute("aria-posinset", at);
+    row.setAttribute("aria-setsize", of);
     const node = this.nodes[place];
     const isTask = Boolean(node.children && node.children.length);
     const left = 18 + Math.min(level, 40) * 20;
     row.style.paddingLeft = `${left}px`;
     row.setAttribute("aria-level", level + 1);
     if (isTask) row.setAttribute("aria-expanded", this.closed.has(place) ? "false" : "true");
-    for (let at = 1; at <= Math.min(level, 40); at += 1) row.append(el("span", { class: "rail", style: `left:${26 + (at - 1) * 20}px` }));
+    for (let rail = 0; rail < Math.min(level, 40); rail += 1) row.append(el("span", { class: "rail", style: `left:${26 + rail * 20}px` }));
     const fold = el("span", { class: "fold" }, isTask ? icon("M6 4l5 5-5 5") : "");
     if (isTask) fold.addEventListener("click", (event) => { event.stopPropagation(); this.fold(place); });
     row.append(fold);
