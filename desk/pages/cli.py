@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from executor.cli.run import Memory, seconds_of
-from planner.cli.interrupt import interruptible, limited_memory, remaining_seconds
+from planner.cli.interrupt import Watchman, interruptible, limited_memory, remaining_seconds
 from planner.cli.output import Exit, check_writable, exit_of, give, is_terminal, tell, write_atomically
 from planner.errors import InputError, PlanError
 from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
 from planner.limits import LimitReached, Limits
-from planner.plan import Plan, Result, Status
+from planner.plan import Plan, Progress, Result, Status
 
 if TYPE_CHECKING:
-    from desk.pages.document import Page
+    from desk.pages.document import Page, Search
     from planner.lint.findings import Finding
     from planner.problem_kinds import AnyDomain, AnyProblem
 
@@ -218,16 +218,25 @@ def _page_of_domain(asked: _Asked) -> tuple[Page, Exit]:
             domain = source.domain()
             return domain_page(domain, loaded, _find_findings(domain if loaded is None else loaded)), Exit.OK
         if plan is None:
-            from planner.solve import solve
-
-            with limited_memory(asked.memory), watchman.searching() as cancel:
-                result = solve(loaded, time_limit=asked.seconds, memory_limit=asked.memory, cancel=cancel)
+            result, search = _solve(loaded, asked, watchman)
     findings = _find_findings(loaded)
     if plan is not None:
         page, code = _page_of_plan_file(Path(plan), loaded), Exit.OK
     else:
-        page, code = _page_of_result(loaded, result, findings), exit_of(result)
+        page, code = replace(_page_of_result(loaded, result, findings), search=search), exit_of(result)
     return replace(page, domain=page.domain or domain_item(loaded.domain, loaded, findings)), code
+
+
+def _solve(problem: AnyProblem, asked: _Asked, watchman: Watchman) -> tuple[Result, Search]:
+    """Solve `problem`; return the result, and how the search went."""
+    from desk.pages.plan_page import search_part
+    from planner.solve import solve
+
+    seen: list[Progress] = []
+    with limited_memory(asked.memory), watchman.searching() as cancel:
+        seconds, memory = asked.seconds, asked.memory
+        result = solve(problem, time_limit=seconds, memory_limit=memory, cancel=cancel, on_progress=seen.append)
+    return result, search_part(result, seen)
 
 
 def _is_plan(text: str, source: Source) -> bool:

@@ -276,6 +276,24 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchPoint:
+    """What was known after `time` seconds: the best plan's charge and the lower bound, and which search had run."""
+
+    time: float
+    cost: Number | None = None
+    bound: Number | None = None
+    search: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How a search went: points in time, and its statistics by name."""
+
+    points: tuple[SearchPoint, ...]
+    statistics: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """All that one page shows; parts that are absent have no tab.
 
@@ -297,6 +315,7 @@ class Page:
     tree: Tree | None = None
     run: Run | None = None
     domain: DomainItem | None = None
+    search: Search | None = None
     candidates: tuple[Candidate, ...] = ()
     version: int = VERSION
 

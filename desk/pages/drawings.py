@@ -22,7 +22,7 @@ INK, MUTED, LINE, EDGE, ACCENT, BAR, WARN, PAPER = (
 )  # fmt: skip
 SHEET: Final = 1200.0
 """Width at which a graph is broken into lines, in pixels."""
-HEIGHT, GAP, BETWEEN, MARGIN, GUTTER = 44.0, 16.0, 46.0, 34.0, 42.0
+HEIGHT, GAP, BETWEEN, MARGIN, GUTTER, WIDEST = 44.0, 16.0, 44.0, 34.0, 42.0, 200.0
 """Heights and distances of nodes, as on the page."""
 LANE: Final = 26.0
 _FONT: Final = "system-ui, 'Segoe UI', 'Noto Sans', Arial, sans-serif"
@@ -113,7 +113,7 @@ class _GraphDrawing:
     def _width(node: doc.GraphNode) -> float:
         number = text_width(str(node.ref), 11) + 8 if node.kind == "step" else 0
         label = number + text_width(node.label, 13, bold=True)
-        return min(230.0, max(64.0, label + 24, text_width(node.detail, 12) + 24))
+        return min(WIDEST, max(64.0, label + 24, text_width(node.detail, 12) + 24))
 
     def _measure_layers(self) -> list[_Layer]:
         layers = [_Layer() for _ in range(max(each.layer for each in self.graph.nodes) + 1)]

@@ -15,7 +15,7 @@ from desk.pages.candidates_page import candidates_page
 from desk.pages.document import Page
 from desk.pages.domain_page import domain_item, domain_page
 from desk.pages.html import write_html
-from desk.pages.plan_page import plan_page
+from desk.pages.plan_page import plan_page, search_part
 from desk.pages.run_page import run_page
 from executor import Executor
 from executor.journal import Journal
@@ -274,6 +274,16 @@ def test_candidates_and_domains_have_pages_of_their_own(show) -> None:
     tab = show(domain_page(problem.domain, problem), "#provides/restart")
     assert "restart(service)" in text(tab, ".detail")
     assert count(tab, ".node.chosen") >= 1
+
+
+def test_a_search_shows_its_bounds(show) -> None:
+    seen = []
+    result = solve(load("courier", "two-robots"), on_progress=seen.append)
+    page = replace(plan_page(result.plan, result), search=search_part(result, seen))
+    tab = show(page, "#search")
+    assert count(tab, ".plot-cost[d^=M]") == count(tab, ".plot-bound[d^=M]") == 1
+    assert count(tab, ".plain-table tbody tr") == len(page.search.points) >= 1
+    assert "nothing was left to search" in text(tab, ".stage")
 
 
 def test_every_control_has_a_name(show) -> None:

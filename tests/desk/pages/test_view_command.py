@@ -52,6 +52,8 @@ def test_a_domain_with_a_problem_is_solved_and_shown(view, tmp_path: Path) -> No
     data = data_of((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert (data["kind"], len(data["steps"])) == ("plan", 6)
     assert data["domain"]["name"] == "courier"
+    assert data["search"]["points"][-1]["cost"] == data["search"]["points"][-1]["bound"] == 12
+    assert ["search", "astar"] in data["search"]["statistics"]
 
 
 def test_a_domain_alone_is_shown_on_request(view, tmp_path: Path) -> None:

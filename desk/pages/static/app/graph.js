@@ -15,7 +15,7 @@ const measure = (() => {
   };
 })();
 
-const NODE = { height: 44, gap: 16, widest: 230, between: 46, margin: 34, line: 42 };
+const NODE = { height: 44, gap: 16, widest: 200, between: 44, margin: 34, line: 42 };
 // Marks of Unicode that keep a name to its own direction of writing inside SVG, where bdi does not exist.
 const isolate = (text) => `\u2068${plain(text)}\u2069`;
 
