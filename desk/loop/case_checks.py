@@ -25,8 +25,8 @@ from planner.language.documents.text_formats import DocumentPlace
 from planner.language.loading.load import is_file, is_readable, load_from
 from planner.lightweight import replace
 from planner.limits import LimitReached, Limits
-from planner.model import Atom, Formula, Number, Problem
-from planner.model.problem import seal
+from planner.model import Atom, Formula, Metric, Not, Number, Problem
+from planner.model.problem import Goal, refuse_time, seal
 from planner.plan import Plan, Result, Status, Step, name_as_written
 from planner.problem_kinds import AnyProblem, classical_of, service_of, with_classical
 from planner.questions.notation import read_step
@@ -38,8 +38,7 @@ from planner.validation.verdict import Verdict
 if TYPE_CHECKING:
     from executor import RunStatus
 
-MOST_STATES: Final = 10_000
-"""Most states that are looked at for a property of all reachable states."""
+INITIALLY: Final = "in the initial state"
 
 CUT: Final = 'between brackets a comma ends the value, so quote the step: "move(r1, hall, lab)"'
 
@@ -327,29 +326,24 @@ class CaseRun:
             if step is not None:
                 simulation.apply(step)
             if simulation.holds(formula) is not (kind == "always"):
-                after = "in the initial state" if step is None else f"after step {number} {step}"
+                after = INITIALLY if step is None else f"after step {number} {step}"
                 return _judge_state(kind, f"{after} of the plan")
         return _judge_end(kind, "state of the plan")
 
     def _check_states(self, problem: AnyProblem, kind: str, formula: Formula) -> Answer:
-        """Check a property of all states that steps can reach, breadth first."""
-        limits = self.limits
-        start = Simulation(classical_of(problem))
-        seen, queue = {_key_of(start)}, [(start, ())]
-        path: tuple[Step, ...]
-        for simulation, path in queue:
-            limits.check()
-            if simulation.holds(formula) is not (kind == "always"):
-                return _judge_state(kind, f"after {', '.join(map(str, path))}" if path else "in the initial state")
-            for step in simulation.applicable():
-                following = simulation.copy()
-                following.apply(step)
-                if (key := _key_of(following)) not in seen:
-                    seen.add(key)
-                    queue.append((following, (*path, step)))  # type: ignore[arg-type]  # a longer path
-            if len(seen) > MOST_STATES:
-                return Judgement.UNDECIDED, f"more than {MOST_STATES} states can be reached"
-        return _judge_end(kind, f"of the {len(seen)} reachable states")
+        """Check a property of all states that steps can reach, by a search for a plan that leads to the opposite."""
+        classical = classical_of(problem)
+        refuse_time(classical, "asked about all states")
+        goal = Goal(Not(formula) if kind == "always" else formula)
+        asked = replace(classical, goal=goal, metric=Metric.LENGTH, constraints=(), budgets={}, deadline=None)
+        result = solve(asked, mode="first", time_limit=self.limits.time_limit)
+        if result.plan is not None:
+            return _judge_state(kind, f"after {_list_steps(result.plan)}" if result.plan.steps else INITIALLY)
+        return (
+            _judge_end(kind, "state that can be reached")
+            if result.status is Status.UNSOLVABLE
+            else _without_verdict(result)
+        )
 
     def _check_run(self, problem: AnyProblem, run: RunDocument, seed: int, wanted: frozenset[RunStatus]) -> Answer:
         """Carry the problem out in a simulated world."""
@@ -443,13 +437,8 @@ def _judge_state(kind: str, where: str) -> Answer:
 
 def _judge_end(kind: str, states: str) -> Answer:
     if kind == "eventually":
-        return Judgement.FAILED, f"it holds in no {states}".replace("no of the", "none of the")
+        return Judgement.FAILED, f"it holds in no {states}"
     return Judgement.PASSED, ""
-
-
-def _key_of(simulation: Simulation) -> tuple[Any, ...]:
-    """Return what tells states apart: facts, values, and which actions ran where conditions ask for it."""
-    return simulation.facts, frozenset(simulation.values.items()), frozenset(simulation.history)
 
 
 def _list_steps(plan: Plan | None, most: int = 12) -> str:

@@ -44,7 +44,7 @@ def diff(
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no messages.")] = False,
 ) -> None:
-    """Say what two versions of a domain do differently: in the model, in plans and their costs."""
+    """Compare two versions of a domain: declarations, plans and their costs."""
     from desk.loop.model_changes import compare_domains
 
     seconds = _read_limit(time_limit)

@@ -26,7 +26,7 @@ def format_files(
     check: Annotated[bool, typer.Option("--check", help="Change nothing, and say which files would change.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no messages, only names of files.")] = False,
 ) -> None:
-    """Lay files out: keys in order, one style, all comments; what they mean stays as it is."""
+    """Lay files out in one way, with all their comments and the same meaning."""
     with interruptible():
         named = list(dict.fromkeys(_list_files(files)))
         texts = {path: _read(path) for path in named}

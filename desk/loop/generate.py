@@ -45,7 +45,7 @@ def generate(
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no messages.")] = False,
 ) -> None:
-    """Make random problems after one that serves as template: more objects, the same structure."""
+    """Draw random problems of any size that have the structure of another one."""
     from desk.loop.instances import Template
 
     sizes = _read_sizes(size or [])

@@ -17,7 +17,8 @@ app = typer.Typer()
 
 _YAML: Final = """\
 # What can be done. An action says what it requires, what holds after it (provides), and which items it changes:
-# modifies: ["at(robot, _)"] means that the robot is nowhere else afterwards.
+# modifies: ["at(robot, _)"] means that the robot is nowhere else afterwards. What ends is provided with a "not":
+# modifies: ["free(robot)"] would leave it true: it is changed in place.
 domain: {name}
 types: {{robot: object, parcel: object, room: object}}
 predicates:

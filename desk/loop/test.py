@@ -44,7 +44,7 @@ def run_cases(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Only cases that do not pass, and no coverage.")] = False,
     watching: Annotated[bool, typer.Option("--watch", help=ABOUT_WATCH)] = False,
 ) -> None:
-    """Run the cases of a domain: optima, valid and invalid plans, properties, simulated runs."""
+    """Run the cases of a domain, and say which actions none of them has used."""
     if watching:
         options = [*([] if keyword is None else ["-k", keyword]), *([] if junit is None else ["--junit", str(junit)])]
         flags = {"--update": update, "--json": as_json, "--quiet": quiet}

@@ -252,6 +252,15 @@ class _Layout:
         lead = self._take_lead(value.items[0].start, is_first=True)
         return [head + trail, *self._write_block(value, f"{indent}  ", shape, lead)]
 
+    def _breaks(self, value: Node, head: str, shape: Shape) -> bool:
+        """Return whether a list or mapping is written over lines of its own."""
+        if value.kind not in ("sequence", "mapping") or value.marked or not value.items:
+            return False
+        if value.is_block:
+            return True
+        flow = self._flow(value, shape)
+        return not self._has_comments(value) and (flow is None or not self._may_stay(value, head, flow))
+
     def _may_stay(self, value: Node, head: str, flow: str) -> bool:
         """Return whether a value may stand on one line: a scalar, what is short, and what has no parts."""
         return value.kind in ("scalar", "alias") or not value.items or len(head) + len(flow) < WIDTH
@@ -265,7 +274,7 @@ class _Layout:
         return lines
 
     def _write_item(self, item: Node, indent: str, shape: Shape) -> list[str]:
-        if not item.is_block or item.marked:
+        if not self._breaks(item, f"{indent}-", shape):
             return self._write_value(f"{indent}-", item, indent, shape, item.start)
         lines = self._write_block(item, f"{indent}  ", shape, [])
         place = next(number for number, line in enumerate(lines) if line and not line.lstrip().startswith("#"))

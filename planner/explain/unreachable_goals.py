@@ -27,7 +27,7 @@ from planner.explain.near_misses import (
     find_near_misses,
 )
 from planner.model import Atom, Formula, Literal, Not, Problem
-from planner.model.formulas import conjuncts
+from planner.model.formulas import OPEN, conjuncts
 
 
 class Cause(Enum):
@@ -36,6 +36,7 @@ class Cause(Enum):
     NO_PROVIDER = "it does not hold initially, and no action provides it"
     STATIC = "it does not hold initially, and no action ever changes it"
     LASTING = "it holds initially, and no action ends it"
+    IN_PLACE = "it holds initially, and no action ends it: a 'modifies' without '_' only changes it in place"
     NO_OBJECTS = "no objects fit what could provide it"
     CIRCULAR = "it is needed for itself"
     NOT_FOLLOWED = "the chain is longer than this explanation"
@@ -155,10 +156,14 @@ class Need:
 
 @dataclass(slots=True)
 class Shortfall:
-    """The graph of needs below the literals that parts of the goal lack; `named` are the ends of explanations."""
+    """The graph of needs below the literals that parts of the goal lack; `named` are the ends of explanations.
+
+    `in_place` are the predicates of which actions modify facts in place, which leaves them true.
+    """
 
     relaxed: Relaxed
     providers: Providers
+    in_place: frozenset[str] = frozenset()
     needs: dict[Literal, Need] = field(default_factory=dict)
     named: set[Literal] = field(default_factory=set)
     _values: dict[Literal, Value] = field(default_factory=dict)
@@ -185,7 +190,7 @@ class Shortfall:
 
     def _find_cause(self, literal: Literal) -> Cause:
         if isinstance(literal, Not):
-            return Cause.LASTING
+            return Cause.IN_PLACE if atom_of(literal).predicate in self.in_place else Cause.LASTING
         if atom_of(literal).predicate.startswith(REACH):
             return Cause.OUT_OF_REACH
         return Cause.NO_PROVIDER if self._is_changed(literal) else Cause.STATIC
@@ -197,7 +202,7 @@ class Shortfall:
     def _end_value(self, literal: Literal, cause: Cause) -> Value:
         if cause is Cause.NOT_FOLLOWED:
             return LITERALS, 1
-        return (GIVEN if cause is Cause.LASTING and not self._is_changed(literal) else 1), 1
+        return (GIVEN if cause in (Cause.LASTING, Cause.IN_PLACE) and not self._is_changed(literal) else 1), 1
 
     def _evaluate(self) -> None:
         """Compute the value of each literal by iteration to a fixed point."""
@@ -237,9 +242,14 @@ def explain_unreachable_goals(
     words = words or Words(problem.domain)
     parts = [(part, _alternatives(part, relaxed)) for part in dict.fromkeys(conjuncts(problem.goal.hard))]
     parts = [(part, alternatives) for part, alternatives in parts if () not in alternatives]
-    shortfall = Shortfall(relaxed, Providers(relaxed))
+    shortfall = Shortfall(relaxed, Providers(relaxed), _modified_in_place(problem))
     shortfall.grow(literal for _, alternatives in parts for literals in alternatives for literal in literals)
     return tuple([_explain(part, lacks, shortfall, words) for part, lacks in parts]), shortfall
+
+
+def _modified_in_place(problem: Problem) -> frozenset[str]:
+    effects = [when for action in problem.domain.actions.values() for when in action.effects]
+    return frozenset([each.predicate for when in effects for each in when.modifies if OPEN not in each.args])
 
 
 def _alternatives(part: Formula, relaxed: Relaxed) -> list[Literals]:

@@ -99,11 +99,14 @@ def abbreviate(text: object) -> str:
 
 
 _MIXED: Final = r"\)\s*(and|or|&&?|\|\|?|,|->|implies)\s|^\S+\s+(and|or|&&?|\|\|?)\s"
+_QUOTED: Final = 'in lists of YAML, what has a comma inside stands in quotes: "at(r2, hall)"'
 _DIAGNOSES: Final[tuple[tuple[str, str, str | None], ...]] = (
     (r"^_$", "is no atom", "'_' leaves an argument open, as in at(robot, _)"),
     (r"^(?i:and|or|imply|forall|exists)\b", "begins like a PDDL expression", "write '(and …)', in parentheses"),
     (r"^(?i:not)\b", "is no negated atom", "write 'not name(arg, …)', or '(not (name arg))'"),
+    (r"^[^(),]*\([^(),]*$", "lacks a ')'", _QUOTED),
     (r"^[^()]*\([^()]*$", "lacks a ')'", None),
+    (r"^[^(),]*\)$", "has a ')' too many", _QUOTED),
     (r"^[^()]*\)|^[^()]*\([^()]*\)[^()]*\)", "has a ')' too many", None),
     (r"^[^()]*,", "is more than one atom", "write a list of atoms"),
     (_MIXED, "is more than one atom", "write a list of atoms, or a PDDL expression '(or …)'"),

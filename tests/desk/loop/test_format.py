@@ -145,6 +145,7 @@ PDDL_FORMATTED = """\
         ("a.yaml", YAML, YAML_FORMATTED),
         ("a.pddl", PDDL, PDDL_FORMATTED),
         ("a.yaml", "derived:\n- 1\n-   # c\n   a: 1\n", "derived:\n  - 1\n  # c\n  - a: 1\n"),
+        ("a.yaml", f"x:\n  - [{'a' * 60}, {'b' * 60}]\n", f"x:\n  - - {'a' * 60}\n    - {'b' * 60}\n"),
         ("a.yaml", "domain: a\ntypes:\n", "domain: a\ntypes:\n"),
         ("a.yaml", "domain: a\nx: &a [1]\ny: *a\n", "domain: a\nx: &a [1]\ny: *a\n"),
         ("a.yaml", "types: [a,\n # c\n b]\ndomain: d", "domain: d\ntypes: [a,\n # c\n b]\n"),

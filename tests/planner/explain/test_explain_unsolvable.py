@@ -448,3 +448,11 @@ def test_a_limit_that_cut_an_explanation_short_is_said(tmp_path):
     whole = explain_unsolvable(problem, Limits(20))
     assert whole.solvable is False
     assert whole.as_unsolvable() == whole
+
+
+def test_what_is_modified_in_place_does_not_end():
+    domain = Domain("sink", types=["plate"])
+    domain.action("wash", {"x": "plate"}, requires=["dirty(x)"], provides=["washed(x)"], modifies=["dirty(x)"])
+    problem = domain.problem(objects={"p": "plate"}, initial=["dirty(p)"], goal=["not dirty(p)"])
+    diagnosis = explain_unsolvable(problem, Limits(time_limit=10))
+    assert [each.cause for each in diagnosis.missing] == [Cause.IN_PLACE]
