@@ -168,6 +168,7 @@ class Trial:
     column: str
     wrong: str = ""
     conflicts: int = 0
+    proved: bool = False
 
 
 def try_question(subject: Subject, asked: Asked, time_limit: float) -> Trial | None:
@@ -184,7 +185,7 @@ def try_question(subject: Subject, asked: Asked, time_limit: float) -> Trial | N
         wrong = judge(subject, asked, answer)
     except (Unbounded, TooManyStates):
         return None
-    return Trial(asked.kind, answer.outcome.name.lower().replace("_", " "), wrong, len(answer.conflicts))
+    return Trial(asked.kind, answer.outcome.name.lower(), wrong, len(answer.conflicts), answer.proved)
 
 
 def judge(subject: Subject, asked: Asked, answer: WhyNot) -> str:
@@ -386,7 +387,7 @@ def _try_in_time(task: TemporalTask, asked: Asked, least: Fraction | None, time_
     except Exception as error:  # noqa: BLE001 - a user must never see one: that is what is looked for
         return Trial(asked.kind, "escaped", f"why_not raises {type(error).__name__}: {error}")
     wrong = "; ".join(_judge_in_time(task, asked, answer, least))
-    return Trial(asked.kind, answer.outcome.name.lower(), wrong, len(answer.conflicts))
+    return Trial(asked.kind, answer.outcome.name.lower(), wrong, len(answer.conflicts), answer.proved)
 
 
 def _judge_in_time(task: TemporalTask, asked: Asked, answer: WhyNot, least: Fraction | None) -> Iterator[str]:
@@ -420,7 +421,8 @@ def write_table(trials: Sequence[Trial]) -> str:
         ]
         lines.append(f"| {row or 'all'} | {' | '.join(map(str, cells))} | {sum(cells)} |")
     wrong = sum(bool(trial.wrong) for trial in trials)
-    return "\n".join([*lines, "", f"{sum(trial.conflicts for trial in trials)} conflicts; {wrong} wrong"])
+    proved, conflicts = sum(trial.proved for trial in trials), sum(trial.conflicts for trial in trials)
+    return "\n".join([*lines, "", f"{proved} proved; {conflicts} conflicts; {wrong} wrong"])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -160,6 +160,7 @@ def apply_foils(problem: Problem, foils: Iterable[Foil]) -> Problem:
 DONE: Final = "done"
 BEGUN: Final = "begun"
 ALLOWED: Final = "allowed"
+"""Beginnings of the names of facts: steps are done, begun (in time) or done before, and allowed."""
 
 
 def _name_fact(problem: Problem, word: str, steps: StepSet) -> Atom:

@@ -6,6 +6,7 @@ amount that every plan pays for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from planner.lightweight import Any, Final, dataclass
@@ -17,7 +18,7 @@ from planner.model.problem import is_numeric, is_temporal
 from planner.plan import Plan, Step, divide_exactly, exact_sum, json_number, name_as_written
 
 FEW: Final = 3
-"""Most steps of a landmark that are named."""
+"""Most steps of a landmark that are named; of others, their actions are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,11 @@ class CostShare:
     steps: tuple[Step, ...]
 
     def __str__(self) -> str:
-        named = " or ".join(map(str, self.steps[:FEW]))
-        more = len(self.steps) - FEW
-        return f"{self.worth} for {named}{f' or {more} others' if more > 0 else ''}"
+        if len(self.steps) <= FEW:
+            return f"{self.worth} for {' or '.join(map(str, self.steps))}"
+        counts = Counter(step.action for step in self.steps)
+        actions = [name if len(counts) == 1 else f"{count} {name}" for name, count in counts.most_common()]
+        return f"{self.worth} for one of {len(self.steps)} steps: {', '.join(actions)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the share as JSON-ready data."""

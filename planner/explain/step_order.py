@@ -53,10 +53,10 @@ def _find_chain(orderings: Iterable[Ordering], first: int, second: int) -> list[
 
 def _describe(ordering: Ordering, names: Sequence[str], problem: Problem, links: Iterable[CausalLink]) -> str:
     earlier, later = names[ordering.earlier - 1], names[ordering.later - 1]
-    about, order = ordering.about, f"{names[ordering.earlier - 1]} must come before {names[ordering.later - 1]}"
+    about, order = ordering.about, f"{names[ordering.earlier - 1]} comes before {names[ordering.later - 1]}"
     text = describe_literal(about, problem.domain) if isinstance(about, Atom | Not) else str(about)
     if ordering.reason == LINK:
-        return f"{order}, as it provides {text}."
+        return f"{order}, as it provides {text} for it."
     if ordering.reason == THREAT:
         if any(each.consumer == ordering.earlier and each.condition == about for each in links):
             return f"{order}: {later} undoes {text}, which {earlier} needs."

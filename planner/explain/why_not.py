@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum
 
-from planner.compilations.foils import Foil, FoilKind, StepFoil, apply_foils
+from planner.compilations.foils import ALLOWED, Foil, FoilKind, StepFoil, apply_foils
 from planner.errors import InputError, PlanError, UnsupportedError, kind_of
 from planner.explain.conflicts import Conflict, find_conflicts
 from planner.explain.contrastive_questions import Question, needs_plan, read_question
@@ -41,6 +41,10 @@ REFERENCE_SHARE: Final = 0.4
 """The part of the time for the plan of the problem as it is, where none is given."""
 CONFLICT_SHARE: Final = 0.6
 """The part of the time that is left for the search for conflicts, where there is proved to be no plan."""
+
+
+MOST_SHARES: Final = 12
+"""Most shares of the cost that are named in lines for people."""
 
 
 class Outcome(Enum):
@@ -142,7 +146,10 @@ class WhyNot:
         if self.shares:
             total = exact_sum([each.worth for each in self.shares])
             yield f"Every plan pays {total} in any case:"
-            yield from (f"  {share}" for share in self.shares)
+            yield from (f"  {share}" for share in self.shares[:MOST_SHARES])
+            rest = self.shares[MOST_SHARES:]
+            if rest:
+                yield f"  {exact_sum([each.worth for each in rest])} for {len(rest)} more"
             if total < best.charge and self.outcome is Outcome.IMPOSSIBLE:
                 yield f"That the other {exact(best.charge - total)} cannot be saved was proved by search."
 
@@ -163,8 +170,8 @@ class WhyNot:
         if self.reference is None:
             return f"There is such a plan, which costs {plan.charge}"
         if plan.steps == self.reference.steps and plan.times == self.reference.times:
-            done = "does so" if self._asks_for_plan else "stays as it is"
-            return f"The plan {done} already, at cost {plan.charge}"
+            done = "does so already" if self._asks_for_plan else "stays the same"
+            return f"The plan {done}, at cost {plan.charge}"
         extra = self.extra or 0
         if not extra:
             return f"Such a plan costs no more: {plan.charge}"
@@ -188,7 +195,8 @@ class WhyNot:
             yield f"{'These' if len(conflict.demands) > 1 else 'This'} {conflict}."
         if isinstance(self.diagnosis, Diagnosis):
             for part in self.diagnosis.unreachable:
-                yield from part.lines()
+                if not all(missing.fact.startswith(ALLOWED) for missing in part.missing):
+                    yield from part.lines()  # else the conflicts say all of it
             yield from self.diagnosis.change_lines()
         elif self.diagnosis is not None:
             yield from str(self.diagnosis).splitlines()[1:]

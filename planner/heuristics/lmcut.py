@@ -174,6 +174,10 @@ class Evaluation:
 
     def _subtract_cost(self, landmark: Landmark) -> None:
         cost, worth = self.cost, landmark.worth
+        if self.shared:  # an operator may be dearer than others of its action, where it is ruled out
+            for operator in landmark.operators:
+                cost[operator] = max(0, cost[operator] - worth)
+            return
         for operator in landmark.operators:
             cost[operator] -= worth
 

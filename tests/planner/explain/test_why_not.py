@@ -11,7 +11,7 @@ from timed_domains import letters
 from benchmarks.random_problems import random_problem
 from benchmarks.why_not_brute import explore, watch_use
 from benchmarks.why_not_trials import Asked, Subject, draw_timed_trials, draw_trials, judge
-from planner import Domain, InputError, Limits, PlanError, explain_unsolvable, forbidden, solve, validate, why_not
+from planner import Domain, InputError, Limits, PlanError, explain_unsolvable, forbidden, load, solve, validate, why_not
 from planner.cli import Exit, main
 from planner.compilations.foils import FoilKind, StepFoil, StepSet, apply_foils
 from planner.explain.conflicts import Kind
@@ -117,7 +117,7 @@ def test_the_order_of_steps_is_explained() -> None:
     answer = why_not(deliveries(), "why load before drive")
     (reason,) = answer.reasons
     first, second = "1. load(truck1, home)", "2. drive(truck1, home, city)"
-    assert reason == f"{first} must come before {second}: {second} undoes at(truck1, home), which {first} needs."
+    assert reason == f"{first} comes before {second}: {second} undoes at(truck1, home), which {first} needs."
     assert str(answer).splitlines()[0] == "Why not drive(_, _, _) before load(_, _)?"
 
 
@@ -272,6 +272,11 @@ def test_wrong_answers_are_seen_by_the_trials() -> None:
     assert "is above the least cost" in judge(subject, asked, replace(answer, lower_bound=1000))
     none = replace(answer, plan=replace(answer.plan, steps=()))
     assert "does not do what is asked for" in judge(subject, asked, none)
+
+
+def test_estimates_stay_positive_where_actions_have_several_effects() -> None:
+    answer = why_not(load("elevator", "quarrel"), "without step 1", time_limit=5)
+    assert answer.outcome is Outcome.IMPOSSIBLE
 
 
 @pytest.mark.parametrize("seed", range(0, 600, 100))
