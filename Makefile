@@ -1,6 +1,6 @@
 # `make demo` and `make test` need Python 3.11 or newer and nothing else: all they install goes into .venv.
 #
-#   make demo                          plan something, see it proved, explained and checked
+#   make demo                          a run that survives a lie and a kill; its plan proved, explained and checked
 #   make test                          lint, types, import rules, and the tests that the commit draws
 #   make docs                          build the pages in docs/ as a site, in site/; open site/index.html
 #   make wheels                        build the sdist and the wheels, with machine code for each platform, in dist/

@@ -62,8 +62,8 @@ def draw_plan(result: Result) -> Iterator[tuple[str, str]]:
 
 def describe_worth(result: Result) -> str:
     """Return what the plan costs and is worth, as `Result.describe` says it, without what stopped the search."""
-    words = result.describe().split("; ")[2:]
-    return f"{'; '.join(words).capitalize()}."
+    words = "; ".join(result.describe().split("; ")[2:])
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def fold(title: str, yaml: str) -> str:

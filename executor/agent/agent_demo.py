@@ -6,6 +6,7 @@ A scripted model answers first, wrongly at the beginning; then the configured mo
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from executor.agent.agent import Agent
@@ -36,9 +37,9 @@ ANSWERS: Final = {
 Show = Callable[[str], None]
 
 
-def show_sentence(heading: Show, good: Show, give: Show) -> bool:
+def show_sentence(heading: Show, good: Show, give: Show, folder: Path) -> bool:  # noqa: ARG001 - parts of the demo get it
     """Carry out a sentence, and show what happens; return whether the run for the scripted model succeeded."""
-    heading("7. Asked in words: what a language model says is checked before it counts")
+    heading("Asked in words: what a language model says is checked before it counts")
     give(f'"{SENTENCE}"\nA scripted model speaks, wrongly at first:')
     succeeded = _achieve_sentence(ScriptedModel(ANSWERS), good, give)
     try:
@@ -49,7 +50,7 @@ def show_sentence(heading: Show, good: Show, give: Show) -> bool:
     if model is None:
         give("With a model of your own, the same: forethought run assistant --say '…' says how to configure one.")
         return succeeded
-    heading("8. The same, by the language model that is configured")
+    heading("The same, by the language model that is configured")
     with ThreadedModel(model) as real:
         _achieve_sentence(real, good, give)
     return succeeded

@@ -1,14 +1,18 @@
-"""`forethought demo`: declare, solve, explain, validate and carry out a plan, on a shipped domain.
+"""`forethought demo`: carry out, declare, solve, explain and validate a plan, on a shipped domain.
 
-Other packages add parts by entry points of the group `forethought.demo`.
+Other packages add parts by entry points: of the group `forethought.demo_opening` before the planner's part, of
+`forethought.demo` after it.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
+import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from planner.cli.output import Exit, give, is_terminal
 from planner.cli.parser import Parser
@@ -20,16 +24,22 @@ from planner.model import Action, Problem
 from planner.model.formulas import conjuncts
 from planner.plan import Plan, Status
 
-ABOUT: Final = "Show in a minute how a shipped domain is declared, solved, explained, validated and carried out."
+ABOUT: Final = (
+    "Show in a minute a run that survives a lie and a kill, and how its plan is declared, solved and explained."
+)
 DOMAIN: Final = "assistant"
-GROUP: Final = "forethought.demo"
+OPENING: Final = "forethought.demo_opening"
+CLOSING: Final = "forethought.demo"
 SECONDS: Final = 20.0
 """Time limit of each search, in seconds; a search takes a fraction of a second."""
 Show = Callable[[str], None]
+Part = Callable[[Show, Show, Show, Path], bool]
+"""Shows something by functions for headings, results and text, and shares a folder; returns whether all went well."""
 COMMANDS: Final = """\
 forethought solve assistant --json            the whole result, for programs
 forethought run assistant --faults 0.2        carried out, in a simulated world
 forethought run assistant --say "sum up the survey" --yes   by a language model, if one is configured
+forethought view assistant --open             the plan on a page: graph, states, what each step is for
 forethought compile assistant --to pddl       what other planners read
 forethought check DOMAIN                      lint for a domain of yours
 forethought --help                            everything else"""
@@ -41,28 +51,41 @@ def add_arguments(_parser: Parser) -> None:
 
 def run(_started: float, _given: Namespace) -> Exit:
     """Show each part under a heading."""
+    folder = Path(tempfile.mkdtemp(prefix="forethought-demo-"))
+    heading = make_numbered_heading()
+    parts = [*load_parts(OPENING), show_planning, *load_parts(CLOSING)]
+    verdicts = [part(heading, print_highlighted, give, folder) for part in parts]
+    print_heading("Now you")
+    give(COMMANDS.replace("forethought", find_command()))
+    return Exit.OK if all(verdicts) else Exit.NO_VERDICT
+
+
+def show_planning(heading: Show, good: Show, say: Show, _folder: Path) -> bool:
+    """Declare, solve, explain and validate; return whether the plan was proved optimal, and all else went well."""
     from planner.language.loading.load import load
     from planner.solve import solve
 
     problem = load(DOMAIN)
     assert isinstance(problem, Problem)
-    show_declarations(problem)
-    print_heading("2. Solved")
+    show_declarations(problem, heading, say)
+    heading("Solved")
     result = solve(problem, time_limit=SECONDS)
-    print_highlighted(summarise(result))
-    sound = result.plan is not None and show_plan(result.plan) and show_a_needed_action(result.plan)
-    for part in load_plugin_parts():
-        sound = part(print_heading, print_highlighted, give) and sound
-    print_heading("Now you")
-    give(COMMANDS.replace("forethought", find_command()))
-    return Exit.OK if sound and result.status is Status.OPTIMAL else Exit.NO_VERDICT
+    good(summarise(result))
+    sound = result.plan is not None and show_plan(result.plan, heading, good, say)
+    return sound and show_a_needed_action(result.expect_plan(), heading, good, say) and result.status is Status.OPTIMAL
 
 
-def load_plugin_parts() -> list[Callable[[Show, Show, Show], bool]]:
-    """Return the parts of other packages: functions that take functions to print headings, results and text."""
+def load_parts(group: str) -> list[Part]:
+    """Return the parts of other packages in a group of entry points, by name."""
     from importlib.metadata import entry_points
 
-    return [each.load() for each in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)]
+    return [each.load() for each in sorted(entry_points(group=group), key=lambda entry: entry.name)]
+
+
+def make_numbered_heading() -> Show:
+    """Return a function that prints headings with numbers from 1."""
+    numbers = itertools.count(1)
+    return lambda text: print_heading(f"{next(numbers)}. {text}")
 
 
 def find_command() -> str:
@@ -73,30 +96,30 @@ def find_command() -> str:
     return called if called.endswith("/forethought") and which("forethought") is None else "forethought"
 
 
-def show_declarations(problem: Problem) -> None:
+def show_declarations(problem: Problem, heading: Show, say: Show) -> None:
     """Show the declarations of some actions, and the goal."""
     actions = list(problem.domain.actions.values())
-    print_heading(f"1. Declared: '{DOMAIN}', {len(actions)} actions, such as")
-    give("\n".join(map(format_action, actions[-3:])))
-    give(f"Goal: {join_parts(conjuncts(problem.goal.hard))}")
+    heading(f"Declared: '{DOMAIN}', {len(actions)} actions, such as")
+    say("\n".join(map(format_action, actions[-3:])))
+    say(f"Goal: {join_parts(conjuncts(problem.goal.hard))}")
 
 
-def show_plan(plan: Plan) -> bool:
+def show_plan(plan: Plan, heading: Show, good: Show, say: Show) -> bool:
     """Show the plan, why each step is there, and the verdict; return whether the validator accepts the plan."""
     from planner.explain.plan_explanation import explain_plan
     from planner.validation.validate import validate
 
-    give(str(plan))
-    print_heading("3. Explained: why each step is there")
-    give(str(explain_plan(plan.problem, plan)))
-    print_heading("4. Validated, by code that shares nothing with the search")
+    say(str(plan))
+    heading("Explained: why each step is there")
+    say(str(explain_plan(plan.problem, plan)))
+    heading("Validated, by code that shares nothing with the search")
     verdict, broken = validate(plan.problem, plan), validate(plan.problem, plan.steps[1:])
-    print_highlighted(f"the plan: {verdict}")
-    give(f"without its first step: {broken}")
+    good(f"the plan: {verdict}")
+    say(f"without its first step: {broken}")
     return verdict.valid and not broken.valid
 
 
-def show_a_needed_action(plan: Plan) -> bool:
+def show_a_needed_action(plan: Plan, heading: Show, good: Show, say: Show) -> bool:
     """Find an action without which the problem is unsolvable, and explain why; return whether there is one."""
     from planner.explain.unsolvability import explain_unsolvable
     from planner.solve import solve
@@ -105,9 +128,9 @@ def show_a_needed_action(plan: Plan) -> bool:
         less = remove_action(name, plan.problem)
         result = solve(less, time_limit=SECONDS)
         if result.status is Status.UNSOLVABLE:
-            print_heading(f"5. And if there were no '{name}'?")
-            print_highlighted(summarise(result))
-            give(str(explain_unsolvable(less, Limits(SECONDS))))
+            heading(f"And if there were no '{name}'?")
+            good(summarise(result))
+            say(str(explain_unsolvable(less, Limits(SECONDS))))
             return True
     return False
 

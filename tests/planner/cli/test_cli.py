@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -485,6 +487,12 @@ def test_the_demo_shows_a_proof_and_a_reason(run: Run) -> None:
     assert "without its first step: invalid: step 1 " in out
     assert "proved unsolvable" in out
     assert "It would have a plan if, from the start:" in out
+    assert re.findall(r"^(\d+)\. [A-Z]", out, re.MULTILINE) == [str(number) for number in range(1, 9)]
+    [page] = re.findall(r"^file://(\S+/run\.html)$", out, re.MULTILINE)
+    assert "killed" in out
+    assert "was done once" in out
+    assert Path(page).read_text(encoding="utf-8").startswith("<!doctype html>")
+    shutil.rmtree(Path(page).parent)
 
 
 def test_the_demo_tells_commands_that_can_be_typed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
