@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from htn.compilations.htn_reductions import add_reachable_placeholders
-from htn.explain.impossible_tasks import INITIAL_TASKS, find_impossible_tasks, relax
+from htn.explain.impossible_tasks import INITIAL_TASKS, RelaxedHierarchy, find_impossible_tasks, relax
 from htn.grounding.ground_htn import has_numbers
+from htn.grounding.instances import METHOD
 from htn.model import HtnDomain, HtnProblem, Method
 from planner.errors import did_you_mean
 from planner.lightweight import Final
@@ -15,7 +16,7 @@ from planner.lint.action_lint import find_contradiction
 from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms
 from planner.lint.problem_lint import check_domain, check_problem
 from planner.model import Problem
-from planner.model.formulas import atoms_in, comparisons_in, conjunction, free_variables
+from planner.model.formulas import Atom, atoms_in, comparisons_in, conjunction, free_variables
 
 
 def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Finding]:
@@ -67,7 +68,7 @@ def _suggest_predicate(name: str, domain: HtnDomain) -> str | None:
     return did_you_mean(name, alike) or did_you_mean(name, known)
 
 
-_INTENDED_RULES: Final = {"no-effect", "unused-parameter"}
+_INTENDED_RULES: Final = {"no-effect", "unused-parameter", "no-goal", "useless-action", "dead-end", "same-value"}
 """Rules that do not hold here: methods give an action its arguments, and may want it in the plan for its own sake."""
 _USE_RULES: Final = {"unused-predicate", "never-required", "unused-type", "unused-function", "never-read"}
 """Rules about what actions do not use: methods and tasks may use it."""
@@ -99,7 +100,10 @@ def _keep_valid(domain: HtnDomain, findings: list[Finding]) -> Iterator[Finding]
     compared = [part for each in domain.methods.values() for part in comparisons_in(each.precondition)]
     used |= {f"function {term.predicate}" for part in compared for term in part.functions}
     used |= {f"type {name}" for parameters in scopes for each in parameters for name in each.types}
+    asked = {atom.predicate for each in domain.methods.values() for atom in atoms_in(each.precondition)}
     for finding in findings:
+        if finding.rule == "never-given-back" and isinstance(finding.part, Atom) and finding.part.predicate in asked:
+            continue
         if finding.rule not in _INTENDED_RULES and not (finding.rule in _USE_RULES and finding.place in used):
             yield finding
 
@@ -155,11 +159,25 @@ def _terminating_tasks(domain: HtnDomain) -> set[str]:
 
 def _check_reachability(problem: HtnProblem, limits: Limits) -> Iterator[Finding]:
     """Yield the tasks that can never be done, not even with deletes ignored."""
-    for failure in find_impossible_tasks(relax(_without_numbers(add_reachable_placeholders(problem)), limits)):
+    relaxed = relax(_without_numbers(add_reachable_placeholders(problem)), limits)
+    yield from _check_dead_methods(problem.domain, relaxed)
+    for failure in find_impossible_tasks(relaxed):
         tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
         initial = failure.task == INITIAL_TASKS
         place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")
         yield Finding(Level.ERROR, "impossible-task", place, f"{they} can never be done: {tried}")
+
+
+def _check_dead_methods(domain: HtnDomain, relaxed: RelaxedHierarchy) -> Iterator[Finding]:
+    """Yield the methods that never apply, though their task is demanded and another method for it applies."""
+    applied = {name for name in domain.methods if relaxed.relaxed.relation(f"{METHOD}{name}").rows}
+    for method in domain.methods.values():
+        others = [each for each in domain.methods_for(method.task.predicate) if each.name in applied]
+        known = set(relaxed.domain.methods)
+        if method.name in known and method.name not in applied and others:
+            message = "it can never apply in this problem"
+            hint = f"its task is done by {others[0].name} alone" if len(others) == 1 else ""
+            yield Finding(Level.HINT, "dead-method", f"method {method.name}", message, hint, "requires")
 
 
 def _without_numbers(problem: HtnProblem) -> HtnProblem:

@@ -10,7 +10,7 @@ from typing import Literal
 from planner.errors import did_you_mean
 from planner.lint.codes import code_of
 from planner.model import ROOT_TYPE, Action, Atom, DomainModel, Formula, Goal, Problem
-from planner.model.actions import Outcome, When, negated_atoms, positive_atoms
+from planner.model.actions import Outcome, When, has_open_argument, negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in, conjuncts
 
 
@@ -150,6 +150,22 @@ def conjoined_atoms(formula: Formula) -> Iterator[Atom]:
     return (part for part in conjuncts(formula) if isinstance(part, Atom))
 
 
+def provided_atoms(action: Action) -> list[Atom]:
+    """Return the atoms that the effects and outcomes of `action` make true."""
+    parts: list[When | Outcome] = [*action.effects, *action.outcomes]
+    return [atom for each in parts for atom in positive_atoms(each.provides)]
+
+
+def ended_atoms(action: Action) -> list[Atom]:
+    """Return the atoms and open patterns that the effects and outcomes of `action` make false.
+
+    An item of `modifies` without an open argument changes in place, and stays true.
+    """
+    parts: list[When | Outcome] = [*action.effects, *action.outcomes]
+    items = [pattern for each in parts for pattern in each.modifies if has_open_argument(pattern)]
+    return [*items, *[atom for each in parts for atom in negated_atoms(each.provides)]]
+
+
 def goal_atoms(goal: Goal) -> Iterator[Atom]:
     """Yield all atoms in the hard and soft goals."""
     yield from atoms_in(goal.hard)
@@ -188,9 +204,31 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
         elif not required:
             message = f"nothing requires it, though {_abbreviate(uses.provided[name])} provides it"
             hint, at = "it may be a goal of some problem", uses.provided[name][0]
+            meant = _find_meant(name, domain, uses, stated)
+            if meant is not None:
+                message = (
+                    f"nothing requires it, and nothing provides {meant}, which {_abbreviate(uses.needed[meant])} needs"
+                )
+                hint = f"did you mean '{meant}'?"
+                is_sure = len(uses.required.get(meant, ())) > 1 or meant in wanted
+                mend = Mend("replace", "provides", name, meant) if is_sure else None
+                place = f"predicate {name}"
+                yield Finding(Level.WARNING, "misspelt", place, message, hint, "provides", name, at=at, mend=mend)
+                continue
             yield Finding(Level.HINT, "never-required", f"predicate {name}", message, hint, "provides", name, at=at)
         elif not provided and name not in stated and name in uses.needed:
             yield from _check_never_provided(name, domain, uses, problem)
+
+
+def _find_meant(name: str, domain: DomainModel, uses: Usage, stated: set[str]) -> str | None:
+    """Return the predicate that `name` may misspell: a needed one like it, which nothing provides or states."""
+    import difflib
+
+    size = len(domain.predicates[name].parameters)
+    lacking = [x for x in uses.needed if x not in uses.provided and x not in stated and x in domain.predicates]
+    alike = [x for x in lacking if len(domain.predicates[x].parameters) == size]
+    near = difflib.get_close_matches(name, alike, n=1, cutoff=0.75)
+    return near[0] if near else None
 
 
 def check_unmentioned(problem: Problem) -> Iterator[Finding]:

@@ -54,9 +54,16 @@ def _check_constant(place: str, condition: Formula, domain: DomainModel) -> Iter
         bounds = "" if same else _describe_bounds(comparison, domain)
         if left.must(comparison.relation, right) or (same and "=" in comparison.relation):
             message = f"{written} always holds{bounds}"
-            yield Finding(Level.HINT, "constant-comparison", place, message, "leave it out, or look at the numbers")
+            hint, part = "leave it out, or look at the numbers", _first_function(comparison)
+            yield Finding(Level.HINT, "constant-comparison", place, message, hint, "requires", part)
         elif not left.may(comparison.relation, right) or same:
-            yield Finding(Level.WARNING, "constant-comparison", place, f"{written} never holds{bounds}")
+            message, part = f"{written} never holds{bounds}", _first_function(comparison)
+            yield Finding(Level.WARNING, "constant-comparison", place, message, field="requires", part=part)
+
+
+def _first_function(comparison: Comparison) -> str:
+    """Return the name of the first function in `comparison`, "" where it has none."""
+    return next((term.predicate for term in comparison.functions), "")
 
 
 def _declared_range(expression: Expression, domain: DomainModel) -> Interval:
@@ -217,7 +224,9 @@ def check_number_reach(problem: Problem, actions: Collection[str]) -> Iterator[F
     for part in conjuncts(problem.goal.hard):
         if isinstance(part, Comparison) and not ranges.may(part):
             message = f"no sum of effects leads to {part}: {_describe_ranges(part, ranges)}"
-            yield Finding(Level.ERROR, "unreachable-number", "goal", message, _hint(part, uses))
+            yield Finding(
+                Level.ERROR, "unreachable-number", "goal", message, _hint(part, uses), part=_first_function(part)
+            )
     for action in problem.domain.actions.values():
         if action.name in actions:
             yield from _check_requirements(action, ranges, uses)
@@ -228,7 +237,8 @@ def _check_requirements(action: Action, ranges: ValueRanges, uses: _Uses) -> Ite
     for part in conjuncts(action.requires):
         if isinstance(part, Comparison) and not any(ranges.may(part, each) for each in ranges.bindings(part.functions)):
             message = f"it can never apply: no values satisfy {_written(part)}: {_describe_ranges(part, ranges)}"
-            yield Finding(Level.HINT, "unreachable-number", f"action {action.name}", message, _hint(part, uses))
+            place, name = f"action {action.name}", _first_function(part)
+            yield Finding(Level.HINT, "unreachable-number", place, message, _hint(part, uses), "requires", name)
             return
 
 

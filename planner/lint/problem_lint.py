@@ -13,11 +13,12 @@ from planner.compilations.creation_rounds import add_enough_placeholders
 from planner.compilations.determinization import OutcomeOf, determinize
 from planner.compilations.normal_form import NormalProblem, normalise
 from planner.compilations.object_creation import for_steps
-from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
+from planner.grounding.reachability import Database, Reachability, SchemaRules, axiom_rules, schema_rules
 from planner.language.declare.fields import format_atom
 from planner.lightweight import Final, replace
 from planner.limits import Limits
 from planner.lint.action_lint import check_action, check_arguments, check_single_values, find_contradiction
+from planner.lint.cost_lint import check_free_actions, check_values
 from planner.lint.findings import (
     Finding,
     Level,
@@ -27,9 +28,13 @@ from planner.lint.findings import (
     check_unmentioned,
     collect_usage,
     conjoined_atoms,
+    wanted_atoms,
 )
+from planner.lint.item_lint import check_functional, check_given_back, check_goal_values, check_items
 from planner.lint.number_lint import check_number_reach, check_numbers
+from planner.lint.role_lint import check_facts, check_roles
 from planner.lint.timed_lint import check_time, flatten_moments, with_timed_effects
+from planner.lint.trap_lint import check_dead_ends, check_goal_given, check_lost_goals, check_useless
 from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening
 from planner.model.domain import DomainModel, TypeHierarchy, resources_of, uncertain_actions
 from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable
@@ -47,6 +52,7 @@ class Possible:
     normal: NormalProblem
     actions: frozenset[str]
     facts: Database
+    schemas: tuple[SchemaRules, ...]
 
     def holds(self, pattern: Atom) -> bool:
         """Return whether some fact that `pattern` covers is reachable; variables match everything."""
@@ -74,7 +80,8 @@ def relax(problem: Problem, limits: Limits) -> Possible:
     rules = [rule for schema in schemas for rule in schema.reachable]
     Reachability(database, limits).run([*rules, *(axiom.rule for axiom in axioms)])
     applied = [schema.schema.action.name for schema in schemas if schema.rule.found.rows]
-    return Possible(normal, frozenset([ways[name].action if name in ways else name for name in applied]), database)
+    names = frozenset([ways[name].action if name in ways else name for name in applied])
+    return Possible(normal, names, database, tuple(schemas))
 
 
 def _provide_unknown_facts(problem: Problem) -> Problem:
@@ -231,7 +238,8 @@ def _check_sensing(problem: Problem) -> Iterator[Finding]:
 def check_domain(domain: DomainModel) -> list[Finding]:
     """Lint `domain` without objects; return the findings, the worst first."""
     domain = flatten_moments(domain)
-    return sort_by_level([*_check_declarations(domain, None), *check_undeclared(domain)])
+    found = [*_check_declarations(domain, None), *check_undeclared(domain), *check_items(domain)]
+    return _merge_breaches(sort_by_level(found))
 
 
 def check_problem(problem: Problem, limits: Limits | None = None) -> list[Finding]:
@@ -248,14 +256,39 @@ def check_problem(problem: Problem, limits: Limits | None = None) -> list[Findin
         *_check_declarations(problem.domain, problem),
         *check_unmentioned(problem),
         *check_demands(problem),
+        *check_items(problem.domain, problem),
+        *check_facts(problem),
+        *check_goal_given(problem),
+        *check_lost_goals(problem),
+        *check_useless(problem),
     ]
     enough = add_enough_placeholders(problem)
     if enough is not None:
         reach = relax(with_timed_effects(enough), limits)
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
         found += check_number_reach(problem, reach.actions)
-        found += check_single_values(enough, limits)
-    return sort_by_level(found)
+        found += check_values(problem, reach.schemas)
+        if not any(each.rule == "no-value" and each.level is Level.ERROR for each in found):
+            found += check_single_values(enough, limits)
+            found += check_goal_values(enough, limits)
+            found += check_functional(enough, limits)
+            found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
+    return _merge_breaches(sort_by_level(found))
+
+
+def _is_hopeless(problem: Problem, limits: Limits) -> bool:
+    """Return whether the goal of `problem` is out of reach even if no fact ever ended."""
+    reach = relax(problem, limits)
+    return any(not reach.holds(atom) for atom in reach.normal.goal.atoms)
+
+
+def _merge_breaches(findings: list[Finding]) -> list[Finding]:
+    """Leave out that an item may have several values where the action or fact is known that gives it a second one."""
+    known = {str(each.part).partition("(")[0] for each in findings if each.rule in _BREACHES}
+    return [x for x in findings if x.rule != "several-values" or str(x.part).partition("(")[0] not in known]
+
+
+_BREACHES: Final = frozenset({"second-value", "not-functional", "two-initial-values", "unproved-functional"})
 
 
 def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterator[Finding]:
@@ -264,6 +297,10 @@ def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterato
         yield from check_action(action, domain)
     yield from check_predicates(domain, collect_usage(domain), problem)
     yield from check_numbers(domain, problem)
+    yield from check_roles(domain)
+    yield from check_free_actions(domain, problem)
+    wanted = frozenset(atom.predicate for atom in wanted_atoms(problem)) if problem else frozenset[str]()
+    yield from check_given_back(domain, wanted)
     yield from check_types(domain)
 
 

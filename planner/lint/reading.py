@@ -36,7 +36,7 @@ _RULES: Final = (
     (r"\barguments?\b.*(declared|elsewhere|takes|has|expected)|takes \d+", "wrong-arity"),
     (r"unknown (type|action|tag|name|object)|neither a parameter|is no object", "unknown-name"),
     (r"has no (predicate|function|action|type)", "unknown-name"),
-    (r"is not declared|nobody declares|is not bound|unknown", "unknown-name"),
+    (r"is not declared|nobody declares|is not bound|there is no task|unknown", "unknown-name"),
 )
 """What the words of an error say about its rule."""
 
@@ -200,23 +200,27 @@ class _Data:
 
 
 def _read_document(source: SourceText, found: Reading, texts: Mapping[str, SourceText]) -> None:
-    parts = _parse_all(source, found, texts)
     tainted: set[str] = set()
+    mended: set[tuple[Any, ...]] = set()
+    parts = _parse_all(source, found, texts, tainted)
     last: tuple[Any, ...] | None = None
     for _ in range(MOST):
         documents = [each.document(source.name) for each in parts if each.data is not None]
         try:
             _keep(read_parsed(documents, found.domain) if documents else Documents(), found)
         except InputError as error:
-            _note(error, found, texts, tainted)
             part, path = _find_part(error, parts, source.name)
+            if path is None or (part and (part.number, *path) not in mended):  # else it follows from the name written
+                _note(error, found, texts, tainted)
             if part is None or path is None or len(path) < 2:
                 found.is_partial = True
                 if not _drop_problem(parts):
                     return
                 continue
             this = (part.number, path, error.message)
-            if this == last or not _mend_data(part, path, error):
+            if this != last and (part.number, *path) not in mended and _mend_data(part, path, error):
+                mended.add((part.number, *path))
+            else:
                 _leave_out(part, path, tainted, error)
                 found.is_partial = True
                 found.spoilt.add(f"{path[1].removesuffix('s')} {path[2]}" if len(path) > 2 else str(path[1]))
@@ -298,7 +302,7 @@ def _leave_out(part: _Data, path: tuple[Any, ...], tainted: set[str], error: Inp
     part.remove(path)
 
 
-def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceText]) -> list[_Data]:
+def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceText], tainted: set[str]) -> list[_Data]:
     """Parse the documents; a key that stands twice is kept once, and lines that are no YAML are left out."""
     text = source.text
     left: list[str] = []
@@ -308,9 +312,11 @@ def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceTex
             break
         except DocumentError as error:
             place = error.location
-            _note(error, found, texts, set())
+            _note(error, found, texts, tainted)
             found.is_partial = True
-            changed = _repair_syntax(text, error) if place and place.line and source.language == "yaml" else None
+            changed = (
+                _repair_syntax(text, error, tainted) if place and place.line and source.language == "yaml" else None
+            )
             if changed is None or len(left) > 20:
                 return []
             left.append(text)
@@ -325,22 +331,25 @@ def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceTex
     return parts
 
 
-def _repair_syntax(text: str, error: DocumentError) -> str | None:
-    """Rename a key that stands twice, so that both entries are checked, or blank out the line that is no YAML."""
+def _repair_syntax(text: str, error: DocumentError, tainted: set[str]) -> str | None:
+    """Leave out the entry of a key that stands twice, or the line that is no YAML; taint the names in it."""
     lines = text.split("\n")
     at = (error.location.line or 1) - 1 if error.location else 0
     if at >= len(lines):
         return None
     line = lines[at]
     if "stands twice" in error.message:
-        return _drop_entry(lines, at, len(line) - len(line.lstrip()))
+        changed = _drop_entry(lines, at, len(line) - len(line.lstrip()))
+        kept = set(changed.split("\n"))
+        tainted.update(re.findall(r"[\w-]+(?=\()", "\n".join(each for each in lines if each not in kept)))
+        return changed
     if not line.strip():
         return None
     lines[at] = ""
     return "\n".join(lines)
 
 
-def _drop_entry(lines: list[str], at: int, column: int) -> str | None:
+def _drop_entry(lines: list[str], at: int, column: int) -> str:
     """Blank out the entry that begins in line `at` at `column`, with the deeper lines after it."""
     end = at + 1
     while end < len(lines) and (not lines[end].strip() or lines[end][: column + 1].strip() == ""):

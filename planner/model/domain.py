@@ -51,7 +51,8 @@ ROOT_TYPE: Final = "object"
 class Predicate:
     """A predicate and its parameters; its facts become false when a step writes an item of `stale_with`.
 
-    The arguments of a pattern in `stale_with` are parameters of the predicate, constants, or open.
+    The arguments of a pattern in `stale_with` are parameters of the predicate, constants, or open. Facts that differ in
+    argument `functional` only are values of one item, which has one at a time; lint proves or refutes it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Predicate:
     stale_with: tuple[Atom, ...] = ()
     tags: frozenset[str] = frozenset()
     description: str = ""
+    functional: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

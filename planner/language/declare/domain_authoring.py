@@ -122,17 +122,19 @@ class Domain:
         stale_with: Patterns = (),
         tags: str | Iterable[str] = (),
         description: str = "",
+        functional: bool | str = False,
         **parameters: TypeLike,
     ) -> PredicateRef:
         """Declare a predicate, and return it as a callable value.
 
         Its parameters are named in the text (`predicate("summarised(d)", Document)`), by keyword
         (`predicate("summarised", d=Document)`), or else after their types; patterns in `stale_with` use these names.
+        `functional` says that an item has one value at a time, which is the last argument, or the parameter it names.
         """
         place = find_caller()
         bare, variables = self._read_signature(name, types, parameters, place)
         self._invalidate_model().predicate(
-            bare, variables, place, stale_with=stale_with, tags_=tags, description=description
+            bare, variables, place, stale_with=stale_with, tags_=tags, description=description, functional=functional
         )
         return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
 
@@ -338,6 +340,7 @@ def declare_model(declarations: Declarations, model: DomainModel, place: Place) 
     for constant in model.constants:
         declarations.constant(constant.name, constant.types, place)
     for predicate in model.predicates.values():
+        value = predicate.functional
         declarations.predicate(
             predicate.name,
             predicate.parameters,
@@ -345,6 +348,7 @@ def declare_model(declarations: Declarations, model: DomainModel, place: Place) 
             stale_with=predicate.stale_with,
             tags_=predicate.tags,
             description=predicate.description,
+            functional=False if value is None else predicate.parameters[value].name.removeprefix("?"),
             exact=True,
         )
     for function in model.functions.values():

@@ -136,6 +136,21 @@ def open_all_arguments(pattern: Atom, actions: Mapping[str, Action]) -> Atom:
     return pattern if pattern.args else Atom(pattern.predicate, (OPEN,) * len(actions[pattern.predicate].parameters))
 
 
+def _find_value(functional: bool | str, parameters: tuple[Variable, ...], place: Place) -> int | None:
+    """Return the number of the parameter that is the value of an item, from 0; None where the predicate has none."""
+    if functional is False:
+        return None
+    if not parameters:
+        raise place.error("a functional predicate needs an argument for its value")
+    if functional is True:
+        return len(parameters) - 1
+    names = [each.name.removeprefix("?") for each in parameters]
+    if not isinstance(functional, str) or functional not in names:
+        hint = f"write true for the last argument, or one of {', '.join(names)}"
+        raise place.error(f"functional is {abbreviate(functional)}, which is no parameter of the predicate", hint)
+    return names.index(functional)
+
+
 PREDICATE_TAGS = frozenset({"trusted"})
 ACTIONS_PER_COLLECTION: Final = 32
 """Actions between two calls of the keeper; after about twice as many, the garbage collector would scan them."""
@@ -193,9 +208,10 @@ class Declarations:
         stale_with: Patterns = (),
         tags_: str | Iterable[str] = (),
         description: str = "",
+        functional: bool | str = False,
         exact: bool = False,
     ) -> None:
-        """Add a predicate; `stale_with` may name its parameters."""
+        """Add a predicate; `stale_with` may name its parameters, and `functional` that of the value (else the last)."""
         if not is_atom_name(name):
             raise place.error(*explain_bad_name(name, "a predicate"))
         _check_distinct(parameters, f"predicate {name!r}", place)
@@ -203,7 +219,8 @@ class Declarations:
         conditions = Conditions(scope, self.types.parents, exact=exact)
         patterns = conditions.patterns(stale_with, place.within("stale_with"))
         marks = check_tags(tags_, PREDICATE_TAGS, "a predicate", place.within("tags"))
-        found = Predicate(name, parameters, patterns, marks, description)
+        value = _find_value(functional, parameters, place.within("functional"))
+        found = Predicate(name, parameters, patterns, marks, description, value)
         self.predicates.check_arities(scope.uses)
         self.predicates.declare(name, parameters, place)
         self.predicates.note(scope.uses)

@@ -52,6 +52,7 @@ def declarations_of(document: DomainDocument, place: Place) -> Declarations:
             stale_with=predicate.stale_with,
             tags_=predicate.tags,
             description=predicate.description,
+            functional=predicate.functional,
         )
     for name, function in document.functions.items():
         here = place.within("functions", name)

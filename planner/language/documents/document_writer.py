@@ -238,6 +238,14 @@ def _write_goal(goal: Goal, write: Notation) -> Any:
     return without_defaults({"hard": write.formula(goal.hard), "soft": soft})
 
 
+def _write_functional(predicate: Predicate) -> bool | str | None:
+    """Write which argument is the value of an item: `true` for the last one, else its name; None for no item."""
+    if predicate.functional is None:
+        return None
+    is_last = predicate.functional == len(predicate.parameters) - 1
+    return True if is_last else predicate.parameters[predicate.functional].name.removeprefix("?")
+
+
 def _write_predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any]:
     write = Notation([each.name for each in predicate.parameters], constants)
     return without_defaults(
@@ -246,6 +254,7 @@ def _write_predicate(predicate: Predicate, constants: frozenset[str]) -> dict[st
             "stale_with": write.each(predicate.stale_with),
             "tags": sorted(predicate.tags),
             "description": predicate.description,
+            "functional": _write_functional(predicate),
         }
     )
 

@@ -118,11 +118,15 @@ class _Signature(DocumentPart):
 
 
 class PredicateDocument(_Signature):
-    """A predicate: its parameters (name → type, or types alone), and what makes its facts stale."""
+    """A predicate: its parameters (name → type, or types alone), and what makes its facts stale.
+
+    `functional` says that an item has one value at a time: the last argument, or the parameter that it names.
+    """
 
     stale_with: Texts = []
     tags: Texts = []
     description: Text = ""
+    functional: bool | Text = False
 
 
 class FunctionDocument(_Signature):

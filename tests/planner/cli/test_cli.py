@@ -295,7 +295,7 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
     "findings": (
         "check domain.pddl unreachable.pddl",
         Exit.NEGATIVE,
-        "unreachable.pddl:5:18: error FT303: goal: nothing can bring about",
+        "unreachable.pddl:5:27: error FT303: goal: nothing can bring about",
         "1 error",
     ),
     "findings too late": (

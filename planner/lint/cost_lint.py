@@ -1,0 +1,163 @@
+"""Lint of values and costs: functions without a value that something needs, and steps that cost nothing.
+
+Steps that cost nothing and can be undone for nothing let plans run in circles: a search for the cheapest plan gains
+nothing by leaving them out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from planner.lightweight import Final
+from planner.lint.findings import Finding, Level, Mend, conjoined_atoms
+from planner.model.actions import Action, CostFunction, negated_atoms, positive_atoms
+from planner.model.domain import DomainModel, amounts_of, numeric_effects, written_predicates
+from planner.model.formulas import Atom, Comparison, Number, conjuncts, functions_in, is_variable
+from planner.model.problem import TOTAL_COST, Problem
+
+if TYPE_CHECKING:
+    from planner.grounding.reachability import SchemaRules
+
+MOST: Final = 200_000
+"""Instances of an action of which the values are looked at."""
+
+
+def check_values(problem: Problem, schemas: Iterable[SchemaRules]) -> Iterator[Finding]:
+    """Yield functions without a value that a cost, a duration, an effect or a condition of a reachable step needs."""
+    if not problem.domain.functions:
+        return
+    changed = {
+        effect.fluent.predicate for action in problem.domain.actions.values() for effect in numeric_effects(action)
+    }
+    assigned = {
+        x.fluent.predicate for y in problem.domain.actions.values() for x in numeric_effects(y) if x.operator == ":="
+    }
+    told: set[Atom] = set()
+    for rules in schemas:
+        name = rules.schema.action.name
+        action = problem.domain.actions.get(name)
+        if action is None:
+            continue
+        for term, what, is_needed in _needed_terms(action):
+            missing = next(_missing_values(term, rules, problem), None)
+            if missing is not None and missing not in told and term.predicate != TOTAL_COST.predicate:
+                told.add(missing)
+                meant = _find_meant(term.predicate, problem)
+                if meant is not None:
+                    yield _report_misspelt(action, term, meant)
+                    continue
+                level = Level.ERROR if is_needed and term.predicate not in changed else Level.WARNING
+                is_open = not is_needed and (term.predicate in assigned or term.predicate not in changed)
+                level = Level.HINT if is_open else level  # a static value may be missing on purpose: nobody sells it
+                message = f"the {what} of action {name} needs {missing}, which has no value"
+                hint = f"state it, for example {missing} = 1"
+                yield Finding(level, "no-value", "values", message, hint, part=missing)
+
+
+def _find_meant(name: str, problem: Problem) -> str | None:
+    """Return the function with values that `name`, which has none, may misspell."""
+    if any(term.predicate == name for term in problem.values):
+        return None
+    size = len(problem.domain.functions[name].parameters) if name in problem.domain.functions else -1
+    known = {x.predicate for x in problem.values if len(x.args) == size}
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    return near[0] if near else None
+
+
+def _report_misspelt(action: Action, term: Atom, meant: str) -> Finding:
+    message = f"function {term.predicate} has no values, and {meant} has"
+    place, mend = f"action {action.name}", Mend("replace", "", term.predicate, meant)
+    return Finding(Level.ERROR, "misspelt", place, message, f"did you mean '{meant}'?", "", term.predicate, mend=mend)
+
+
+def _needed_terms(action: Action) -> Iterator[tuple[Atom, str, bool]]:
+    """Yield the terms that need a value, what needs it, and whether reading fails without it."""
+    for amount in amounts_of(action):
+        if not isinstance(amount, CostFunction):
+            yield from ((term, "cost or duration", True) for term in functions_in(amount))
+    for effect in numeric_effects(action):
+        yield from ((term, "effect", False) for term in functions_in(effect.value))
+        if effect.operator != ":=":
+            yield effect.fluent, "effect", False
+    for part in conjuncts(action.requires):
+        if isinstance(part, Comparison):
+            yield from ((term, "condition", False) for term in part.functions)
+
+
+def _missing_values(term: Atom, rules: SchemaRules, problem: Problem) -> Iterator[Atom]:
+    names = rules.rule.names
+    if any(is_variable(arg) and arg not in names for arg in term.args):
+        return
+    places = [names.index(arg) if is_variable(arg) else arg for arg in term.args]
+    seen: set[Atom] = set()
+    for number, row in enumerate(rules.rule.found.rows):
+        if number > MOST:
+            return
+        fact = Atom(term.predicate, tuple([row[each] if isinstance(each, int) else each for each in places]))
+        if fact not in seen and fact not in problem.values:
+            yield fact
+        seen.add(fact)
+
+
+def check_free_actions(domain: DomainModel, problem: Problem | None) -> Iterator[Finding]:
+    """Yield the actions that cost nothing where others cost something."""
+    actions = list(domain.actions.values())
+    free = [action for action in actions if _is_free(action)]
+    if not free or len(free) == len(actions):
+        return
+    for action in free:
+        undone = _find_undoing(action, free, domain, problem)
+        if undone:
+            by = "itself" if undone is action else f"action {undone.name}"
+            message = f"it costs nothing, and {by} undoes it for nothing: plans may run in circles"
+            yield Finding(Level.HINT, "free-loop", f"action {action.name}", message, "give it a cost", "cost")
+        elif any(action.uses.values()) or len(free) == 1 < len(actions) - 2:
+            uses = f", though it uses {', '.join(action.uses)}" if action.uses else " and all others cost something"
+            message = f"it costs nothing{uses}"
+            yield Finding(Level.HINT, "free-action", f"action {action.name}", message, "give it a cost", "cost")
+
+
+def _is_free(action: Action) -> bool:
+    return all(isinstance(term, Number) and term == 0 for term in action.cost)
+
+
+def _find_undoing(action: Action, free: list[Action], domain: DomainModel, problem: Problem | None) -> Action | None:
+    """Return the free action that brings back all that `action` ends, and ends all that it gives; None without one."""
+    gives = {atom.predicate for atom in positive_atoms(action.provides)}
+    ends = {atom.predicate for atom in (*negated_atoms(action.provides), *action.modifies)}
+    if not gives or _runs_one_way(action, domain, problem):
+        return None
+    for other in free:
+        back = {atom.predicate for atom in positive_atoms(other.provides)}
+        away = {atom.predicate for atom in (*negated_atoms(other.provides), *other.modifies)}
+        if ends <= back and gives <= away and ends:
+            return other
+    return None
+
+
+def _runs_one_way(action: Action, domain: DomainModel, problem: Problem | None) -> bool:
+    """Return whether a relation without circles orders the values that `action` moves between."""
+    if problem is None:
+        return False
+    static = domain.predicates.keys() - written_predicates(domain)
+    for atom in conjoined_atoms(action.requires):
+        if atom.predicate in static and len(atom.args) == 2 and _is_acyclic(atom.predicate, problem):
+            return True
+    return False
+
+
+def _is_acyclic(name: str, problem: Problem) -> bool:
+    following: dict[str, list[str]] = defaultdict(list)
+    for fact in problem.initial:
+        if fact.predicate == name:
+            following[fact.args[0]].append(fact.args[1])
+    from graphlib import CycleError, TopologicalSorter
+
+    try:
+        TopologicalSorter(following).prepare()
+    except CycleError:
+        return False
+    return bool(following)

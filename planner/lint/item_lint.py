@@ -1,0 +1,410 @@
+"""Lint of items, which have one value at a time: `at(robot, _)` is where a robot is.
+
+`modifies at(robot, _)` and `functional` on a predicate declare items. Others look like items: a fact is required, one
+that differs in an argument is provided, and in the initial state each object has one such fact. An item keeps one value
+if each action that gives it a value ends the old one; that is checked action by action (an invariant of one predicate,
+as those of Helmert, 2009), so that the action that breaks it is known. Mutex groups prove what one predicate cannot.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from planner.grounding.ground import find_single_valued
+from planner.lightweight import Final
+from planner.limits import LimitReached, Limits
+from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, provided_atoms
+from planner.model.actions import Action, When, has_open_argument, negated_atoms, positive_atoms
+from planner.model.domain import DomainModel
+from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjuncts, is_variable, literals_in
+from planner.model.problem import Problem
+
+PROOF_SECONDS: Final = 5.0
+"""Most time for the proof that an item, of which the goal names two values, has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The facts of `predicate` that differ in argument `place` only are values of one item."""
+
+    predicate: str
+    place: int
+
+    def key(self, atom: Atom) -> tuple[str, ...]:
+        """Return the arguments that name the item."""
+        return atom.args[: self.place] + atom.args[self.place + 1 :]
+
+    def pattern(self, atom: Atom) -> Atom:
+        """Return the item of `atom`, as `modifies` has it."""
+        return Atom(atom.predicate, (*atom.args[: self.place], OPEN, *atom.args[self.place + 1 :]))
+
+
+def declared_items(domain: DomainModel) -> dict[Item, str]:
+    """Return the items that `functional` and `modifies` declare, each with the declaration that does so first."""
+    found = {
+        Item(each.name, each.functional): f"predicate {each.name}"
+        for each in domain.predicates.values()
+        if each.functional is not None
+    }
+    for action in domain.actions.values():
+        for pattern in ended_atoms(action):
+            if pattern.args.count(OPEN) == 1 and len(pattern.args) > 1:
+                found.setdefault(Item(pattern.predicate, pattern.args.index(OPEN)), f"action {action.name}")
+    return found
+
+
+def check_items(domain: DomainModel, problem: Problem | None = None) -> Iterator[Finding]:
+    """Yield the findings about items that need no proof by mutex groups."""
+    declared = declared_items(domain)
+    seeming = {} if problem is None else {item: "" for item in _seeming_items(problem) if item not in declared}
+    for item in {**declared, **seeming}:
+        breaches = list(_find_breaches(item, domain))
+        yield from (_report_breach(item, each, domain, is_seeming=item in seeming) for each in breaches)
+    for action in domain.actions.values():
+        yield from _check_same_values(action)
+        yield from _check_required_values(action, declared)
+    if problem is not None:
+        kept = {item for item in {**declared, **_balanced_items(domain)} if item not in seeming}
+        yield from _check_initial_values(problem, kept)
+
+
+def _check_same_values(action: Action) -> Iterator[Finding]:
+    """Yield the items that the action modifies, and whose old value it provides again."""
+    for effect in action.effects:
+        required = set(conjoined_atoms(action.requires)) | set(conjoined_atoms(effect.requires))
+        provided = list(dict.fromkeys(positive_atoms(effect.provides)))
+        for atom in provided:
+            ended = [x for x in effect.modifies if has_open_argument(x) and x.matches(atom)]
+            others = [x for x in provided if x != atom and any(y.matches(x) for y in ended)]
+            if atom in required and ended and not others:
+                message = (
+                    f"it modifies {_plain(ended[0])}, and provides {_plain(atom)}, which it requires: nothing changes"
+                )
+                near = _suggest_value(action, atom, ended[0].args.index(OPEN))
+                hint = f"provide the new value, such as {near}" if near else "provide the new value"
+                mend = Mend("replace", "provides", _plain(atom), near) if near else None
+                place = f"action {action.name}"
+                yield Finding(Level.WARNING, "same-value", place, message, hint, "provides", atom, mend=mend)
+
+
+def _suggest_value(action: Action, atom: Atom, place: int) -> str:
+    """Return `atom` with the one parameter of the same type that the action does not provide yet, or ""."""
+    types = {each.name: each.types for each in action.parameters}
+    wanted = types.get(atom.args[place])
+    others = [name for name, kind in types.items() if kind == wanted and name not in atom.args]
+    if wanted is None or len(others) != 1:
+        return ""
+    return _plain(Atom(atom.predicate, (*atom.args[:place], others[0], *atom.args[place + 1 :])))
+
+
+def _check_required_values(action: Action, declared: Iterable[Item]) -> Iterator[Finding]:
+    """Yield two values of one item that an action requires at once, though they are said to be different."""
+    atoms = list(dict.fromkeys(conjoined_atoms(action.requires)))
+    different = [
+        {x.part.left, x.part.right}
+        for x in conjuncts(action.requires)
+        if isinstance(x, Not) and isinstance(x.part, Equals)
+    ]
+    for item in declared:
+        own = [atom for atom in atoms if atom.predicate == item.predicate]
+        for one, other in combinations(own, 2):
+            values = {one.args[item.place], other.args[item.place]}
+            unequal = values in different or not any(is_variable(each) for each in values)
+            if item.key(one) == item.key(other) and len(values) == 2 and unequal:
+                message = f"it can never apply: {_plain(one)} and {_plain(other)} are two values of one item"
+                yield Finding(
+                    Level.ERROR, "contradicting-requires", f"action {action.name}", message, "", "requires", other
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class _Breach:
+    """An action that requires the value `old` of an item and provides `new` without ending `old`."""
+
+    action: Action
+    old: Atom
+    new: Atom
+
+
+def _find_breaches(item: Item, domain: DomainModel) -> Iterator[_Breach]:
+    for action in domain.actions.values():
+        for effect in action.effects:
+            required = [*conjoined_atoms(action.requires), *conjoined_atoms(effect.requires)]
+            for new in positive_atoms(effect.provides):
+                if new.predicate == item.predicate and not _is_ended(item, new, action, effect):
+                    yield from (_Breach(action, old, new) for old in required if _is_other_value(item, old, new))
+
+
+def _is_other_value(item: Item, old: Atom, new: Atom) -> bool:
+    return old.predicate == item.predicate and item.key(old) == item.key(new) and old != new
+
+
+def _is_ended(item: Item, new: Atom, action: Action, effect: When) -> bool:
+    """Return whether the step ends other values of the item of `new`."""
+    always = [each for each in action.effects if each.requires == TRUE and not each.variables]
+    parts = [effect, *always]
+    if any(
+        pattern.matches(new) and pattern.args[item.place] == OPEN
+        for x in parts
+        for pattern in x.modifies
+        if pattern.predicate == new.predicate
+    ):
+        return True
+    ended = [atom for x in parts for atom in (*negated_atoms(x.provides), *x.modifies)]
+    forall = [atom for x in action.effects if x.variables for atom in negated_atoms(x.provides)]
+    return any(
+        atom.predicate == new.predicate and item.key(atom) == item.key(new) and atom != new
+        for atom in (*ended, *forall)
+    )
+
+
+def _report_breach(item: Item, breach: _Breach, domain: DomainModel, *, is_seeming: bool) -> Finding:
+    pattern = _plain(item.pattern(breach.new))
+    functional = domain.predicates[item.predicate].functional == item.place
+    message = f"it provides {_plain(breach.new)}, and {_plain(breach.old)} stays true: {pattern} has two values then"
+    mend = Mend("add", "modifies", _plain(breach.old), pattern)
+    rule = "not-functional" if functional else "second-value"
+    if functional:
+        message = f"'{item.predicate}' is functional, but it {message.removeprefix('it ')}"
+    level = Level.ERROR if functional else Level.WARNING
+    hint = f"add {pattern} to 'modifies'" + (", if it has one value at a time" if is_seeming else "")
+    place = f"action {breach.action.name}"
+    return Finding(level, rule, place, message, hint, "provides", breach.new, mend=None if is_seeming else mend)
+
+
+def _seeming_items(problem: Problem) -> Iterator[Item]:
+    """Yield what looks like an item: an action moves it to another value, and each object starts with one."""
+    domain = problem.domain
+    moved = {
+        item
+        for action in domain.actions.values()
+        for new in positive_atoms(action.provides)
+        for old in conjoined_atoms(action.requires)
+        if old.predicate == new.predicate
+        for item in _difference(action, old, new)
+    }
+    if not moved:
+        return
+    facts: dict[str, list[Atom]] = defaultdict(list)
+    for fact in problem.initial:
+        facts[fact.predicate].append(fact)
+    for item in sorted(moved, key=lambda each: (each.predicate, each.place)):
+        keys = [item.key(fact) for fact in facts[item.predicate]]
+        if keys and len(set(keys)) == len(keys) and _covers_type(keys, problem):
+            yield item
+
+
+def _difference(action: Action, old: Atom, new: Atom) -> Iterator[Item]:
+    """Yield the item of which two atoms are values: they differ in one argument, by parameters of one type."""
+    types = {each.name: each.types for each in action.parameters}
+    places = [n for n, (x, y) in enumerate(zip(old.args, new.args, strict=True)) if x != y]
+    if len(places) == 1 and len(old.args) > 1:
+        before, after = types.get(old.args[places[0]]), types.get(new.args[places[0]])
+        if before is not None and before == after:
+            yield Item(old.predicate, places[0])
+
+
+def _covers_type(keys: list[tuple[str, ...]], problem: Problem) -> bool:
+    """Return whether each object of the types of the known objects with a value has one, in their first argument."""
+    kinds = {each.name: each.types for each in problem.all_objects}
+    named = {key[0] for key in keys}
+    types = {kind for name in named for kind in kinds.get(name, ())}
+    return all(name in named for name, kind in kinds.items() if types.intersection(kind))
+
+
+def _balanced_items(domain: DomainModel) -> dict[Item, str]:
+    """Return the items of which each action that gives them a value ends the old one."""
+    found: dict[Item, str] = {}
+    for action in domain.actions.values():
+        for new in positive_atoms(action.provides):
+            for old in conjoined_atoms(action.requires):
+                if old.predicate == new.predicate:
+                    found.update(dict.fromkeys(_difference(action, old, new), f"action {action.name}"))
+    return {item: place for item, place in found.items() if is_balanced(item, domain)}
+
+
+def is_balanced(item: Item, domain: DomainModel) -> bool:
+    """Return whether every action that provides a value of `item` ends the one that it requires, and gives one only."""
+    for action in domain.actions.values():
+        if any(fact.predicate == item.predicate for x in action.outcomes for fact in positive_atoms(x.provides)):
+            return False
+        new = [
+            (fact, each)
+            for each in action.effects
+            for fact in positive_atoms(each.provides)
+            if fact.predicate == item.predicate
+        ]
+        keys = [item.key(fact) for fact, _ in new]
+        if len(set(keys)) < len(keys):
+            return False
+        for fact, effect in new:
+            open_ended = any(
+                p.matches(fact) and p.args[item.place] == OPEN
+                for p in (*effect.modifies, *action.modifies)
+                if p.predicate == fact.predicate
+            )
+            old = [x for x in conjoined_atoms(action.requires) if _is_other_value(item, x, fact)]
+            ended = {
+                *negated_atoms(effect.provides),
+                *negated_atoms(action.provides),
+                *effect.modifies,
+                *action.modifies,
+            }
+            if not open_ended and not ended.intersection(old):
+                return False
+    return True
+
+
+def _check_initial_values(problem: Problem, items: Iterable[Item]) -> Iterator[Finding]:
+    """Yield the first second value of each item in the initial state."""
+    facts: dict[str, list[Atom]] = defaultdict(list)
+    for fact in problem.initial:
+        facts[fact.predicate].append(fact)
+    for item in items:
+        seen: dict[tuple[str, ...], Atom] = {}
+        second = [(seen[item.key(x)], x) for x in facts[item.predicate] if seen.setdefault(item.key(x), x) != x]
+        keys = len(seen)
+        if second and (
+            len(second) == 1
+            or 4 * len(second) <= keys
+            or problem.domain.predicates[item.predicate].functional == item.place
+        ):
+            one, other = second[0]
+            message = f"{one} and {other} are two values of one item"
+            hint = "leave one out" if len(second) == 1 else f"leave one out; {len(second) - 1} more are like it"
+            yield Finding(Level.WARNING, "two-initial-values", "initial", message, hint, part=other)
+
+
+def check_goal_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
+    """Yield two values of one item that the goal asks for; raises `LimitReached`."""
+    pairs = list(_goal_pairs(problem))
+    if not pairs:
+        return
+    declared = declared_items(problem.domain)
+    try:
+        proved = _prove({item: one for item, one, _ in pairs}, problem, limits.part(PROOF_SECONDS))
+    except LimitReached:
+        limits.check()
+        proved = {}
+    for item, one, other in pairs:
+        if proved.get(item) or item in declared:
+            message = f"{one} and {other} are two values of one item, which has one at a time"
+            level = Level.ERROR if proved.get(item) else Level.WARNING
+            yield Finding(level, "two-goal-values", "goal", message, "leave one out", part=other)
+
+
+def _goal_pairs(problem: Problem) -> Iterator[tuple[Item, Atom, Atom]]:
+    """Yield the pairs of goal facts that differ in one argument, of predicates that actions provide."""
+    atoms: dict[str, list[Atom]] = defaultdict(list)
+    for atom in dict.fromkeys(conjoined_atoms(problem.goal.hard)):
+        if len(atom.args) > 1:
+            atoms[atom.predicate].append(atom)
+    written = {each.predicate for action in problem.domain.actions.values() for each in provided_atoms(action)}
+    for name, own in atoms.items():
+        for item in [Item(name, place) for place in range(len(own[0].args))] if name in written else []:
+            seen: dict[tuple[str, ...], Atom] = {}
+            for atom in own:
+                first = seen.setdefault(item.key(atom), atom)
+                if first != atom:
+                    yield item, first, atom
+
+
+def _prove(items: dict[Item, Atom], problem: Problem, limits: Limits) -> dict[Item, bool]:
+    """Return which items have one value: by their actions alone, or else by mutex groups."""
+    found = {item: is_balanced(item, problem.domain) and _starts_single(item, problem) for item in items}
+    open_items = {item: _general(item, problem.domain) for item, proved in found.items() if not proved}
+    if open_items:
+        by_groups = find_single_valued(problem, list(open_items.values()), limits)
+        found.update({item: by_groups[pattern] for item, pattern in open_items.items()})
+    return found
+
+
+def _general(item: Item, domain: DomainModel) -> Atom:
+    size = len(domain.predicates[item.predicate].parameters)
+    return Atom(item.predicate, tuple([OPEN if n == item.place else f"?{n + 1}" for n in range(size)]))
+
+
+def _starts_single(item: Item, problem: Problem) -> bool:
+    keys = [item.key(fact) for fact in problem.initial if fact.predicate == item.predicate]
+    return len(set(keys)) == len(keys)
+
+
+def check_functional(problem: Problem, limits: Limits) -> Iterator[Finding]:
+    """Yield the functional predicates that cannot be proved, where no action is known to break them."""
+    own = [
+        Item(each.name, each.functional) for each in problem.domain.predicates.values() if each.functional is not None
+    ]
+    doubtful = [
+        item for item in own if _starts_single(item, problem) and not list(_find_breaches(item, problem.domain))
+    ]
+    if not doubtful:
+        return
+    proved = _prove({item: _general(item, problem.domain) for item in doubtful}, problem, limits)
+    for item in doubtful:
+        if not proved[item]:
+            message = f"that {_plain(_general(item, problem.domain))} has one value at a time cannot be proved"
+            givers = [
+                each.name
+                for each in problem.domain.actions.values()
+                if any(x.predicate == item.predicate for y in each.effects for x in positive_atoms(y.provides))
+            ]
+            hint = f"look at what gives it a value: {', '.join(givers)}" if givers else ""
+            yield Finding(Level.WARNING, "unproved-functional", f"predicate {item.predicate}", message, hint)
+
+
+_FREE = ("free", "available", "empty", "idle", "vacant", "handempty", "unlocked", "unused")
+
+
+def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Finding]:
+    """Yield what actions take and no action gives back; `wanted` are the predicates that goals and methods mention.
+
+    An action requires that something is not so, and makes it so; nobody ends it, and nobody asks for it.
+    """
+    positive = {*wanted, *_positively_required(domain)}
+    ended = {atom.predicate for each in domain.actions.values() for atom in ended_atoms(each)}
+    provided = {atom.predicate for each in domain.actions.values() for atom in provided_atoms(each)}
+    for action in domain.actions.values():
+        negated = {x.part for x in conjuncts(action.requires) if isinstance(x, Not) and isinstance(x.part, Atom)}
+        for atom in dict.fromkeys(positive_atoms(action.provides)):
+            if (
+                atom in negated
+                and atom.predicate not in ended | positive
+                and not domain.predicates[atom.predicate].stale_with
+            ):
+                yield _report_taken(action, f"not {_plain(atom)}", f"{_plain(atom)}", atom, Level.WARNING)
+        taken = {*negated_atoms(action.provides)}.intersection(conjoined_atoms(action.requires))
+        for atom in sorted(taken, key=str):
+            if (
+                atom.predicate not in provided
+                and atom.predicate.startswith(_FREE)
+                and atom.predicate not in domain.derived
+            ):
+                yield _report_taken(action, _plain(atom), f"not {_plain(atom)}", atom, Level.HINT)
+
+
+def _report_taken(action: Action, needed: str, made: str, atom: Atom, level: Level) -> Finding:
+    message = f"it requires {needed} and makes it {made}, and no action gives it back: it applies once to each"
+    hint = f"let some action provide {needed}"
+    return Finding(level, "never-given-back", f"action {action.name}", message, hint, "provides", atom)
+
+
+def _positively_required(domain: DomainModel) -> set[str]:
+    found: set[str] = set()
+    for action in domain.actions.values():
+        formulas: list[Formula] = [action.requires, *[each.requires for each in action.effects]]
+        found |= {atom.predicate for each in formulas for atom in _positive_in(each)}
+        found |= {each.predicate for each in action.senses}
+    for axiom in domain.axioms:
+        found |= {atom.predicate for atom in _positive_in(axiom.condition)}
+    return found
+
+
+def _positive_in(formula: Formula) -> Iterator[Atom]:
+    return (atom for atom, positive in literals_in(formula) if positive)
+
+
+def _plain(atom: Atom) -> str:
+    return str(atom).replace("?", "")
