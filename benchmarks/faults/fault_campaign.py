@@ -37,14 +37,27 @@ def faults(
     numbers: Annotated[
         bool, typer.Option("--numbers", help="Runs on accounts, stocks and batteries, in place of others.")
     ] = False,
+    in_time: Annotated[
+        bool,
+        typer.Option("--time", help="Runs in time: slow steps, windows that move, deadlines, in place of others."),
+    ] = False,
 ) -> None:
     """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
 
     The exit code is 1 where a run violated a promise: false success, effects that came twice, a goal given up that
     could have been reached, an irreversible step too early, repeated, in an undo or despite an open question, an error.
     """
-    if open_world and numbers:
-        raise typer.BadParameter("--open-world and --numbers name two campaigns: say one of them")
+    if open_world + numbers + in_time > 1:
+        raise typer.BadParameter("--open-world, --numbers and --time name campaigns: say one of them")
+    if in_time:
+        from benchmarks.faults.timed_campaign import give_timed_campaign, replay_in_time
+        from benchmarks.faults.timed_setting import draw_timed_setting
+
+        if only is not None:
+            replay_in_time(draw_timed_setting(only, seed))
+        else:
+            give_timed_campaign(range(runs), seed)
+        return
     draw = draw_open_setting if open_world else draw_numeric_setting if numbers else draw_setting
     if only is not None:
         replay(draw(only, seed))

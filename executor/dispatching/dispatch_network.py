@@ -257,6 +257,10 @@ class DispatchNetwork:
                 break
         return latest
 
+    def find_latest_start(self, about: str, now: int) -> int:
+        """Return the latest tick at which the step `about` may start so that all limits are kept."""
+        return self._find_latest(now)[self.starts[about]]
+
     def find_alarm(self, now: int) -> int | None:
         """Return the first tick after `now` at which something is too late that has not happened by then, if any."""
         latest = self._find_latest(now)
@@ -296,9 +300,14 @@ class DispatchNetwork:
         return other in self.at_work or other in taken or abs(self.happened.get(other, -APART) - now) < APART
 
     def find_next(self, now: int, times: Sequence[int]) -> int | None:
-        """Return the next tick at which a step may start, or a change comes about, if nothing else happens."""
+        """Return the next tick at which a step may start, or a change comes about, if nothing else happens.
+
+        Steps that wait for others to end do not count: that end is something that happens.
+        """
         moments = [at for at in self.known.values() if at > now]
         for about, at in self.find_targets(now, times).items():
+            if any(True for _ in self.waits_for(self.starts[about])):
+                continue
             if now < at < NEVER:
                 moments.append(at)
             elif any(True for _ in self._apart_from(self.starts[about])):

@@ -20,6 +20,8 @@ from planner.errors import InputError, PlanError, UnsupportedError
 from planner.model.arithmetic import Exact
 from planner.model.domain import numeric_fluents
 
+NOISE: Final = 1e-6
+"""Seconds that sums of floats may be off."""
 LONGEST_SLEEP: Final = 60.0
 """Longest wait for a known time, in seconds: the clock of the machine may be set meanwhile, or stand still."""
 
@@ -35,8 +37,8 @@ class Dispatcher:
     _network: DispatchNetwork | None = field(init=False, default=None)
     _broken: str = field(init=False, default="")
     """Why the plan does not lead to the goal any more."""
-    _version: tuple[int, int] = field(init=False, default=(-1, -1))
-    _noted: tuple[int, int, int, int] = field(init=False, default=(-1, -1, -1, -1))
+    _version: tuple[int, ...] = field(init=False, default=(-1,))
+    _noted: tuple[int, ...] = field(init=False, default=(-1, -1))
     """Counts of what had happened when the network was last brought up to date."""
     _moments: Moments | None = field(init=False, default=None)
     _quiet_until: int = field(init=False, default=0)
@@ -61,32 +63,35 @@ class Dispatcher:
         """Return the present tick."""
         return round(self.timetable.seconds(self.clock.time()) * TICKS)
 
-    def make_present(self) -> Present:
-        """Return the problem that is left now."""
-        return make_present(self.state, self.timetable, Decimal(self.now()) / TICKS)
+    def make_present(self, again: str = "") -> Present:
+        """Return the problem that is left now, and in which the step with the id `again` has not begun."""
+        return make_present(self.state, self.timetable, Decimal(self.now()) / TICKS, again)
 
     def find_left(self) -> list[StepRecord]:
         """Return the steps of the plan that have not begun."""
         waiting = [each for each in self.state.with_status(*AT_WORK) if each.begun_at is None]
         return [*self.state.pending(), *waiting]
 
-    def build(self, left: Sequence[StepRecord]) -> DispatchNetwork:
-        """Return the network of the steps `left` and of those at work; raises `PlanError` if they do not work."""
+    def build(self, left: Sequence[StepRecord], again: str = "") -> DispatchNetwork:
+        """Return the network of the steps `left` and of those at work; raises `PlanError` if they do not work.
+
+        The step with the id `again` is among those left, and counts as one that has not begun.
+        """
         begun = {
             each.id: ticks_of(as_decimal(self.timetable.seconds(each.begun_at)))
             for each in find_running(self.state)
-            if each.begun_at is not None
+            if each.begun_at is not None and each.id != again
         }
         planned: Mapping[str, Planned] = self.timetable.planned
         now = as_decimal(self.now() / TICKS)
         for id_ in begun:
             if id_ not in planned:
                 planned = {**planned, id_: Planned(now, Decimal(0))}
-        return build_network(self.make_present(), [(each.id, each.step) for each in left], planned, begun)
+        return build_network(self.make_present(again), [(each.id, each.step) for each in left], planned, begun)
 
     def update(self) -> None:
         """Build the network anew if the state of the run has changed, and note which steps have started since."""
-        version = self.state.version, self.state.changes
+        version = self._count_changes()
         if version != self._version:
             self._version = version
             happened = len(self.state.finished) + len(self.timetable.passed)
@@ -104,10 +109,11 @@ class Dispatcher:
                 if known is not None and known not in self._network.happened and record.begun_at is not None:
                     self._network.note_start(record.id, ticks_of(as_decimal(self.timetable.seconds(record.begun_at))))
 
-    def _count_changes(self) -> tuple[int, int, int, int]:
+    def _count_changes(self) -> tuple[int, ...]:
         """Return the counts of events, and of those by which the network may not fit any more."""
         state = self.state
-        return state.version, state.changes, state.settled, state.surprises
+        begun_again = sum(each.attempts for each in find_running(state) if each.attempts > 1)
+        return state.version, state.changes, state.settled, state.surprises, begun_again
 
     def _note_ends(self) -> bool:
         """Note which steps have ended in the network, if nothing else has happened, and as expected.
@@ -141,8 +147,9 @@ class Dispatcher:
         """Return which deadline the plan cannot meet, or why it does not work any more; "" if it does."""
         if self._network is None:
             return self._broken
-        if self._has_missed():
-            return self._has_missed()
+        missed = self._find_missed()
+        if missed:
+            return missed
         times = self._network.find_earliest(self.now())
         if isinstance(times, str):
             return self._name(times)
@@ -152,12 +159,43 @@ class Dispatcher:
         node, when = self._network.nodes[late.node], times[late.node] / TICKS
         return self._name(f"{late.what} cannot be met any more: {node} comes at {when:g} s")
 
-    def _has_missed(self) -> str:
+    def _find_missed(self) -> str:
+        """Return which deadline is over without what was due; "" if there is none."""
         now = self.timetable.seconds(self.clock.time())
         for number, due in enumerate(self.state.problem.due):
             if due.weight is None and number not in self.timetable.reached and now > due.by:
                 return f"{due.condition} was due at {due.by} s, and it was not reached"
         return ""
+
+    def find_overrun(self) -> str:
+        """Return which deadline was met too late, so that no plan mends it; "" if there is none."""
+        if self.state.is_undoing:
+            return ""
+        for number, due in enumerate(self.state.problem.due):
+            at = self.timetable.reached.get(number)
+            if due.weight is None and at is not None and at > float(due.by) + NOISE:
+                return f"{due.condition} was due at {due.by} s, and it was reached at {at:g} s"
+        deadline = self.state.problem.deadline
+        ended = [each.ended for each in self.state.steps.values() if each.status.is_done and each.ended is not None]
+        last = self.timetable.seconds(max(ended)) if ended and deadline is not None else 0.0
+        if deadline is None or last <= float(deadline) + NOISE:
+            return ""
+        return f"the deadline was at {deadline} s, and a step ended at {last:g} s"
+
+    def find_restart(self, record: StepRecord) -> float | str:
+        """Return how many seconds the next attempt at a step may wait, or why it cannot be made within the plan."""
+        now = self.now()
+        try:
+            network = self.build([*self.find_left(), record], again=record.id)
+        except (PlanError, InputError, UnsupportedError) as error:
+            return str(error)
+        times = network.find_earliest(now)
+        if isinstance(times, str):
+            return times.replace(record.id, str(record.step))
+        late = network.find_late(times)
+        if late is not None:
+            return f"{late.what} cannot be met any more"
+        return (network.find_latest_start(record.id, now) - now) / TICKS
 
     def _name(self, text: str) -> str:
         """Return `text` with steps in place of their ids."""

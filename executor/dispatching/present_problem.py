@@ -61,10 +61,13 @@ class Present:
     events: tuple[int, ...]
 
 
-def make_present(state: RunState, timetable: Timetable, now: Decimal) -> Present:
-    """Return what is left of the problem of a run at the time `now`, with the whole goal that the run still has."""
+def make_present(state: RunState, timetable: Timetable, now: Decimal, again: str = "") -> Present:
+    """Return what is left of the problem of a run at the time `now`, with the whole goal that the run still has.
+
+    The step with the id `again` counts as one that has not begun.
+    """
     believed, wanted = state.beliefs.problem, state.problem
-    running = find_running(state)
+    running = [each for each in find_running(state) if each.id != again]
     actions, predicates = dict(wanted.domain.actions), dict(wanted.domain.predicates)
     names: dict[str, str] = {}
     left: dict[str, Decimal] = {}

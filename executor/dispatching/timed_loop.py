@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from executor.dispatching.dispatcher import Dispatcher
 from executor.dispatching.timed_replanning import TimedReplanning
-from executor.events.events import Event, RunEnded, StepStarted, StepStatus
+from executor.events.events import Event, RunEnded, RunStatus, StepStarted, StepStatus
 from executor.loop.run_loop import Loop
+from executor.observe.goal import end_run
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +54,9 @@ class TimedLoop(Loop):
 
     async def _attend_to_lateness(self) -> bool:
         """Change the plan at once if it cannot meet its deadlines; return whether it was changed."""
+        if self.dispatcher.find_overrun():
+            self.dispatcher.held = True
+            return False
         late = "" if self.state.is_undoing else self.dispatcher.find_lateness()
         if not late:
             self.dispatcher.held, self._lateness = False, ""
@@ -93,6 +97,9 @@ class TimedLoop(Loop):
         stopped = self._end_if_stopped()
         if stopped is not None:
             return stopped
+        overrun = self.dispatcher.find_overrun()
+        if overrun:
+            return end_run(self.state, RunStatus.FAILED, overrun)
         if self._lateness and not self.supervisor.is_needed:
             self.stepper.replanning_requests.append(self._lateness)
         if self.supervisor.is_needed:

@@ -23,11 +23,13 @@ from executor.recovery.recovery_policy import PROOF_SECONDS
 from executor.recovery.replanning import Replanning
 from planner.errors import ForethoughtError, InputError, PlanError, UnsupportedError
 from planner.lightweight import replace
+from planner.model import Problem
 from planner.model.problem import seal
 from planner.plan import Plan, Result, Status, Step, StepTime, StoppedBy, exact_sum
 from planner.repair.patching import Patch
 from planner.scheduling.happening_schedule import in_sequence, schedule_happenings
 from planner.semantics.snap_actions import make_snap_problem
+from planner.validation.timed_replay import TimedReplay
 
 LEAST_SECONDS: Final = 0.2
 """Least time limit of a search, in seconds, however near the deadline is."""
@@ -59,10 +61,23 @@ def search_present(
     searched = seal(make_searchable(present, without, forbidden))
     result = solve(searched, time_limit=time_limit, mode="first")
     plan = result.plan
-    if plan is None or plan.times or not plan.steps:
+    if plan is None or not plan.steps:
         return plan, result
+    if plan.times:
+        return _drop_unneeded(searched, plan), result
     snap = make_snap_problem(searched)
     return schedule_happenings(searched, snap, plan.steps, in_sequence(len(plan.steps))), result
+
+
+def _drop_unneeded(problem: Problem, plan: Plan) -> Plan:
+    """Return `plan` without steps that it works without: a first plan may do what it does already in another way."""
+    for place in reversed(range(len(plan.steps))):
+        steps = (*plan.steps[:place], *plan.steps[place + 1 :])
+        times = (*plan.times[:place], *plan.times[place + 1 :])
+        is_own = not is_at_work(plan.steps[place].action)
+        if times and is_own and TimedReplay(problem, steps, times).judge(None).valid:
+            plan = replace(plan, steps=steps, times=times)
+    return plan
 
 
 @dataclass(slots=True, eq=False)

@@ -231,6 +231,8 @@ class Stepper:
         try:
             skill = self._choose_skill(record, another.skills if another else skills, policy)
             while not reason:
+                if self._end_untried(record, another):
+                    return
                 reason = await self._reserve(record, policy, lambda: self._is_overtaken(another, plan))  # noqa: B023
                 if reason or self._is_overtaken(another, plan):
                     break
@@ -244,6 +246,8 @@ class Stepper:
                 if another is None:
                     return
                 self._check_held_back(record, another, plan)
+                if self._end_untried(record, another):
+                    return
                 skill = await self._prepare_next_attempt(record, another, policy)
                 self._check_held_back(record, another, plan)
                 reason = await self.conditions.find_unmet(record, action)
@@ -337,6 +341,19 @@ class Stepper:
         """Raise `HeldBack` if an irreversible step must not begin now."""
         if self._is_held_back(record, another, plan):
             raise HeldBack
+
+    def _end_untried(self, record: StepRecord, another: NextAttempt | None) -> bool:
+        """End a step for whose next attempt its plan in time has no room; return whether there is none.
+
+        A step that has not failed, because the process was stopped, is left to another plan.
+        """
+        reason = "" if self.dispatcher is None or another is None else self.dispatcher.find_restart(record)
+        if another is None or not isinstance(reason, str) or not reason:
+            return False
+        end = another.otherwise
+        status = events.StepStatus.PENDING if record.result is None else end.status
+        self.emit(replace(end, status=status, reason=f"{end.reason}; it is not tried again: {reason}"))
+        return True
 
     def _end_as_failed(
         self, record: StepRecord, reason: str, another: NextAttempt | None, *, repeatable: bool = True
@@ -465,6 +482,8 @@ class Stepper:
         skill = self._choose_skill(record, another.skills, policy)
         rung = events.Rung.RETRY if skill.name == record.skill else events.Rung.SKILL
         seconds = compute_pause(policy, record.attempts, self.rng) if rung is events.Rung.RETRY else 0.0
+        left = None if self.dispatcher is None else self.dispatcher.find_restart(record)
+        seconds = min(seconds, max(left, 0.0)) if isinstance(left, float) else seconds
         reason = f"attempt {record.attempts} failed: {another.otherwise.reason}".removesuffix(": ")
         self.emit(events.RungTaken(rung, record.id, reason, seconds=seconds))
         if seconds:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from executor import ExecutionPolicy, Executor, RunOutcome, RunStatus
+from executor.dispatching.dispatcher import Dispatcher
 from executor.events.events import Event, GoalDropped, RungTaken, StepEnded, StepStarted, TimePassed
 from executor.plans.action_plan import ActionPlan
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, VirtualClock, run_virtual
@@ -240,3 +241,65 @@ def test_what_comes_after_a_step_without_a_duration_waits_until_its_handler_retu
     assert sorted(done) == ["close", "reopen", "wait"]
     order = [(type(each), each.step) for each in events if isinstance(each, StepStarted | StepEnded)]
     assert order.index((StepEnded, "s1")) < order.index((StepStarted, "s2"))
+
+
+def test_a_run_that_reached_its_goal_too_late_has_failed(tmp_path: Path) -> None:
+    problem = trip(tmp_path, deadline=22)
+    watched = Watched(problem, slower(walk=1.5))
+    outcome = watched.run(by_hand(problem, "pack(ada)", "fly(ada)"))
+    assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
+    watched = Watched(problem, slower(fly=3))
+    outcome = watched.run(by_hand(problem, "pack(ada)", "fly(ada)"))
+    assert outcome.status is RunStatus.FAILED
+    assert "the deadline was at 22 s, and a step ended at 25.001 s" in outcome.reason
+
+
+def test_what_was_due_and_came_too_late_ends_the_run() -> None:
+    post = Domain("post")
+    post.action("write", {}, provides="written", duration=3)
+    post.action("post", {}, requires="written", provides="posted", duration=3)
+    problem = post.problem(goal=["written", "posted"], due={"written": 4})
+    watched = Watched(problem, slower(write=2))
+    made = Plan((Step("write"), Step("post")), problem)
+    outcome = watched.run(ActionPlan.of(made, model="timed"))
+    assert outcome.status is RunStatus.FAILED
+    assert "written was due at 4 s, and it was reached at 6 s" in outcome.reason
+    assert [each.step for _, each in watched.of(StepStarted)] == ["s1"], "nothing is begun in vain"
+
+
+@pytest.mark.parametrize(("closes", "deadline", "starts"), [(20, 90, 3), (40, 20, 3), (40, 90, 4)])
+def test_a_step_is_tried_again_only_if_there_is_time(tmp_path: Path, closes: int, deadline: int, starts: int) -> None:
+    problem = trip(tmp_path, "(fed ada)", f"(at 1 (open)) (at {closes} (not (open)))", deadline=deadline)
+    watched = Watched(problem, faults=[Fault(FaultKind.RAISES, "shop", times=1)])
+    for action in problem.domain.actions:
+        watched.world.world.policy(action, ExecutionPolicy(timeout=1000, retries=2))
+    outcome = watched.run(by_hand(problem, "pack(ada)", "fly(ada)", "shop(ada)"))
+    assert (outcome.status is RunStatus.SUCCEEDED) is (starts == 4)
+    assert len(watched.of(StepStarted)) == starts
+    assert ("it is not tried again" in outcome.reason) is (starts == 3)
+
+
+def test_a_run_sleeps_while_a_step_takes_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    find = Dispatcher.seconds_to_news
+
+    def count(self: Dispatcher) -> float | None:
+        looks.append(now())
+        return find(self)
+
+    monkeypatch.setattr(Dispatcher, "seconds_to_news", count)
+    watched = Watched(trip(tmp_path), slower(pack=5))
+    assert watched.run(by_hand(watched.problem, "pack(ada)", "fly(ada)")).status is RunStatus.SUCCEEDED
+    assert len(looks) < 20, "it does not look every millisecond"
+
+
+def test_a_killed_step_starts_anew_by_the_clock(tmp_path: Path) -> None:
+    problem = trip(tmp_path, deadline=34)
+    watched = Watched(problem, faults=[Fault(FaultKind.CRASH_BEFORE, "walk")])
+    plan = by_hand(problem, "pack(ada)", "walk(ada)")
+    with pytest.raises(Crash) as died:
+        run_virtual(watched.executor(journal=tmp_path / "runs.db").run(plan, run="r"))
+    died.value.bury()
+    outcome = run_virtual(watched.executor(journal=tmp_path / "runs.db").resume("r"), start=25)
+    assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
+    assert "fly(ada)" in [str(act.step) for act in watched.world.acts], "there is no time for another walk"
