@@ -79,19 +79,36 @@ def _sheet(width: float, height: float, title: str, parts: Sequence[str]) -> str
 @dataclass(slots=True)
 class _Layer:
     width: float = 0.0
-    top: float = math.inf
-    bottom: float = -math.inf
     x: float = 0.0
     line: int = 0
 
 
 @dataclass(slots=True)
 class _Line:
-    top: float
-    bottom: float
+    """A line of layers; `spans` are the heights (from, to, row) that its nodes and edges take, without gaps by row."""
+
+    spans: list[tuple[float, float, float]]
     right: float = 0.0
     y: float = 0.0
     foot: float = 0.0
+
+    def close_rows(self, taken: list[tuple[float, float]]) -> float:
+        """Keep the heights that are `taken`; return how many rows they are."""
+        rows = 0.0
+        for start, end in sorted(taken):
+            if self.spans and start <= self.spans[-1][1] + 0.01:
+                first, before, row = self.spans[-1]
+                rows += max(0.0, end - before)
+                self.spans[-1] = first, max(before, end), row
+            else:
+                self.spans.append((start, end, rows))
+                rows += end - start
+        return rows
+
+    def row_of(self, y: float) -> float:
+        """Return the row of what lies at height `y`."""
+        first, _, row = next(span for span in self.spans if y <= span[1] + 0.01)
+        return row + y - first - 0.5
 
 
 def draw_graph(page: doc.Page) -> str:
@@ -117,11 +134,8 @@ class _GraphDrawing:
 
     def _measure_layers(self) -> list[_Layer]:
         layers = [_Layer() for _ in range(max(each.layer for each in self.graph.nodes) + 1)]
-        points = [(node.layer, node.y, width) for node, width in zip(self.graph.nodes, self.widths, strict=True)]
-        points += [(layer, y, 0.0) for edge in self.graph.edges for layer, y in edge.bends]
-        for layer, y, width in points:
-            each = layers[layer]
-            each.width, each.top, each.bottom = max(each.width, width), min(each.top, y), max(each.bottom, y)
+        for node, width in zip(self.graph.nodes, self.widths, strict=True):
+            layers[node.layer].width = max(layers[node.layer].width, width)
         return layers
 
     def _break(self, sheet: float) -> list[_Line]:
@@ -129,23 +143,32 @@ class _GraphDrawing:
         x = MARGIN
         for layer in self.layers:
             if not lines or x + layer.width + MARGIN > sheet:
-                lines.append(_Line(layer.top, layer.bottom))
+                lines.append(_Line([]))
                 x = MARGIN
-            line = lines[-1]
             layer.x, layer.line = x, len(lines) - 1
             x += layer.width + BETWEEN
-            line.right = max(line.right, layer.x + layer.width)
-            line.top, line.bottom = min(line.top, layer.top), max(line.bottom, layer.bottom)
+            lines[-1].right = max(lines[-1].right, layer.x + layer.width)
         y = MARGIN
-        for line in lines:
+        for line, taken in zip(lines, self._taken(len(lines)), strict=True):
             line.y = y
-            line.foot = y + (line.bottom - line.top) * (HEIGHT + GAP) + HEIGHT
+            line.foot = y + (line.close_rows(taken) - 1) * (HEIGHT + GAP) + HEIGHT
             y = line.foot + GUTTER
         return lines
 
+    def _taken(self, lines: int) -> list[list[tuple[float, float]]]:
+        """Return the heights that nodes, and edges within one line, take in each line."""
+        taken: list[list[tuple[float, float]]] = [[] for _ in range(lines)]
+        for node in self.graph.nodes:
+            taken[self.layers[node.layer].line].append((node.y - 0.5, node.y + 0.5))
+        for edge in self.graph.edges:
+            first, last = (self.layers[self.graph.nodes[each].layer].line for each in (edge.source, edge.target))
+            if first == last:
+                taken[first] += [(y - 0.22, y + 0.22) for _, y in edge.bends]
+        return taken
+
     def _y(self, layer: int, y: float) -> float:
         line = self.lines[self.layers[layer].line]
-        return line.y + (y - line.top) * (HEIGHT + GAP)
+        return line.y + line.row_of(y) * (HEIGHT + GAP)
 
     def draw(self) -> str:
         """Return the drawing."""

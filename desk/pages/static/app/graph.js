@@ -76,19 +76,9 @@ class GraphView {
     const layers = [];
     this.nodes.forEach((node, place) => {
       const layer = node.layer || 0;
-      if (!layers[layer]) layers[layer] = { width: 0, top: Infinity, bottom: -Infinity, nodes: [] };
-      const at = layers[layer];
-      at.nodes.push(place);
-      at.width = Math.max(at.width, this.sizes[place].width);
-      at.top = Math.min(at.top, node.y || 0);
-      at.bottom = Math.max(at.bottom, node.y || 0);
+      if (!layers[layer]) layers[layer] = { width: 0 };
+      layers[layer].width = Math.max(layers[layer].width, this.sizes[place].width);
     });
-    for (const edge of this.edges) {
-      for (const [layer, y] of edge.bends || []) {
-        layers[layer].top = Math.min(layers[layer].top, y);
-        layers[layer].bottom = Math.max(layers[layer].bottom, y);
-      }
-    }
     this.lines = this.breakLines(layers, width);
     this.placeNodes(layers);
     this.routes = this.edges.map((edge) => this.route(edge));
@@ -101,14 +91,13 @@ class GraphView {
   }
 
   breakLines(layers, width) {
-    const unit = NODE.height + NODE.gap;
     const lines = [];
     let line = null;
     let x = 0;
-    layers.forEach((layer, number) => {
+    layers.forEach((layer) => {
       const full = line && x + layer.width + this.margin > width && !this.options.whole;
       if (!line || full) {
-        line = { first: number, top: layer.top, bottom: layer.bottom, layers: [], right: 0 };
+        line = { spans: [], right: 0 };
         lines.push(line);
         x = this.margin;
       }
@@ -116,27 +105,55 @@ class GraphView {
       layer.line = lines.length - 1;
       x += layer.width + this.gap;
       line.right = Math.max(line.right, layer.x + layer.width);
-      line.top = Math.min(line.top, layer.top);
-      line.bottom = Math.max(line.bottom, layer.bottom);
-      line.layers.push(number);
     });
+    this.closeRows(layers, lines);
     let y = 22;
     for (const each of lines) {
-      each.offset = y - each.top * unit;
-      const height = (each.bottom - each.top) * unit + NODE.height;
       each.y = y;
-      each.bottom = y + height;
+      each.bottom = y + (each.rows - 1) * (NODE.height + NODE.gap) + NODE.height;
       y = each.bottom + NODE.line;
     }
     return lines;
+  }
+
+  // Takes out of each line the rows in which it has neither a node nor an edge.
+  closeRows(layers, lines) {
+    const lineOf = (layer) => lines[layers[layer || 0].line];
+    for (const node of this.nodes) lineOf(node.layer).spans.push([(node.y || 0) - 0.5, (node.y || 0) + 0.5]);
+    for (const edge of this.edges) {
+      const line = lineOf(this.nodes[edge.source || 0].layer);
+      if (line !== lineOf(this.nodes[edge.target || 0].layer)) continue;
+      for (const [, y] of edge.bends || []) line.spans.push([y - 0.22, y + 0.22]);
+    }
+    for (const line of lines) {
+      const merged = [];
+      line.rows = 0;
+      for (const [from, to] of line.spans.sort((one, other) => one[0] - other[0])) {
+        const last = merged[merged.length - 1];
+        if (last && from <= last.to + 0.01) {
+          line.rows += Math.max(0, to - last.to);
+          last.to = Math.max(last.to, to);
+        } else {
+          merged.push({ from, to, row: line.rows });
+          line.rows += to - from;
+        }
+      }
+      line.spans = merged;
+    }
+  }
+
+  // The top of a node at height `y` of a layer, in pixels.
+  topOf(layer, y) {
+    const line = this.lines[this.layers[layer].line];
+    const span = line.spans.find((each) => y <= each.to + 0.01) || { from: y, row: 0 };
+    return line.y + (span.row + y - span.from - 0.5) * (NODE.height + NODE.gap);
   }
 
   placeNodes(layers) {
     this.layers = layers;
     this.boxes = this.nodes.map((node, place) => {
       const layer = layers[node.layer || 0];
-      const line = this.lines[layer.line];
-      const y = line.offset + (node.y || 0) * (NODE.height + NODE.gap);
+      const y = this.topOf(node.layer || 0, node.y || 0);
       const { width } = this.sizes[place];
       return { x: layer.x, y, width: this.options.even ? layer.width : width, line: layer.line };
     });
@@ -149,10 +166,9 @@ class GraphView {
     const start = [from.x + from.width, from.y + NODE.height / 2];
     const end = [to.x - 3, to.y + NODE.height / 2];
     if (from.line !== to.line) return this.routeAcross(edge, start, end, from.line, to.line);
-    const unit = NODE.height + NODE.gap;
     const middle = (edge.bends || []).map(([layer, y]) => {
       const at = this.layers[layer];
-      const height = this.lines[at.line].offset + y * unit + NODE.height / 2;
+      const height = this.topOf(layer, y) + NODE.height / 2;
       return [[at.x, height], [at.x + at.width, height]];
     });
     const source = this.layers[this.nodes[edge.source || 0].layer || 0];
