@@ -320,7 +320,9 @@ class CaseRun:
             return Judgement.UNDECIDED, "there is no plan to look at"
         if result.status is not Status.OPTIMAL:
             return Judgement.UNDECIDED, "the plan is not proved optimal within the limit"
-        problem = for_steps(classical_of(result.plan.problem), result.plan.steps)
+        classical = classical_of(result.plan.problem)
+        refuse_time(classical, "asked about the states of a plan")
+        problem = for_steps(classical, result.plan.steps)
         simulation = Simulation(problem)
         for number, step in enumerate((None, *result.plan.steps)):
             if step is not None:

@@ -10,13 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
 from executor.cli.run import Memory, seconds_of
 from planner.cli.interrupt import Watchman, interruptible, limited_memory, remaining_seconds
 from planner.cli.output import Exit, check_writable, exit_of, give, is_terminal, tell, write_atomically
+from planner.cli.watching import ABOUT as ABOUT_WATCH
+from planner.cli.watching import limit_words, watch
 from planner.errors import InputError, PlanError
 from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
 from planner.limits import LimitReached, Limits
@@ -70,10 +72,16 @@ def view(
     ] = 10.0,
     memory_limit: Memory = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages, only errors.")] = False,
+    watching: Annotated[bool, typer.Option("--watch", help=ABOUT_WATCH)] = False,
 ) -> None:
     """Show a plan, a decomposition, a run, a domain or candidates as one HTML page."""
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     _check_target(out, to, open_page=open_page)
+    if watching:
+        named = [each for each in (what, problem, plan) if each is not None]
+        limits = limit_words(time_limit, memory_limit)
+        flags = [*(["--domain"] if domain_only else []), *(["--quiet"] if quiet else [])]
+        _watch([f"--to={to}", f"--of={of}", *limits, *flags], named, out, open_page=open_page)
     asked = _Asked(what, problem, plan, domain_only, remaining_seconds(time_limit, started), memory_limit)
     page, code = _collect(asked)
     written = _write(page, to, of)
@@ -89,6 +97,15 @@ def view(
     if open_page and out is not None:
         webbrowser.open(out.resolve().as_uri())
     raise typer.Exit(code)
+
+
+def _watch(options: list[str], named: list[str], out: Path | None, *, open_page: bool) -> NoReturn:
+    """Write the page again whenever a file changes; the browser shows it once, and is reloaded by hand."""
+    if out is None:
+        raise InputError("--watch writes the page again and again", hint="name its file with --out FILE")
+    if open_page:
+        webbrowser.open(out.resolve().as_uri())
+    watch(["view", *options, f"--out={out}", "--", *named], named, out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
 from planner.cli.options import add_domain, add_limits, add_problem, add_quiet, name_source
 from planner.cli.output import Exit, give, tell
 from planner.cli.parser import Parser, choice_of
-from planner.cli.watching import add_watch, watch
+from planner.cli.watching import add_watch, limit_words, watch
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.limits import Limits
 
@@ -39,8 +39,7 @@ def run(started: float, given: Namespace) -> Exit:
     """Print the findings, the worst first."""
     if given.watch:
         named = [each for each in (given.domain, given.problem) if each is not None]
-        limits_given = [f"--time-limit={given.time_limit}".replace("=inf", "=none")]
-        limits_given += [] if given.memory_limit is None else [f"--memory-limit={given.memory_limit}"]
+        limits_given = limit_words(given.time_limit, given.memory_limit)
         watch(["check", *limits_given, *(["--quiet"] if given.quiet else []), *_given_form(given), "--", *named], named)
     memory = limit_memory(given.memory_limit)
     with interruptible(remaining_seconds(given.time_limit, started)):

@@ -27,11 +27,17 @@ def add_watch(parser: Parser) -> None:
     parser.add_argument("--watch", action="store_true", help=ABOUT)
 
 
-def watch(words: Sequence[str], named: Iterable[str]) -> NoReturn:
+def limit_words(time_limit: float, memory_limit: float | None) -> list[str]:
+    """Return the options of a command line for these limits."""
+    found = [f"--time-limit={time_limit}", *([] if memory_limit is None else [f"--memory-limit={memory_limit}"])]
+    return [word.replace("=inf", "=none") for word in found]
+
+
+def watch(words: Sequence[str], named: Iterable[str], written: Path | None = None) -> NoReturn:
     """Run the command line `words` now and whenever the files `named` on it change; only a signal ends it.
 
-    A folder stands for the planning and plan files in and below it, a file also for those beside it. Raises
-    `InputError` where none of them is on the disk.
+    A folder stands for the planning and plan files in and below it, a file also for those beside it; the file `written`
+    by the command does not count. Raises `InputError` where none of them is on the disk.
     """
     places = [Path(name.partition(".py:")[0] + ".py" if ".py:" in name else name) for name in named]
     places = [
@@ -40,16 +46,18 @@ def watch(words: Sequence[str], named: Iterable[str]) -> NoReturn:
     if not places:
         raise InputError("--watch looks at files, and none is named", hint="name a file or a folder")
     while True:
-        seen = take_snapshot(places)
+        seen = take_snapshot(places, written)
         code = subprocess.call([sys.executable, "-m", "planner.cli", *words])
         tell(f"exit code {code} at {time.strftime('%H:%M:%S')}; watching {len(seen)} files, Ctrl-C ends it")
-        _wait_for_change(places, seen)
+        _wait_for_change(places, seen, written)
 
 
-def take_snapshot(places: Iterable[Path]) -> Snapshot:
-    """Look at the files of `places`."""
+def take_snapshot(places: Iterable[Path], written: Path | None = None) -> Snapshot:
+    """Look at the files of `places`, but for the one `written`."""
     found: Snapshot = {}
     for path in _list_files(places):
+        if written is not None and path.resolve() == written.resolve():
+            continue
         try:
             status = path.stat()
         except OSError:  # an editor is about to replace it
@@ -67,12 +75,12 @@ def _list_files(places: Iterable[Path]) -> Iterator[Path]:
             yield place
 
 
-def _wait_for_change(places: Sequence[Path], seen: Snapshot) -> None:
+def _wait_for_change(places: Sequence[Path], seen: Snapshot, written: Path | None) -> None:
     """Return when the files differ from what was `seen`, and have come to rest."""
     latest = seen
     while True:
         time.sleep(POLL_SECONDS)
-        now = take_snapshot(places)
+        now = take_snapshot(places, written)
         if now == latest != seen:
             return
         latest = now

@@ -12,6 +12,7 @@ import pytest
 from desk.loop.new import LANGUAGES
 from desk.loop.yaml_tree import apply_changes, insert_key, parse_tree
 from planner.language.documents.text_formats import parse_yaml
+from planner.language.loading.load import open_source
 
 LAMPS = """\
 domain: lamps
@@ -216,6 +217,37 @@ def test_makespans(forethought):
     assert "q: {makespan: 5, problem: p}" in Path("oven.yaml").read_text()
     ran = forethought("test", "oven.yaml", "-k", "p")
     assert ran.code == 0
+
+
+def test_plan_files_and_methods_of_hierarchies(forethought):
+    assert forethought("new", "shop", "--language", "hddl").code == 0
+    Path("plan").write_text(forethought("solve", "shop", "first").out)
+    Path("short").write_text("(move r1 hall office)\n")
+    Path("plans.cases.yaml").write_text(
+        "domain: shop\ncases:\n  first:\n    valid: [{file: plan, cost: 6}]\n    invalid: [{file: short}]\n"
+    )
+    ran = forethought("test", "plans.cases.yaml", "--json")
+    assert ran.code == 0, ran.out
+    (coverage,) = json.loads(ran.out)["coverage"]
+    assert coverage["methods"] == {"used": ["carry", "be-there", "go-on"], "never": []}
+
+
+@pytest.mark.parametrize("name", ["courier", "elevator", "helpdesk", "household", "incident", "runbook", "travel"])
+def test_cases_of_shipped_domains(forethought, name):
+    problem = next(iter(open_source(name).problems()))
+    Path("a.cases.yaml").write_text(
+        f"domain: {name}\ncases: {{{problem}: {{properties: [{{eventually: []}}, {{always: [], over: states}}]}}}}\n"
+    )
+    ran = forethought("test", "a.cases.yaml")
+    assert ran.code == 0, ran.out
+    assert f"coverage of {name}" in ran.out
+
+
+def test_states_of_plans_in_time_are_not_supported(forethought):
+    Path("a.cases.yaml").write_text("domain: errands\ncases: {bread: {properties: [{eventually: []}]}}\n")
+    ran = forethought("test", "a.cases.yaml")
+    assert ran.code == 12
+    assert "unsupported: a problem in time" in ran.out
 
 
 def test_the_schemas_take_what_is_read(forethought):

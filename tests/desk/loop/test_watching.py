@@ -14,10 +14,10 @@ import pytest
 from planner.cli.watching import take_snapshot
 
 
-@pytest.mark.parametrize("command", ["check", "test"])
+@pytest.mark.parametrize("command", ["check shop", "test shop", "view shop first --to json --out shop/page.json"])
 def test_watch_runs_again_after_a_change(tmp_path, command):
     subprocess.run([sys.executable, "-m", "planner.cli", "new", "shop"], cwd=tmp_path, check=True, capture_output=True)
-    arguments = [sys.executable, "-m", "planner.cli", command, "shop", "--watch"]
+    arguments = [sys.executable, "-m", "planner.cli", *command.split(), "--watch"]
     told: list[str] = []
     with subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as run:
         assert run.stderr is not None
@@ -47,6 +47,7 @@ def wait_for(told: list[str], words: str, times: int) -> None:
 def test_only_files_are_watched(forethought):
     assert "--watch looks at files" in forethought("check", "courier", "--watch").err
     assert forethought("test", "nowhere", "--watch").code == 2
+    assert "--out FILE" in forethought("view", "courier", "--to", "json", "--watch").err
 
 
 def test_a_snapshot_has_what_is_beside_a_file_and_below_a_folder(tmp_path):
