@@ -9,7 +9,7 @@ from typing import Final
 
 from executor.dispatching.dispatch_network import APART, TICKS, DispatchNetwork, build_network, ticks_of
 from executor.dispatching.moments import Moments
-from executor.dispatching.present_problem import AT_WORK, Present, find_running, make_present
+from executor.dispatching.present_problem import AT_WORK, Present, find_running, is_at_work, make_present
 from executor.dispatching.timetable import Planned, Timetable, as_decimal
 from executor.events.events import Note, StepStatus, TimePassed
 from executor.events.run_state import RunState
@@ -137,6 +137,8 @@ class Dispatcher:
             if not network.note_end(record.id, at):
                 return False
         if self.state.problem.capacity:
+            if any(is_at_work(step.action) for step in network.steps.values()):
+                return False  # it was built while steps were at work, and knows them by other names
             try:
                 network.chain_again(self.state.problem, self.timetable.planned)
             except PlanError:
