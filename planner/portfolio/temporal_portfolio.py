@@ -259,10 +259,12 @@ class _Best:
     def _schedule_landmarks(self, task: TemporalTask, begun: Mapping[int, int]) -> LandmarkSchedule:
         """Schedule the steps that every plan takes, and take the schedule if it is a plan."""
         found = schedule_landmarks(self.problem, self.snap, task, int(SEPARATION * task.resolution), begun)
-        if found.times:
-            plan = price_plan(Plan(found.steps, self.problem, times=found.times))
-            if check_steps(self.problem, plan).valid:
-                self.take(plan, "landmarks")
+        for each in (found, found.spaced):
+            if each is not None and each.times:
+                plan = price_plan(Plan(each.steps, self.problem, times=each.times))
+                if check_steps(self.problem, plan).valid:
+                    self.take(plan, "landmarks")
+                    break
         return found
 
     def _reschedule(self) -> None:

@@ -15,10 +15,11 @@ from itertools import combinations
 from math import lcm
 
 from planner.grounding.ground_temporal import find_meetings, hard_deadlines
-from planner.lightweight import Final, dataclass
+from planner.lightweight import Final, dataclass, replace
 from planner.model.problem import Problem
 from planner.plan import Step, StepTime
 from planner.scheduling.exact_schedule import find_least_schedule
+from planner.scheduling.list_schedules import space_out
 from planner.scheduling.project import Edge, Project, Resource
 from planner.scheduling.rescheduling import find_shared
 from planner.semantics.durations import as_seconds
@@ -46,6 +47,8 @@ class LandmarkSchedule:
     ticks: int
     steps: tuple[Step, ...] = ()
     times: tuple[StepTime, ...] = ()
+    spaced: LandmarkSchedule | None = None
+    """The same with starts a little later, so that none is close to other starts and ends."""
 
     def describe_crowding(self) -> str:
         """Say that there is no schedule of the steps."""
@@ -100,13 +103,23 @@ def _schedule(project: Project, steps: Sequence[Step], resolution: int) -> Landm
     found = find_least_schedule(project, may_go_on=may_go_on)
     if found is None:
         return NO_LANDMARKS if stopped else LandmarkSchedule(INFINITY, tuple(sorted(steps, key=str)))
-    order = sorted(range(len(steps)), key=lambda place: (found.starts[place], place))
+    later = space_out(project, found.starts)
+    spaced = None if later is None else _list_times(project, steps, later, resolution)
+    return replace(
+        _list_times(project, steps, found.starts, resolution),
+        ticks=found.makespan if found.is_least else 0,
+        spaced=spaced,
+    )
+
+
+def _list_times(project: Project, steps: Sequence[Step], starts: Sequence[int], resolution: int) -> LandmarkSchedule:
+    """Return the `steps` of `project` in the order of their `starts`, without a bound."""
+    order = sorted(range(len(steps)), key=lambda place: (starts[place], place))
     times = [
-        StepTime(as_seconds(Fraction(found.starts[place], resolution)), as_seconds(Fraction(lasts, resolution)))
+        StepTime(as_seconds(Fraction(starts[place], resolution)), as_seconds(Fraction(lasts, resolution)))
         for place, lasts in [(each, project.durations[each]) for each in order]
     ]
-    ticks = found.makespan if found.is_least else 0
-    return LandmarkSchedule(ticks, tuple([steps[each] for each in order]), tuple(times))
+    return LandmarkSchedule(0, tuple([steps[each] for each in order]), tuple(times))
 
 
 def _find_steps(snap: SnapProblem, task: TemporalTask) -> dict[int, Step]:

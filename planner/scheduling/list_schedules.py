@@ -70,11 +70,12 @@ class ListScheduler:
     """Puts the tasks of a project one after another, each as early as it can come.
 
     A task comes after those that an edge puts before it. A task that must not come long after another one may come too
-    late then: there is no schedule by this order.
+    late then: there is no schedule by this order. If `spaced`, a start keeps the gap of its resources to the starts and
+    ends of others that hold them, or is at the very tick of another start.
     """
 
-    def __init__(self, project: Project) -> None:
-        self.project = project
+    def __init__(self, project: Project, *, spaced: bool = False) -> None:
+        self.project, self._spaced = project, spaced
         size = len(project.durations)
         self._before: list[list[tuple[int, int]]] = [[] for _ in range(size)]
         self._after: list[list[tuple[int, int]]] = [[] for _ in range(size)]
@@ -128,12 +129,42 @@ class ListScheduler:
                 begun = starts[other]
                 if begun is not None and begun - back < tick < begun + least:
                     tick = begun + least
+            if self._spaced:
+                tick = self._keep_distance(task, tick, starts)
         latest = self.project.latest.get(task, tick)
         for other, least in self._after[task]:
             begun = starts[other]
             if begun is not None:
                 latest = min(latest, begun - least)
         return tick if tick <= latest else None
+
+    def _keep_distance(self, task: int, tick: int, starts: Sequence[int | None]) -> int:
+        """Return the first start of `task` from `tick` on that is not close to starts and ends on its resources."""
+        lasts = self.project.durations
+        for number, _, _ in self._held[task]:
+            resource = self.project.resources[number]
+            for other in resource.demands:
+                begun = starts[other]
+                if begun is None or other == task:
+                    continue
+                end, gap = begun + lasts[other], resource.gap
+                if tick != begun and abs(tick - begun) < gap:
+                    tick = begun + gap
+                if abs(tick - end) < gap:
+                    tick = end + gap
+                if abs(tick + lasts[task] - begun) < gap:
+                    tick = begun + gap - lasts[task]
+        return tick
+
+
+def space_out(project: Project, starts: Sequence[int]) -> list[int] | None:
+    """Return `starts`, some a little later, so that none is close to another start or end on a resource; None if none.
+
+    Validation takes happenings that are apart by less than the gap to come in any order, and refuses some schedules
+    that are right by the resources that each task takes over.
+    """
+    found = ListScheduler(project, spaced=True).schedule([float(each) for each in starts])
+    return None if found is None or exceeds(project, found) else found
 
 
 def improve(project: Project, starts: list[int]) -> list[int]:

@@ -31,6 +31,7 @@ from planner.model.problem import Problem
 from planner.plan import Plan, Step, StepTime
 from planner.scheduling.exact_schedule import find_least_schedule, find_least_schedule_by_cp_sat, has_cp_sat
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, Network, make_network
+from planner.scheduling.list_schedules import find_makespan, space_out
 from planner.scheduling.project import Edge, Project, Resource, Schedule
 from planner.semantics.durations import SEPARATION, chosen_durations
 from planner.semantics.simulation import bind_parameters
@@ -62,10 +63,19 @@ def reschedule(
     found = _find_schedule(project, now, may_go_on, more_seconds)
     if found is None:
         return None
-    order = sorted(range(len(plan.steps)), key=lambda number: (found.starts[number], number))
-    times = [StepTime(network.seconds(found.starts[each]), plan.times[each].duration) for each in order]
-    better = price_plan(Plan(tuple([plan.steps[each] for each in order]), problem, times=tuple(times)))
-    return better if check_steps(problem, better).valid else None
+    for starts in (found.starts, space_out(project, found.starts)):
+        if starts is not None and find_makespan(project, starts) < now:
+            better = price_plan(_list_steps(problem, plan, network, starts))
+            if check_steps(problem, better).valid:
+                return better
+    return None
+
+
+def _list_steps(problem: Problem, plan: Plan, network: Network, starts: Sequence[int]) -> Plan:
+    """Return `plan` with its steps in the order of their `starts`, in ticks of `network`."""
+    order = sorted(range(len(plan.steps)), key=lambda number: (starts[number], number))
+    times = [StepTime(network.seconds(starts[each]), plan.times[each].duration) for each in order]
+    return Plan(tuple([plan.steps[each] for each in order]), problem, times=tuple(times))
 
 
 def model_project(problem: Problem, snap: SnapProblem, plan: Plan) -> tuple[Project, Network] | None:

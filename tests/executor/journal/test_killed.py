@@ -1,5 +1,6 @@
 """`kill -9` at every write to the journal of a run: of twenty steps, and of one in which orders turn up."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -7,6 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from executor import Executor, World
+from executor.journal import Journal
+from planner import Domain, InputError
 
 PROGRAM = Path(__file__).parents[2] / "killed_runs.py"
 BLOCKS = 3
@@ -40,3 +45,15 @@ def test_what_had_turned_up_before_a_kill_is_handled_once(tmp_path, block):
     once = {"phone": 1, **{f"{act}-{order}": 1 for order in ORDERS for act in ("charge", "close")}}
     assert [run for run in runs if run["acts"] != once] == []
     assert len(runs) >= 2 * 3 * len(ORDERS) // BLOCKS
+
+
+def test_a_run_that_was_killed_before_it_had_a_plan_says_so_when_it_is_taken_up(tmp_path):
+    journal = Journal(tmp_path / "runs.db")
+    domain = Domain("lamps")
+    domain.action("light", {}, provides="lit")
+    world = World(domain)
+    world.handler("light")(lambda: True)
+    executor = Executor(world, journal=journal)
+    journal.create("r1")
+    with pytest.raises(InputError, match=r"no beginning of run 'r1'; it ended before it had a plan, and has done noth"):
+        asyncio.run(executor.resume("r1"))

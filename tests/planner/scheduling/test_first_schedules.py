@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 
 import pytest
 
 from benchmarks.scheduling_trials import draw_job_shop, draw_project
+from planner import Domain, solve
+from planner.lightweight import replace
 from planner.scheduling import exact_schedule
 from planner.scheduling.exact_schedule import find_least_schedule
-from planner.scheduling.list_schedules import ListScheduler, ListSearch, Profile, find_makespan, improve
+from planner.scheduling.list_schedules import ListScheduler, ListSearch, Profile, find_makespan, improve, space_out
 from planner.scheduling.precedence_tree import bound_lateness, can_be_ordered, find_bounding_resources
 from planner.scheduling.project import Project, Resource, exceeds
 
@@ -119,3 +122,28 @@ def test_large_projects_are_proved() -> None:
         (79012, True),
         (63013, True),
     ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_spaced_starts_keep_their_distance(seed: int) -> None:
+    project = draw_project(random.Random(seed), 16, 2, ticks=7)
+    found = find_least_schedule(project, may_go_on=lambda: True)
+    assert found is not None
+    starts = space_out(project, found.starts)
+    assert starts is not None
+    assert not exceeds(project, starts)
+    assert find_makespan(project, starts) <= found.makespan + 16
+    close = Project((50, 50), resources=(Resource(3, {0: 1, 1: 1}, 10),), earliest={1: 4})
+    assert space_out(close, (0, 4)) == [0, 10]
+    assert space_out(replace(close, earliest={0: 4, 1: 4}), (4, 4)) == [4, 4]
+
+
+def test_a_step_may_take_over_what_another_one_has_just_left() -> None:
+    domain = Domain("calls")
+    seconds = {"a": "0.3", "b": "0.3004", "c": "0.4", "d": "0.4", "e": "0.4"}
+    for name, lasts in seconds.items():
+        domain.action(name, {}, provides=f"{name}_done", duration=Decimal(lasts), holds={"line": 1})
+    problem = domain.problem(goal=[f"{name}_done" for name in seconds], capacity={"line": 3}, objective="makespan")
+    result = solve(problem, time_limit=20)
+    assert result.cost is not None
+    assert result.cost <= Decimal("0.704")
