@@ -7,12 +7,12 @@ nothing by leaving them out.
 from __future__ import annotations
 
 import difflib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms
+from planner.lint.role_lint import is_acyclic
 from planner.model.actions import Action, CostFunction, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, amounts_of, numeric_effects, written_predicates
 from planner.model.formulas import Atom, Comparison, Number, conjuncts, functions_in, is_variable
@@ -75,9 +75,11 @@ def _report_misspelt(action: Action, term: Atom, meant: str) -> Finding:
 
 def _needed_terms(action: Action) -> Iterator[tuple[Atom, str, bool]]:
     """Yield the terms that need a value, what needs it, and whether reading fails without it."""
+    paid = [*action.cost, *[term for terms in (*action.uses.values(), *action.holds.values()) for term in terms]]
     for amount in amounts_of(action):
         if not isinstance(amount, CostFunction):
-            yield from ((term, "cost or duration", True) for term in functions_in(amount))
+            what = "cost" if amount in paid else "duration"
+            yield from ((term, what, amount in paid) for term in functions_in(amount))
     for effect in numeric_effects(action):
         yield from ((term, "effect", False) for term in functions_in(effect.value))
         if effect.operator != ":=":
@@ -144,20 +146,6 @@ def _runs_one_way(action: Action, domain: DomainModel, problem: Problem | None) 
         return False
     static = domain.predicates.keys() - written_predicates(domain)
     for atom in conjoined_atoms(action.requires):
-        if atom.predicate in static and len(atom.args) == 2 and _is_acyclic(atom.predicate, problem):
+        if atom.predicate in static and len(atom.args) == 2 and is_acyclic(atom.predicate, problem):
             return True
     return False
-
-
-def _is_acyclic(name: str, problem: Problem) -> bool:
-    following: dict[str, list[str]] = defaultdict(list)
-    for fact in problem.initial:
-        if fact.predicate == name:
-            following[fact.args[0]].append(fact.args[1])
-    from graphlib import CycleError, TopologicalSorter
-
-    try:
-        TopologicalSorter(following).prepare()
-    except CycleError:
-        return False
-    return bool(following)

@@ -374,7 +374,8 @@ def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Fi
                 and atom.predicate not in ended | positive
                 and not domain.predicates[atom.predicate].stale_with
             ):
-                yield _report_taken(action, f"not {_plain(atom)}", f"{_plain(atom)}", atom, Level.WARNING)
+                level = Level.WARNING if _is_undone(action, atom, domain) else Level.HINT
+                yield _report_taken(action, f"not {_plain(atom)}", f"{_plain(atom)}", atom, level)
         taken = {*negated_atoms(action.provides)}.intersection(conjoined_atoms(action.requires))
         for atom in sorted(taken, key=str):
             if (
@@ -383,6 +384,12 @@ def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Fi
                 and atom.predicate not in domain.derived
             ):
                 yield _report_taken(action, _plain(atom), f"not {_plain(atom)}", atom, Level.HINT)
+
+
+def _is_undone(action: Action, taken: Atom, domain: DomainModel) -> bool:
+    """Return whether what else `action` provides for the objects of `taken` can be ended: they are used again."""
+    others = {x.predicate for x in positive_atoms(action.provides) if x != taken and set(x.args) & set(taken.args)}
+    return any(atom.predicate in others for each in domain.actions.values() for atom in ended_atoms(each))
 
 
 def _report_taken(action: Action, needed: str, made: str, atom: Atom, level: Level) -> Finding:

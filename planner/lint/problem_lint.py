@@ -43,6 +43,8 @@ from planner.problem_kinds import check_classical
 from planner.semantics.simulation import Simulation
 
 _SUPPOSE: Final = "@suppose-"
+MOST_STEPS: Final = 3000
+"""Ground actions of a problem in which dead ends, and two values of an item in the goal, are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +272,11 @@ def check_problem(problem: Problem, limits: Limits | None = None) -> list[Findin
         found += check_values(problem, reach.schemas)
         if not any(each.rule == "no-value" and each.level is Level.ERROR for each in found):
             found += check_single_values(enough, limits)
-            found += check_goal_values(enough, limits)
             found += check_functional(enough, limits)
-            found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
+            size = sum(len(each.rule.found.rows) for each in reach.schemas)
+            if size <= MOST_STEPS:
+                found += check_goal_values(enough, limits)
+                found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
     return _merge_breaches(sort_by_level(found))
 
 
@@ -297,7 +301,7 @@ def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterato
         yield from check_action(action, domain)
     yield from check_predicates(domain, collect_usage(domain), problem)
     yield from check_numbers(domain, problem)
-    yield from check_roles(domain)
+    yield from check_roles(domain, problem)
     yield from check_free_actions(domain, problem)
     wanted = frozenset(atom.predicate for atom in wanted_atoms(problem)) if problem else frozenset[str]()
     yield from check_given_back(domain, wanted)

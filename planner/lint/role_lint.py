@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, goal_atoms
 from planner.model.actions import Action, CostFunction, positive_atoms
@@ -30,8 +31,11 @@ class _Use:
     is_function: bool = False
 
 
-def check_roles(domain: DomainModel) -> Iterator[Finding]:
-    """Yield relations whose two arguments of one type stand in the opposite order to the rest."""
+def check_roles(domain: DomainModel, problem: Problem | None) -> Iterator[Finding]:
+    """Yield relations whose two arguments of one type stand in the opposite order to the rest.
+
+    Roles tell nothing of a relation that orders amounts, such as levels of fuel: they rise and fall.
+    """
     uses = [use for action in domain.actions.values() for use in _uses_of(action, domain)]
     by_name: dict[str, list[_Use]] = defaultdict(list)
     for use in uses:
@@ -40,12 +44,26 @@ def check_roles(domain: DomainModel) -> Iterator[Finding]:
         others = [each for each in uses if each.action is use.action and each.atom.predicate != use.atom.predicate]
         same = [each for each in by_name[use.atom.predicate] if each.action is not use.action and each.role is not None]
         against = [each for each in same if each.role is not use.role]
-        odd = use.role is not None and len(against) >= 2 and len(against) == len(same)
+        goes_round = problem is not None and not is_acyclic(use.atom.predicate, problem)
+        odd = goes_round and use.role is not None and len(against) >= 2 and len(against) == len(same)
         beside = next((each for each in others if _is_opposite(use, each)), None)
         if not use.is_function and not use.forward and (odd or (beside is not None and not same)):
             other = against[0] if odd else beside
             if other is not None:
                 yield _report(use, other)
+
+
+def is_acyclic(name: str, problem: Problem) -> bool:
+    """Return whether the initial facts of the binary predicate `name` have no circle, and there are some."""
+    following: dict[str, list[str]] = defaultdict(list)
+    for fact in problem.initial:
+        if fact.predicate == name and len(fact.args) == 2:
+            following[fact.args[0]].append(fact.args[1])
+    try:
+        TopologicalSorter(following).prepare()
+    except CycleError:
+        return False
+    return bool(following)
 
 
 def _is_opposite(use: _Use, other: _Use) -> bool:

@@ -129,7 +129,26 @@ def check_useless(problem: Problem) -> Iterator[Finding]:
         or any(x.after for x in problem.domain.actions.values())
     ):
         return
+    writes, reads = {}, {}
+    for action in problem.domain.actions.values():
+        writes[action.name] = {atom.predicate for atom in (*provided_atoms(action), *ended_atoms(action))}
+        conditions = [action.requires, *[each.requires for each in action.effects]]
+        reads[action.name] = {atom.predicate for each in conditions for atom in atoms_in(each)}
+    relevant = _close(wanted, problem, writes, reads)
+    for action in problem.domain.actions.values():
+        if writes[action.name] and relevant.isdisjoint(writes[action.name]):
+            message = "nothing that it changes leads to the goal"
+            yield Finding(
+                Level.HINT, "useless-action", f"action {action.name}", message, "it may be for another problem"
+            )
+
+
+def _close(
+    wanted: set[str], problem: Problem, writes: dict[str, set[str]], reads: dict[str, set[str]]
+) -> frozenset[str]:
+    """Return `wanted` with all predicates on which what writes them rests."""
     relevant: set[str] = set()
+    left = set(writes)
     while wanted:
         relevant |= wanted
         new = {
@@ -138,15 +157,7 @@ def check_useless(problem: Problem) -> Iterator[Finding]:
             if axiom.predicate in wanted
             for atom in atoms_in(axiom.condition)
         }
-        for action in problem.domain.actions.values():
-            if any(atom.predicate in relevant for atom in (*provided_atoms(action), *ended_atoms(action))):
-                conditions = [action.requires, *[each.requires for each in action.effects]]
-                new |= {atom.predicate for each in conditions for atom in atoms_in(each)}
-        wanted = new - relevant
-    for action in problem.domain.actions.values():
-        written = [atom.predicate for atom in (*provided_atoms(action), *ended_atoms(action))]
-        if written and relevant.isdisjoint(written):
-            message = "nothing that it changes leads to the goal"
-            yield Finding(
-                Level.HINT, "useless-action", f"action {action.name}", message, "it may be for another problem"
-            )
+        useful = {name for name in left if not wanted.isdisjoint(writes[name])}
+        left -= useful
+        wanted = new.union(*(reads[name] for name in useful)) - relevant
+    return frozenset(relevant)
