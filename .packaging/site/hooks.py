@@ -9,6 +9,9 @@ from __future__ import annotations
 import ast
 import os
 import re
+from enum import Enum
+from importlib import import_module
+from inspect import isroutine
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -126,8 +129,20 @@ def make_api_page(package: str) -> str:
     parts.append("</div>\n")
     for module, names in sorted(modules.items()):
         parts.append(f"## `{package}.{module}`\n\n{read_summary(package, module)}\n")
-        parts += [f"::: {package}.{module}.{name}\n" for name in names]
+        parts += [write_entry(f"{package}.{module}", name) for name in names]
     return "\n".join(parts)
+
+
+def write_entry(module: str, name: str) -> str:
+    """Return the entry of a name: what its docstring says, the members of an enumeration, or the value of an alias."""
+    value = getattr(import_module(module), name)
+    entry = f"::: {module}.{name}\n"
+    if isinstance(value, type) and issubclass(value, Enum):
+        rows = [f"| `{member.name}` | {str(member.value).replace('|', chr(92) + '|')} |" for member in value]
+        return "\n".join([entry, "| Member | Value |", "|---|---|", *rows, ""])
+    if isinstance(value, type) or isroutine(value):
+        return entry
+    return f"{entry}    options:\n      show_attribute_values: true\n"
 
 
 def find_modules(package: str) -> dict[str, list[str]]:
