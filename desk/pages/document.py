@@ -350,6 +350,10 @@ class Texts:
         """Return the place of `text`."""
         return self._places.setdefault(text, len(self._places))
 
+    def find(self, text: str) -> int:
+        """Return the place of `text`, -1 where it has none."""
+        return self._places.get(text, -1)
+
     def all(self) -> tuple[str, ...]:
         """Return all texts in their places."""
         return tuple(self._places)

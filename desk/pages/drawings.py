@@ -172,12 +172,21 @@ class _GraphDrawing:
 
     def draw(self) -> str:
         """Return the drawing."""
-        wires = [self._wire(each) for each in self.graph.edges]
-        nodes = [self._node(node, width) for node, width in zip(self.graph.nodes, self.widths, strict=True)]
+        far = {each.source for each in self.graph.edges if each.kind == "goal" and self._crosses_lines(each)}
+        wires = [self._wire(each) for each in self.graph.edges if each.kind != "goal" or each.source not in far]
+        nodes = [
+            self._node(node, width, is_far=place in far)
+            for place, (node, width) in enumerate(zip(self.graph.nodes, self.widths, strict=True))
+        ]
         width = max(line.right for line in self.lines) + MARGIN
         return _sheet(width, self.lines[-1].foot + MARGIN, self.title, [*wires, *nodes])
 
-    def _node(self, node: doc.GraphNode, width: float) -> str:
+    def _crosses_lines(self, edge: doc.GraphEdge) -> bool:
+        first, last = (self.layers[self.graph.nodes[each].layer].line for each in (edge.source, edge.target))
+        return first != last
+
+    def _node(self, node: doc.GraphNode, width: float, *, is_far: bool) -> str:
+        """Return a node; a dot stands for an edge to the goal in another line, which would cover others."""
         x, y = self.layers[node.layer].x, self._y(node.layer, node.y)
         is_goal, is_fact = node.kind == "goal", node.kind == "predicate"
         fill = INK if is_goal else "#e2edf4" if is_fact else PAPER
@@ -194,6 +203,9 @@ class _GraphDrawing:
         parts.append(_text(x + shift, first, label, 13, colour=PAPER if is_goal else INK, extra='font-weight="600"'))
         if node.detail:
             parts.append(_text(x + 12, y + 34, _cut(node.detail, width - 22, 12), 12, colour=MUTED))
+        if is_far:
+            dot = f'cx="{x + width:.1f}" cy="{y + HEIGHT / 2:.1f}" r="4.5"'
+            parts.append(f'<circle {dot} fill="{INK}" stroke="{PAPER}" stroke-width="1.5"/>')
         return f"<g>{''.join(parts)}</g>"
 
     def _wire(self, edge: doc.GraphEdge) -> str:

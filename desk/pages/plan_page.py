@@ -29,6 +29,8 @@ from planner.validation.validate import apply_suppositions
 
 MOST_DELTAS: Final = 20_000
 """Most changes of facts and numbers that a page keeps; beyond, a page would grow past a megabyte."""
+MOST_CONSTANT: Final = 5_000
+"""Most facts that never change that a page lists."""
 Found = TypeVar("Found")
 
 
@@ -247,17 +249,16 @@ class _Collector:
             self.notes.append("no states: the plan changes more facts than a page can hold")
             return None
         facts, values = start
-        places = [(self.texts.place(str(fact)), fact) for fact in facts]
-        numbers = [(self.texts.place(str(fluent)), value) for fluent, value in values.items()]
-        fixed = [
-            f"{fluent} = {value}" for fluent, value in values.items() if self.texts.place(str(fluent)) not in moved
-        ]
-        constant = map(self.texts.place, fixed)
+        find = self.texts.find
+        still = [str(fact) for fact in facts if find(str(fact)) not in changed]
+        still += [f"{fluent} = {value}" for fluent, value in values.items() if find(str(fluent)) not in moved]
+        if len(still) > MOST_CONSTANT:
+            self.notes.append(f"of {len(still):,} facts that never change, the first {MOST_CONSTANT:,} are listed")
         return doc.States(
-            tuple([place for place, _ in places if place in changed]),
+            tuple([place for fact in facts if (place := find(str(fact))) in changed]),
             tuple(deltas),
-            tuple([each for each in numbers if each[0] in moved]),
-            (*[place for place, _ in places if place not in changed], *constant),
+            tuple([(place, value) for fluent, value in values.items() if (place := find(str(fluent))) in moved]),
+            tuple(map(self.texts.place, still[:MOST_CONSTANT])),
         )
 
 

@@ -69,7 +69,7 @@ def test_hostile_names_stay_names_in_every_format() -> None:
     page = plan_page(hostile_plan())
     root = ET.fromstring(draw_graph(page))
     assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
-        "svg", "title", "defs", "marker", "path", "rect", "g", "text",
+        "svg", "title", "defs", "marker", "path", "rect", "g", "text", "circle",
     }  # fmt: skip
     for line in dot_graph(page).split("\n"):
         assert line.count('"') - line.count('\\"') in (0, 2), line

@@ -16,12 +16,17 @@ function declarations() {
     if (!scroll.childElementCount) scroll.append(el("p", { class: "muted" }, "Nothing matches."));
   };
   show();
-  return { element: scroll, arrange: () => {}, follow: (before) => before.filter !== chosen.filter && show() };
+  const follow = (before) => {
+    if (before.filter !== chosen.filter) show();
+    const wanted = [...scroll.querySelectorAll("article")].find((each) => each.dataset.item === chosen.item);
+    if (wanted && before.item !== chosen.item) wanted.scrollIntoView({ block: "nearest" });
+  };
+  return { element: scroll, arrange: () => {}, follow };
 }
 
 function card(item) {
   return el(
-    "article", { class: "card" },
+    "article", { class: "card", "data-item": item.name },
     el("h3", { style: "font-size:15px" }, choiceLink({ item: item.name }, name(item.signature))),
     item.description ? el("p", { class: "muted" }, name(item.description)) : null,
     listOf("sections", item).slice(0, 4).map((section) => sectionLines(section, 6))

@@ -82,6 +82,10 @@ class GraphView {
     this.lines = this.breakLines(layers, width);
     this.placeNodes(layers);
     this.routes = this.edges.map((edge) => this.route(edge));
+    // Edges to the goal from other lines would cover the others: a dot at the step stands for each.
+    const isFar = (edge) => edge.kind === "goal" && this.boxes[edge.source || 0].line !== this.boxes[edge.target || 0].line;
+    this.far = new Set(this.edges.filter(isFar).map((edge) => edge.source || 0));
+    this.pairs = new Set(this.edges.filter((edge) => !isFar(edge)).map((edge) => `${edge.source || 0} ${edge.target || 0}`));
     const right = Math.max(...this.lines.map((line) => line.right), 0) + this.margin;
     const bottom = this.lines.length ? this.lines[this.lines.length - 1].bottom + this.margin : 0;
     this.drawing.setAttribute("width", Math.ceil(right * this.scale));
@@ -223,7 +227,8 @@ class GraphView {
     const { wires, extra, nodes } = this.layersOfDrawing;
     this.edges.forEach((edge, place) => {
       const route = this.routes[place];
-      this.keep(this.wires, place, route.bottom >= top && route.top <= bottom, wires, () => this.drawEdge(edge, route));
+      const isDrawn = edge.kind !== "goal" || !this.far.has(edge.source || 0);
+      this.keep(this.wires, place, isDrawn && route.bottom >= top && route.top <= bottom, wires, () => this.drawEdge(edge, route));
     });
     this.nodes.forEach((node, place) => {
       const box = this.boxes[place];
@@ -283,7 +288,6 @@ class GraphView {
   // Causal links of the chosen step that the drawn order does not show.
   drawExtra(top, bottom) {
     const pairs = this.options.extra ? this.options.extra() : [];
-    this.pairs = this.pairs || new Set(this.edges.map((edge) => `${edge.source || 0} ${edge.target || 0}`));
     return pairs
       .filter(([source, target]) => !this.pairs.has(`${source} ${target}`) && this.boxes[source] && this.boxes[target])
       .map(([source, target, marked]) => [this.route({ source, target }), marked])
@@ -309,8 +313,15 @@ class GraphView {
     if (size.number) group.append(svg("text", { class: "n", x: 12, y }, String(node.ref)));
     group.append(svg("text", { class: "a", x: 12 + size.number, y }, isolate(label)));
     if (detail) group.append(svg("text", { class: "b", x: 12, y: 34 }, isolate(detail)));
+    if (this.servesGoal(node, place)) group.append(svg("circle", { class: "serves", cx: box.width, cy: NODE.height / 2, r: 4.5 }));
     group.append(svg("title", {}, `${node.label} ${node.detail || ""}`));
     return group;
+  }
+
+  // Whether a dot stands for an edge to the goal that is not drawn.
+  servesGoal(node, place) {
+    const { serving } = this.options;
+    return this.far.has(place) || Boolean(serving && serving.has(node.ref) && !this.pairs.has(`${place} ${goalNumber - 1}`));
   }
 
   reveal(place) {
@@ -394,9 +405,10 @@ function stepGraph() {
   completeGraph(page.graph);
   const kinds = new Set(listOf("edges", page.graph).map((edge) => edge.kind || "link"));
   const legend = page.kind === "run" ? [] : [
-    kinds.has("link") || kinds.has("goal") ? legendLine("link", "gives what is needed") : null,
+    kinds.has("link") ? legendLine("link", "gives what is needed") : null,
     kinds.has("threat") ? legendLine("threat", "would undo it") : null,
     kinds.has("item") ? legendLine("item", "same item") : null,
+    kinds.has("goal") ? el("span", { class: "legend hide-narrow" }, el("i", { class: "serves-key" }), "for the goal") : null,
     links.length ? legendLine("need", "to the chosen step") : null,
     links.length ? legendLine("give", "from the chosen step") : null,
   ];
@@ -411,6 +423,7 @@ function stepGraph() {
   const view = new GraphView(page.graph, {
     label: "The steps in their order",
     numbered: true,
+    serving: new Set((needsOf.get(goalNumber) || []).map(([provider]) => provider)),
     legend,
     pick: (node) => choose({ step: node.ref }),
     mark: (node) => {

@@ -138,7 +138,7 @@ function showView() {
     views[view] = views[view] || makers[view]();
     stage.replaceChildren(views[view].element);
     views[view].arrange();
-    if (views[view].follow) views[view].follow({ ...chosen, step: -1 });
+    if (views[view].follow) views[view].follow({ ...chosen, step: -1, item: null });
   }
   fillList();
   markList(true);
