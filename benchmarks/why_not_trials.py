@@ -242,7 +242,7 @@ def _judge_plan(graph: Graph, asked: Asked, answer: WhyNot, least: Fraction | No
         yield "the plan is no plan, or does not do what is asked for"
     elif cost != Fraction(answer.plan.cost):
         yield f"the plan costs {cost}, not {answer.plan.cost}"
-    if answer.proved and asked.kind != "cheaper" and Fraction(answer.plan.cost) != least:
+    if answer.proved and Fraction(answer.plan.cost) != least:
         yield f"cost {answer.plan.cost} is said to be proved, and the least is {least}"
     if answer.reference is not None:
         extra = Fraction(answer.plan.cost) - Fraction(answer.reference.cost)

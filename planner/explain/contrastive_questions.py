@@ -183,8 +183,8 @@ class _Reader:
         if self._steps is None:
             raise InputError(f"step {number} is one of a plan, and there is none", hint="name the step itself")
         if not 1 <= number <= len(self._steps):
-            count = len(self._steps)
-            raise InputError(f"the plan has no step {number}", hint=f"its steps have the numbers 1 to {count}")
+            hint = f"its steps have the numbers 1 to {len(self._steps)}" if self._steps else "it has no steps"
+            raise InputError(f"the plan has no step {number}", hint=hint)
         step = self._steps[number - 1]
         name = self._problem.domain.versions.get(step.action, step.action)
         patterns = [Atom(version, step.arguments) for version in self._versions.get(name, [step.action])]

@@ -94,7 +94,7 @@ class WhyNot:
     @property
     def proved(self) -> bool:
         """Whether no better answer is possible: the cheapest such plan, or the proof that there is none."""
-        if self.plan is None or not self.question.foils:
+        if self.plan is None:
             return self.outcome is Outcome.IMPOSSIBLE
         return self.plan.charge == self.lower_bound
 
