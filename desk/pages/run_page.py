@@ -13,7 +13,6 @@ from desk.pages import document as doc
 from desk.pages.layout import lay_out
 from executor.events import events
 from executor.events.events import Provenance, RunStatus, StepStatus
-from executor.events.stored_runs import load_runs
 from executor.journal import Journal
 from executor.report.progress import line_of, rung_line, status_text
 from executor.tools.json_data import load_json
@@ -43,13 +42,12 @@ RUN, HANDLER, MODEL, PERSON, RECOVERY = "run", "handler", "language model", "per
 
 def run_page(journal: Journal, run: str | None = None) -> doc.Page:
     """Return the page of `run`, by default the latest one. Raises `JournalError`, and `InputError` without a run."""
-    runs = load_runs(journal)
     if run is None:
+        runs = [each for each in journal.runs() if each.events]
         if not runs:
-            raise InputError(
-                f"the journal {journal.path} has no runs", hint="forethought run … --journal FILE adds one"
-            )
-        run = max(runs.values(), key=lambda each: each.updated).run
+            hint = "forethought run … --journal FILE adds one"
+            raise InputError(f"the journal {journal.path} has no runs", hint=hint)
+        run = max(runs, key=lambda each: each.updated).run
     entries = [(each.time, events.event_from_data(each.kind, load_json(each.data))) for each in journal.read(run)]
     if not entries:
         raise InputError(f"run {run} has not begun: it has no events")

@@ -117,3 +117,13 @@ def test_without_a_renderer_png_is_refused_with_the_way_out(monkeypatch: pytest.
     monkeypatch.setitem(__import__("sys").modules, "cairosvg", None)
     with pytest.raises(UnsupportedError, match="cairosvg"):
         raster.write_png(draw_graph(page_of("courier")))
+
+
+@pytest.mark.skipif(not any(map(shutil.which, raster.BROWSERS)), reason="no browser is installed")
+@pytest.mark.timeout(120)
+def test_a_browser_draws_png() -> None:
+    image = raster.write_png(draw_graph(page_of("courier")))
+    assert image.startswith(b"\x89PNG\r\n")
+    width, height = (int.from_bytes(image[place : place + 4]) for place in (16, 20))
+    root = ET.fromstring(draw_graph(page_of("courier")))
+    assert (width, height) == (2 * int(root.get("width")), 2 * int(root.get("height")))
