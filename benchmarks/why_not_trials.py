@@ -42,7 +42,8 @@ from benchmarks.why_not_brute import (
 )
 from planner.errors import ForethoughtError
 from planner.explain.conflicts import Kind
-from planner.explain.why_not import Outcome, WhyNot, why_not
+from planner.explain.contrastive_answer import Outcome, WhyNot
+from planner.explain.why_not import why_not
 from planner.language.pddl import parse_domain, parse_problem
 from planner.model import Atom, Problem
 from planner.model.formulas import Formula, conjuncts

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
         PlanError,
         UnsupportedError,
     )
+    from planner.explain.contrastive_answer import WhyNot
     from planner.explain.plan_explanation import explain_plan
     from planner.explain.unsolvability import explain_unsolvable
-    from planner.explain.why_not import WhyNot, why_not
+    from planner.explain.why_not import why_not
     from planner.language.declare import (
         FIXED,
         Domain,
@@ -108,7 +109,8 @@ _MODULES = {
     "UnsupportedError",
     "explain.plan_explanation": "explain_plan",
     "explain.unsolvability": "explain_unsolvable",
-    "explain.why_not": "WhyNot why_not",
+    "explain.contrastive_answer": "WhyNot",
+    "explain.why_not": "why_not",
     "language.declare": "FIXED Domain Entity From Outcome When always at_most before done forbidden mandatory never "
     "never_after resolve_action sometime",
     "language.documents": "json_schema read_documents write_json write_yaml",

@@ -103,7 +103,8 @@ def _answer(problem: AnyProblem, questions: list[str], path: Path | None, limits
 
     The exit code is that of the last question: 10 where what it asks for is proved impossible, 11 where that is open.
     """
-    from planner.explain.why_not import Outcome, ask
+    from planner.explain.contrastive_answer import Outcome
+    from planner.explain.why_not import ask
 
     if not isinstance(problem, Problem):
         hint = "ask about its part without tasks: why_not(problem.classical, …) in Python"

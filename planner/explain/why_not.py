@@ -9,26 +9,25 @@ much at least, only with their proofs.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from enum import Enum
 
-from planner.compilations.foils import ALLOWED, Foil, FoilKind, StepFoil, apply_foils
+from planner.compilations.foils import Foil, FoilKind, StepFoil, apply_foils
 from planner.errors import InputError, PlanError, UnsupportedError, kind_of
-from planner.explain.conflicts import Conflict, find_conflicts
+from planner.explain.conflicts import find_conflicts
+from planner.explain.contrastive_answer import Outcome, WhyNot
 from planner.explain.contrastive_questions import Question, needs_plan, read_question
-from planner.explain.cost_proof import CostShare, describe_costs, find_cost_shares
+from planner.explain.cost_proof import find_cost_shares
 from planner.explain.smallest_change import Change
 from planner.explain.unsolvability import Diagnosis, explain_compiled, explain_unsolvable
-from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, replace
+from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Problem
 from planner.model.domain import creates_objects, lists_patterns
 from planner.model.formulas import Number
 from planner.model.problem import is_temporal
 from planner.options import SolveOptions
-from planner.plan import Plan, Result, Status, Step, StoppedBy, exact, exact_sum, json_number, name_as_written
+from planner.plan import Plan, Result, Status, StoppedBy
 from planner.problem_kinds import resolve_classical
 from planner.questions.notation import AnySteps, read_steps
 
@@ -39,216 +38,12 @@ if TYPE_CHECKING:
 
 REFERENCE_SHARE: Final = 0.4
 """The part of the time for the plan of the problem as it is, where none is given."""
+COST_SHARE: Final = 0.9
+"""The part of the time for the search where the question is why not cheaper."""
+SHARE_SECONDS: Final = 2.0
+"""Most seconds for the landmarks that every plan pays."""
 CONFLICT_SHARE: Final = 0.6
 """The part of the time that is left for the search for conflicts, where there is proved to be no plan."""
-
-
-MOST_SHARES: Final = 12
-"""Most shares of the cost that are named in lines for people."""
-
-
-class Outcome(Enum):
-    """What is known of the plans that a question asks for."""
-
-    CHEAPER = "such a plan costs less"
-    SAME = "such a plan costs no more"
-    DEARER = "such a plan costs more"
-    POSSIBLE = "there is such a plan"
-    IMPOSSIBLE = "there is proved to be no such plan"
-    OPEN = "no such plan was found, and none is excluded"
-
-
-@dataclass(frozen=True, slots=True)
-class WhyNot:
-    """The answer to a contrastive question.
-
-    `reference` is the plan that the question is about: the one given, or the best one found; no plan of the problem
-    costs less than `reference_bound`. `plan` does what is asked for, and no such plan costs less than `lower_bound`.
-    Where there is none, `conflicts` are smallest sets of demands that no plan meets together, and `diagnosis` says
-    which needs are never met, and which smallest change would help. `shares` are what every plan of the problem pays.
-    `reasons` are sentences about the reference. `stopped_by` is the limit that ended the work, if one did.
-    """
-
-    question: Question
-    outcome: Outcome
-    reference: Plan | None = None
-    reference_bound: Number | None = None
-    plan: Plan | None = None
-    lower_bound: Number | None = None
-    conflicts: tuple[Conflict, ...] = ()
-    diagnosis: Diagnosis | TimedDiagnosis | None = None
-    shares: tuple[CostShare, ...] = ()
-    reasons: tuple[str, ...] = ()
-    stopped_by: StoppedBy | None = None
-
-    @property
-    def extra(self) -> Number | None:
-        """What `plan` costs more than `reference`; negative where it costs less."""
-        return _difference(_charge(self.plan), _charge(self.reference))
-
-    @property
-    def extra_at_least(self) -> Number | None:
-        """What any plan that is asked for costs more than `reference` at least."""
-        return _difference(self.lower_bound, _charge(self.reference))
-
-    @property
-    def proved(self) -> bool:
-        """Whether no better answer is possible: the cheapest such plan, or the proof that there is none."""
-        if self.plan is None:
-            return self.outcome is Outcome.IMPOSSIBLE
-        return self.plan.charge == self.lower_bound
-
-    @property
-    def steps_added(self) -> tuple[Step, ...]:
-        """The steps of `plan` that `reference` has not."""
-        return _missing_steps(self.plan, self.reference)
-
-    @property
-    def steps_left_out(self) -> tuple[Step, ...]:
-        """The steps of `reference` that `plan` has not."""
-        return _missing_steps(self.reference, self.plan)
-
-    def describe(self) -> str:
-        """Return the answer in lines for people."""
-        return "\n".join(
-            [f"Why not {self.question.text}?" if self._asks_for_plan else f"If {self.question.text}:"]
-            + [f"  {line}" for line in self._lines()]
-        )
-
-    def __str__(self) -> str:
-        return self.describe()
-
-    @property
-    def _asks_for_plan(self) -> bool:
-        return self.question.restricts
-
-    def _lines(self) -> Iterator[str]:
-        yield from self.reasons
-        if not self.question.foils:
-            yield from self._lines_about_cost()
-        elif self.plan is not None:
-            yield from self._lines_about_plan(self.plan)
-        else:
-            yield from self._lines_about_none()
-
-    def _lines_about_cost(self) -> Iterator[str]:
-        assert self.reference is not None
-        if self.plan is not None:
-            yield f"A plan costs {self.plan.charge}, {-(self.extra or 0)} less than this one:"
-            yield from _indent(str(self.plan))
-        elif self.outcome is Outcome.IMPOSSIBLE:
-            yield f"It is proved that no plan costs less than {self.reference.charge}."
-        else:
-            gap = f"no plan costs less than {self.lower_bound}" if self.lower_bound is not None else "nothing is proved"
-            yield f"No cheaper plan was found, but one may exist: {gap} ({self._limit})."
-        best = self.reference if self.plan is None else self.plan
-        yield f"It costs {'; '.join(describe_costs(best)) or 'nothing'}."
-        if self.shares:
-            total = exact_sum([each.worth for each in self.shares])
-            yield f"Every plan pays {total} in any case:"
-            yield from (f"  {share}" for share in self.shares[:MOST_SHARES])
-            rest = self.shares[MOST_SHARES:]
-            if rest:
-                yield f"  {exact_sum([each.worth for each in rest])} for {len(rest)} more"
-            if total < best.charge and self.outcome is Outcome.IMPOSSIBLE:
-                yield f"That the other {exact(best.charge - total)} cannot be saved was proved by search."
-
-    @property
-    def _limit(self) -> str:
-        return f"{self.stopped_by.value} ended the search" if self.stopped_by is not None else "the search gave up"
-
-    def _lines_about_plan(self, plan: Plan) -> Iterator[str]:
-        yield f"{self._compare(plan)}{self._say_proof()}."
-        if self.reference is None or plan.steps != self.reference.steps:
-            yield from _indent(str(plan) or "(no steps)")
-            if self.reference is not None:
-                for word, steps in (("It adds", self.steps_added), ("It leaves out", self.steps_left_out)):
-                    if steps:
-                        yield f"{word} {', '.join(map(str, steps))}."
-
-    def _compare(self, plan: Plan) -> str:
-        if self.reference is None:
-            return f"There is such a plan, which costs {plan.charge}"
-        if plan.steps == self.reference.steps and plan.times == self.reference.times:
-            done = "does so already" if self._asks_for_plan else "stays the same"
-            return f"The plan {done}, at cost {plan.charge}"
-        extra = self.extra or 0
-        if not extra:
-            return f"Such a plan costs no more: {plan.charge}"
-        more = f"{abs(extra)} {'more' if extra > 0 else 'less'} than {self.reference.charge}"
-        return f"Such a plan costs {plan.charge}, {more}"
-
-    def _say_proof(self) -> str:
-        if self.proved:
-            return "; it is proved that none costs less"
-        if self.lower_bound is None:
-            return f"; a cheaper one may exist ({self._limit})"
-        return f"; a cheaper one may exist, but none costs less than {self.lower_bound} ({self._limit})"
-
-    def _lines_about_none(self) -> Iterator[str]:
-        if self.outcome is Outcome.OPEN:
-            least = f"; one would cost {self.lower_bound} at least" if self.lower_bound is not None else ""
-            yield f"No such plan was found, and none is excluded: {self._limit}{least}."
-            return
-        yield "There is proved to be no such plan." if self.question.restricts else "There is proved to be no plan."
-        for conflict in self.conflicts:
-            yield f"{'These' if len(conflict.demands) > 1 else 'This'} {conflict}."
-        if isinstance(self.diagnosis, Diagnosis):
-            for part in self.diagnosis.unreachable:
-                if not all(missing.fact.startswith(ALLOWED) for missing in part.missing):
-                    yield from part.lines()  # else the conflicts say all of it
-            yield from self.diagnosis.change_lines()
-        elif self.diagnosis is not None:
-            yield from str(self.diagnosis).splitlines()[1:]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON-ready data."""
-        return {
-            "question": self.question.text,
-            "outcome": self.outcome.name,
-            "proved": self.proved,
-            "cost": json_number(_charge(self.plan)),
-            "lower_bound": json_number(self.lower_bound),
-            "extra": json_number(self.extra),
-            "extra_at_least": json_number(self.extra_at_least),
-            "plan": self.plan.to_dict() if self.plan is not None else None,
-            "reference": self.reference.to_dict() if self.reference is not None else None,
-            "reference_cost": json_number(_charge(self.reference)),
-            "reference_bound": json_number(self.reference_bound),
-            "steps_added": list(map(str, self.steps_added)),
-            "steps_left_out": list(map(str, self.steps_left_out)),
-            "reasons": list(self.reasons),
-            "shares": [each.to_dict() for each in self.shares],
-            "conflicts": [each.to_dict() for each in self.conflicts],
-            "diagnosis": self.diagnosis.to_dict() if self.diagnosis is not None else None,
-            "stopped_by": self.stopped_by.name.lower() if self.stopped_by is not None else None,
-        }
-
-
-def _charge(plan: Plan | None) -> Number | None:
-    return None if plan is None else plan.charge
-
-
-def _difference(one: Number | None, other: Number | None) -> Number | None:
-    return None if one is None or other is None else exact(one - other)
-
-
-def _missing_steps(one: Plan | None, other: Plan | None) -> tuple[Step, ...]:
-    """Return the steps of `one` that `other` has not, or not so often; none without both plans."""
-    if one is None or other is None:
-        return ()
-    left = Counter((step.action, step.arguments) for step in other.steps)
-    found = []
-    for step in one.steps:
-        if left[step.action, step.arguments]:
-            left[step.action, step.arguments] -= 1
-        else:
-            found.append(step)
-    return name_as_written(found, one.problem)
-
-
-def _indent(text: str) -> Iterator[str]:
-    yield from (f"  {line}" for line in text.splitlines())
 
 
 def why_not(
@@ -281,7 +76,7 @@ def ask(
     problem = resolve_classical(problem, "why_not", hint)
     asked = _read(problem, question)
     about_cost = asked is not None and not asked.foils
-    reference = _find_reference(problem, plan, limits.share(1 if about_cost else REFERENCE_SHARE))
+    reference = _find_reference(problem, plan, limits.share(COST_SHARE if about_cost else REFERENCE_SHARE))
     steps = None if reference.plan is None else reference.plan.steps
     if asked is None or (steps is not None and isinstance(question, str)):
         assert isinstance(question, str)
@@ -424,7 +219,7 @@ class _Contrast:
         reference, best = self.reference.plan, self.reference
         assert reference is not None
         if self.given:
-            best = _solve(self.problem, self.limits)
+            best = _solve(self.problem, self.limits.share(COST_SHARE))
         cheaper = best.plan if best.plan is not None and best.plan.charge < reference.charge else None
         proved = best.lower_bound == reference.charge
         outcome = Outcome.IMPOSSIBLE if proved else Outcome.OPEN if cheaper is None else Outcome.CHEAPER
@@ -435,7 +230,7 @@ class _Contrast:
             best.lower_bound,
             cheaper,
             best.lower_bound,
-            shares=find_cost_shares(self.problem, Limits(2.0)),
+            shares=find_cost_shares(self.problem, self.limits.part(SHARE_SECONDS)),
             reasons=tuple(self._explain_end()) if proved else (),
             stopped_by=None if proved else best.stopped_by,
         )

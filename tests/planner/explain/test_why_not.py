@@ -15,7 +15,7 @@ from planner import Domain, InputError, Limits, PlanError, explain_unsolvable, f
 from planner.cli import Exit, main
 from planner.compilations.foils import FoilKind, StepFoil, StepSet, apply_foils
 from planner.explain.conflicts import Kind
-from planner.explain.why_not import Outcome
+from planner.explain.contrastive_answer import Outcome
 from planner.lightweight import replace
 from planner.model import Atom
 from planner.model.problem import seal
