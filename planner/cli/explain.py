@@ -67,7 +67,7 @@ def run(started: float, given: Namespace) -> Exit:
         _give(explain_any_plan(result.plan, limits), given)
     elif result.status is Status.UNSOLVABLE:
         again = Limits(limits.time_limit, limits.memory_limit)
-        _give(explain_no_plan(loaded, again), given)
+        _give(explain_no_plan(loaded, again, model_changes=True), given)
     return exit_of(result)
 
 

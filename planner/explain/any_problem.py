@@ -24,8 +24,13 @@ def explain_any_plan(plan: Plan, limits: Limits) -> Reasons:
     return explain_plan(plan.problem, plan)
 
 
-def explain_no_plan(problem: AnyProblem, limits: Limits, status: Status = Status.UNSOLVABLE) -> Reasons:
-    """Explain why `problem`, for which search ended with `status`, has no plan."""
+def explain_no_plan(
+    problem: AnyProblem, limits: Limits, status: Status = Status.UNSOLVABLE, *, model_changes: bool = False
+) -> Reasons:
+    """Explain why `problem`, for which search ended with `status`, has no plan.
+
+    With `model_changes`, say also which changes of actions would give one, where that is known how to find.
+    """
     if not isinstance(problem, Problem):
         return service_of(problem).explain_unsolvable(problem, limits)
     if is_temporal(problem):
@@ -34,5 +39,5 @@ def explain_no_plan(problem: AnyProblem, limits: Limits, status: Status = Status
         return explain_no_plan_in_time(problem, limits)
     from planner.explain.unsolvability import explain_unsolvable
 
-    found = explain_unsolvable(problem, limits)
+    found = explain_unsolvable(problem, limits, model_changes=model_changes)
     return found.as_unsolvable() if status is Status.UNSOLVABLE else found

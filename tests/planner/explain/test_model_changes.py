@@ -7,7 +7,8 @@ import json
 import pytest
 
 from benchmarks.random_problems import random_problem
-from planner import Domain, Limits, Status, explain_unsolvable, solve, validate
+from planner import Domain, Limits, Status, explain_unsolvable, solve, validate, write_yaml
+from planner.cli import Exit, main
 from planner.explain.model_changes import ActionChange, NewAction, find_model_changes
 from planner.lightweight import replace
 from planner.model.formulas import conjuncts
@@ -79,6 +80,15 @@ def test_a_condition_on_numbers_may_be_dropped() -> None:
 def test_a_solvable_problem_has_none_and_they_are_looked_for_only_if_asked() -> None:
     assert explain_unsolvable(office(), Limits(20)).model_changes == ()
     assert changes_of(office(["chief(ada)", "present(ada)", "stamped(memo)"])).model_changes == ()
+
+
+def test_the_command_names_them(tmp_path, capsys) -> None:
+    path = tmp_path / "office.yaml"
+    path.write_text(write_yaml(office(["chief(ada)", "present(ada)"])), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", str(path), "--quiet"])
+    assert ended.value.code == Exit.NEGATIVE
+    assert "send did not require stamped(what)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("seed", range(60))
