@@ -166,6 +166,8 @@ class CaseRun:
         beside = self.suite.file.parent / wanted
         if wanted not in own and (is_readable(wanted) or is_file(str(beside))):
             wanted = str(beside)
+        if wanted not in own and is_readable(wanted) and not is_file(wanted):
+            raise place.error(f"there is no file {wanted!r}", "its path begins at this file")
         try:
             return load_from(source, wanted)
         except InputError as error:
@@ -263,7 +265,10 @@ class CaseRun:
         if written.file is not None:
             from planner.cli.options import read_plan_file
 
-            return read_plan_file(self.suite.file.parent / written.file, problem)
+            path = self.suite.file.parent / written.file
+            if not path.is_file():
+                raise place.within("file").error(f"there is no file {str(path)!r}", "its path begins at this file")
+            return read_plan_file(path, problem)
         steps = written.steps or []
         here = place.within("steps") if isinstance(_value_at(place), dict) else place
         return Plan(tuple([self._read_step(problem, text, here, at) for at, text in enumerate(steps)]), problem), None
@@ -298,7 +303,7 @@ class CaseRun:
     ) -> Answer:
         fails_at = written.fails_at if isinstance(written, InvalidDocument) else None
         because = written.because if isinstance(written, InvalidDocument) else None
-        if isinstance(fails_at, str) and fails_at != "goal":
+        if fails_at not in (None, "goal") and not (isinstance(fails_at, int) and fails_at > 0):
             raise place.within("fails_at").error(f"found {fails_at!r}, expected the number of a step", "or 'goal'")
         plan, claimed = self._read_steps(problem, written, place)
         verdict = self._validate(problem, plan, claimed)

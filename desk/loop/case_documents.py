@@ -18,7 +18,16 @@ from planner.errors import InputError, Location
 from planner.language.documents.document_reader import has_cases, open_documents, validate_document
 from planner.language.documents.schema import DocumentPart, EitherForm, Number, Term, Text, Texts
 from planner.language.documents.text_formats import Document, DocumentPlace
-from planner.language.loading.load import CASES, DOCUMENTS, KNOWN, Source, find_languages, is_readable, open_source
+from planner.language.loading.load import (
+    CASES,
+    DOCUMENTS,
+    KNOWN,
+    Source,
+    find_languages,
+    is_readable,
+    is_text,
+    open_source,
+)
 
 
 class StepsDocument(DocumentPart):
@@ -157,15 +166,30 @@ def _read_suite(file: Path, document: Document) -> Suite:
     if not written.cases:
         raise place.within("cases").error("there are no cases here", "a case is 'NAME: {optimum: 5}'")
     named = _find_domain(file, written.domain, place)
-    return Suite(file, named, open_source(named), written, place)
+    try:
+        source = open_source(named)
+    except InputError as error:
+        raise place.within("domain").error(error.message, error.hint) from None
+    _check_limits(written, place)
+    return Suite(file, named, source, written, place)
+
+
+def _check_limits(written: CasesDocument, place: DocumentPlace) -> None:
+    cases = {name: case.time_limit for name, case in written.cases.items() if case.time_limit is not None}
+    limits = [(place, written.time_limit), *((place.within("cases", name), limit) for name, limit in cases.items())]
+    for here, limit in limits:
+        if limit <= 0:
+            raise here.within("time_limit").error(f"a time limit is a number of seconds above 0, not {limit}")
 
 
 def _find_domain(file: Path, domain: str | None, place: DocumentPlace) -> str:
     """Return the file, folder or name of the domain of the cases in `file`."""
     if domain is not None:
         beside = file.parent / domain
-        if beside.exists() or is_readable(domain):
+        if beside.exists():
             return str(beside)
+        if is_readable(domain) and not is_text(domain):
+            raise place.within("domain").error(f"there is no file {str(beside)!r}", "its path begins at this file")
         return domain
     if not _is_cases_file(file):
         return str(file)

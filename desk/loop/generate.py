@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 app = typer.Typer()
 ATTEMPTS: Final = 20
 """How many instances are drawn for one that has a plan."""
-MOST_OBJECTS: Final = 100_000
+MOST_OBJECTS: Final = 10_000
+"""Most objects of a type."""
 
 
 @app.command()
@@ -77,7 +78,8 @@ def _read_sizes(given: list[str]) -> dict[str, int]:
     for text in given:
         type_, _, number = text.partition("=")
         if not type_ or not number.isascii() or not number.isdigit() or not 0 < int(number) <= MOST_OBJECTS:
-            raise InputError(f"--size takes TYPE=N, not {text!r}", hint="such as --size room=8")
+            hint = f"such as --size room=8, {MOST_OBJECTS} at most"
+            raise InputError(f"--size takes TYPE=N, not {text!r}", hint=hint)
         if type_ in found:
             raise InputError(f"there are two sizes of {type_!r}", hint="leave one out")
         found[type_] = int(number)

@@ -17,6 +17,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Final
 
+import networkx as nx
+
 from desk.loop.static_graphs import Edge, grow_graph, is_acyclic
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.lightweight import replace
@@ -564,19 +566,25 @@ class _Cover:
         self.facts: dict[Atom, None] = {}
         self._kinds = kinds
         self._groups = groups
-        self._ordered = ordered
+        self._orders = {shape: nx.DiGraph() for shape in ordered}
 
     def add(self, fact: Atom, shape: Shape) -> bool:
         """Add `fact` if that keeps everything; return whether it does."""
         keys = [(group, key) for group in self._groups if (key := group.key_of(fact, self._kinds)) is not None]
         if fact in self.facts or any(each in self.taken for each in keys):
             return False
-        if shape in self._ordered:
-            edges = [(each.args[0], each.args[1]) for each in (*self.facts, fact) if each.predicate == fact.predicate]
-            if not is_acyclic(edges):
-                return False
+        if shape in self._orders and not self._add_edge(self._orders[shape], fact.args[0], fact.args[1]):
+            return False
         self.taken.update(keys)
         self.facts[fact] = None
+        return True
+
+    @staticmethod
+    def _add_edge(graph: nx.DiGraph, one: str, other: str) -> bool:
+        """Add an edge unless it closes a cycle; return whether it is there."""
+        if one == other or (one in graph and other in graph and nx.has_path(graph, other, one)):
+            return False
+        graph.add_edge(one, other)
         return True
 
 

@@ -89,11 +89,17 @@ def _draw_tree(nodes: Sequence[str], most: int, draw: random.Random, *, shuffled
     order = draw.sample(nodes, len(nodes)) if shuffled else list(nodes)
     degree = dict.fromkeys(order, 0)
     found: list[Edge] = []
+    free = order[:1]
     for place, node in enumerate(order[1:], start=1):
-        free = [each for each in order[:place] if degree[each] < most] or order[:place]
-        above = draw.choice(free)
+        number = draw.randrange(len(free) or place)
+        above = free[number] if free else order[number]
         degree[above] += 1
         degree[node] += int(shuffled)
+        if free and degree[above] >= most:
+            free[number] = free[-1]
+            free.pop()
+        if degree[node] < most:
+            free.append(node)
         found.append((above, node))
     return found
 

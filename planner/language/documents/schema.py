@@ -473,6 +473,9 @@ _EXPECTED = {
     "list_type": "expected a list",
     "bool_type": "expected true or false",
     "bool_parsing": "expected true or false",
+    "int_type": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_from_float": "expected a whole number",
 }
 
 
@@ -498,7 +501,7 @@ def locate_mistake(mistake: ErrorDetails, document: Document, schema: type[BaseM
         return path, place.error(f"{what} lacks the key {missing!r}")
     if mistake["input"] is None and _is_cut(path):
         return path, place.error(f"{what}: between braces a comma ends the value", 'quote it: "price(a, b)"')
-    reason = _EXPECTED.get(mistake["type"], mistake["msg"])
+    reason = _EXPECTED.get(mistake["type"], mistake["msg"].replace("Input should be", "expected"))
     if mistake["type"] == "list_type" and mistake["loc"][-1] == "list":
         reason = "expected a mapping, or a list of them"
     expected, _, hint = reason.partition(": ")

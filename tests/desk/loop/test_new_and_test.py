@@ -132,6 +132,12 @@ def test_expectations(forethought, stated, code, said):
         ('without: ["lit(a)"]', "15:15", "lit(a) does not hold in problem 'two' anyway"),
         ('adding: ["not lit(a)"]', "15:14", "expected a fact"),
         ("problem: tow", "15:5", "did you mean 'two'?"),
+        ("problem: two.yaml", "15:5", "there is no file 'two.yaml'"),
+        ("valid: [{file: plan}]", "15:14", "there is no file 'plan'"),
+        ("invalid: [{steps: [], fails_at: 2.5}]", "15:27", "expected the number of a step; or 'goal'"),
+        ("runs: [{seeds: [a]}]", "15:21", "expected a whole number"),
+        ('properties: [{always: "lit(a)", over: all}]', "15:37", "expected 'plan' or 'states'"),
+        ("time_limit: 0", "15:5", "above 0, not 0"),
     ],
 )
 def test_mistakes_have_their_places(forethought, stated, place, said):
@@ -152,6 +158,8 @@ def test_a_file_of_cases_finds_its_domain(forethought):
     assert "1 case: 1 passed" in forethought("test", ".", "-k", "other").out
     assert forethought("test", ".", "-k", "nothing").code == 2
     Path("lost.cases.yaml").write_text("cases: {two: }\n")
+    Path("wrong.cases.yaml").write_text("domain: here.yaml\ncases: {two: }\n")
+    assert "wrong.cases.yaml:1:1: there is no file 'here.yaml'" in forethought("test", "wrong.cases.yaml").err
     assert "write 'domain: FILE'" in forethought("test", "lost.cases.yaml").err
     assert forethought("test", "nowhere").code == 2
 
