@@ -268,7 +268,7 @@ def _check_observers(world: World, problem: Problem | None) -> Iterator[Finding]
         if predicate not in known and predicate not in world.model.derived:
             goals = "the goal does not need it" if problem else "it may be in a goal"
             message = f"nobody asks it: no action writes or requires {predicate}, and {goals}"
-            yield Finding(Level.HINT, "unused-observer", place, message)
+            yield Finding(Level.HINT, "unused-observer", place, message, part=observer.pattern)
 
 
 def _function_name(function: object) -> str:

@@ -8,6 +8,7 @@ is left out taints its names, and errors about tainted names alone are not told:
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +23,8 @@ from planner.problem_kinds import AnyDomain, AnyProblem
 
 MOST: Final = 200
 """Mistakes of a file after which reading ends."""
+SECONDS: Final = 10.0
+"""Time after which a file with mistakes is not read again."""
 
 _ALIKE: Final = 0.75
 """Least likeness, from 0 to 1, of a name and the known one that is written for it."""
@@ -203,6 +206,7 @@ def _read_document(source: SourceText, found: Reading, texts: Mapping[str, Sourc
     tainted: set[str] = set()
     mended: set[tuple[Any, ...]] = set()
     parts = _parse_all(source, found, texts, tainted)
+    until = time.monotonic() + SECONDS
     last: tuple[Any, ...] | None = None
     for _ in range(MOST):
         documents = [each.document(source.name) for each in parts if each.data is not None]
@@ -210,6 +214,10 @@ def _read_document(source: SourceText, found: Reading, texts: Mapping[str, Sourc
             _keep(read_parsed(documents, found.domain) if documents else Documents(), found)
         except InputError as error:
             part, path = _find_part(error, parts, source.name)
+            if time.monotonic() > until:
+                found.is_partial = True
+                _note(error, found, texts, tainted)
+                return
             if path is None or (part and (part.number, *path) not in mended):  # else it follows from the name written
                 _note(error, found, texts, tainted)
             if part is None or path is None or len(path) < 2:
@@ -361,13 +369,15 @@ def _read_pddl(source: SourceText, found: Reading, texts: Mapping[str, SourceTex
     text, tainted = source.text, set[str]()
     last: tuple[Any, ...] | None = None
     shifts: list[tuple[int, int, int]] = []
+    until = time.monotonic() + SECONDS
     for _ in range(MOST):
         try:
             _parse_definitions(text, source, found)
         except InputError as error:
             _note(_unshift(error, shifts), found, texts, tainted)
             place = error.location
-            if place is None or place.line is None or place.source != source.name:
+            if place is None or place.line is None or place.source != source.name or time.monotonic() > until:
+                found.is_partial = True
                 return
             at = SourceText(source.name, text).offset(place.line, place.column or 1)
             this = (at, error.message)
