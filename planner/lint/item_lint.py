@@ -9,7 +9,7 @@ as those of Helmert, 2009), so that the action that breaks it is known. Mutex gr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -18,7 +18,7 @@ from planner.lightweight import Final
 from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, provided_atoms
 from planner.model.actions import Action, When, has_open_argument, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel
+from planner.model.domain import DomainModel, has_numbers
 from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjuncts, is_variable, literals_in
 from planner.model.problem import Problem
 
@@ -278,9 +278,12 @@ def _check_initial_values(problem: Problem, items: Iterable[Item]) -> Iterator[F
             yield Finding(Level.WARNING, "two-initial-values", "initial", message, hint, part=other)
 
 
-def check_goal_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
-    """Yield two values of one item that the goal asks for; raises `LimitReached`."""
-    pairs = list(_goal_pairs(problem))
+def check_goal_values(problem: Problem, limits: Limits, may_hold: Callable[[Atom], bool]) -> Iterator[Finding]:
+    """Yield two values of one item that the goal asks for; raises `LimitReached`.
+
+    A proof says nothing of facts that are out of reach: `may_hold` tells which are not.
+    """
+    pairs = [each for each in _goal_pairs(problem) if may_hold(each[1]) and may_hold(each[2])]
     if not pairs:
         return
     declared = declared_items(problem.domain)
@@ -290,7 +293,7 @@ def check_goal_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
         limits.check()
         proved = {}
     for item, one, other in pairs:
-        if proved.get(item) or item in declared:
+        if (proved.get(item) and not has_numbers(problem.domain)) or item in declared:
             message = f"{one} and {other} are two values of one item, which has one at a time"
             level = Level.ERROR if proved.get(item) else Level.WARNING
             yield Finding(level, "two-goal-values", "goal", message, "leave one out", part=other)

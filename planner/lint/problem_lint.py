@@ -275,7 +275,7 @@ def check_problem(problem: Problem, limits: Limits | None = None) -> list[Findin
             found += check_functional(enough, limits)
             size = sum(len(each.rule.found.rows) for each in reach.schemas)
             if size <= MOST_STEPS:
-                found += check_goal_values(enough, limits)
+                found += check_goal_values(enough, limits, reach.holds)
                 found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
     return _merge_breaches(sort_by_level(found))
 
