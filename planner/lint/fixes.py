@@ -93,8 +93,10 @@ def _remove(source: SourceText, inside: Entry | None, mend: Mend) -> Edit | None
     if node is None or node.key is None:
         return None
     parent = source.nodes.get(inside.path)
-    if parent is None or not parent.is_flow:
+    if parent is None:
         return None
+    if not parent.is_flow:
+        return _remove_line(source, inside, node)
     start, end = node.key[0], node.end
     after = re.compile(r"\s*,\s*").match(source.text, end)
     before = re.search(r"\s*,\s*$", source.text[inside.start : start])
@@ -102,6 +104,16 @@ def _remove(source: SourceText, inside: Entry | None, mend: Mend) -> Edit | None
         end = after.end()
     elif before:
         start = inside.start + before.start()
+    return Edit(source.name, start, end, "")
+
+
+def _remove_line(source: SourceText, inside: Entry, node: Node) -> Edit | None:
+    """Remove the line of an entry, with its comment, unless it is the only entry or takes more than a line."""
+    others = [path for path in source.nodes if path[:-1] == inside.path]
+    start = source.text.rfind("\n", 0, node.start) + 1
+    end = source.text.find("\n", node.end) + 1 or len(source.text)
+    if len(others) < 2 or node.key is None or source.text[start : node.key[0]].strip():
+        return None
     return Edit(source.name, start, end, "")
 
 

@@ -125,6 +125,20 @@ def test_fixes_keep_comments_and_layout(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == ""
 
 
+def test_fixes_remove_lines_and_write_json(tmp_path: Path) -> None:
+    block = "{c: cart, a: place, b: place, spare: place}"
+    lines = "\n      c: cart\n      a: place\n      b: place"
+    path = tmp_path / "haul.yaml"
+    path.write_text(HAUL.replace(block, f"{lines}\n      spare: place"))
+    _run("check", str(path), "--fix")
+    assert path.read_text() == HAUL.replace(f"{block}  # from a to b", lines)
+    path = tmp_path / "haul.json"
+    text = '{"domain": "h", "actions": {"a": {"parameters": {"x": "object", "y": "object"}, "provides": ["on(x)"]}}}'
+    path.write_text(text)
+    _run("check", str(path), "--fix")
+    assert path.read_text() == text.replace(', "y": "object"', "")
+
+
 def test_fixes_of_pddl(tmp_path: Path) -> None:
     path = tmp_path / "d.pddl"
     path.write_text(BROKEN_PDDL.replace("?z - rom", "?z - room").replace("?r ?c", "?r ?b"))
