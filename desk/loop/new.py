@@ -61,16 +61,35 @@ goal: ["lies(box, hall)"]
 _PDDL_ACTIONS: Final = """\
   (:action move
     :parameters (?robot - robot ?origin ?target - room)
-    :precondition (and (at ?robot ?origin) (door ?origin ?target))
-    :effect (and (not (at ?robot ?origin)) (at ?robot ?target)))
+    :precondition (and
+      (at ?robot ?origin)
+      (door ?origin ?target))
+    :effect (and
+      (not (at ?robot ?origin))
+      (at ?robot ?target))
+  )
   (:action take
     :parameters (?robot - robot ?parcel - parcel ?room - room)
-    :precondition (and (at ?robot ?room) (lies ?parcel ?room) (free ?robot))
-    :effect (and (not (lies ?parcel ?room)) (not (free ?robot)) (carries ?robot ?parcel)))
+    :precondition (and
+      (at ?robot ?room)
+      (lies ?parcel ?room)
+      (free ?robot))
+    :effect (and
+      (not (lies ?parcel ?room))
+      (not (free ?robot))
+      (carries ?robot ?parcel))
+  )
   (:action put
     :parameters (?robot - robot ?parcel - parcel ?room - room)
-    :precondition (and (at ?robot ?room) (carries ?robot ?parcel))
-    :effect (and (not (carries ?robot ?parcel)) (free ?robot) (lies ?parcel ?room))))
+    :precondition (and
+      (at ?robot ?room)
+      (carries ?robot ?parcel))
+    :effect (and
+      (not (carries ?robot ?parcel))
+      (free ?robot)
+      (lies ?parcel ?room))
+  )
+)
 """
 _PDDL_HEAD: Final = """\
 ; What can be done: {what}.
@@ -82,7 +101,8 @@ _PDDL_HEAD: Final = """\
     (lies ?parcel - parcel ?room - room)
     (carries ?robot - robot ?parcel - parcel)
     (free ?robot - robot)
-    (door ?origin ?target - room))
+    (door ?origin ?target - room)
+  )
 """
 _PDDL: Final = (
     _PDDL_HEAD.format(what="actions with what they need and change", requirements=":strips :typing") + _PDDL_ACTIONS
@@ -98,27 +118,43 @@ _PDDL_PROBLEM: Final = """\
     (door hall office)
     (door office hall)
     (door office lab)
-    (door lab office)){goal})
+    (door lab office)
+  ){goal}
+)
 """
 _METHODS: Final = """\
-  (:task deliver :parameters (?parcel - parcel ?room - room))
-  (:task go :parameters (?robot - robot ?room - room))
+  (:task deliver
+    :parameters (?parcel - parcel ?room - room)
+  )
+  (:task go
+    :parameters (?robot - robot ?room - room)
+  )
   (:method carry
     :parameters (?robot - robot ?parcel - parcel ?from ?to - room)
     :task (deliver ?parcel ?to)
     :precondition (lies ?parcel ?from)
     :ordered-subtasks (and
-      (go ?robot ?from) (take ?robot ?parcel ?from) (go ?robot ?to) (put ?robot ?parcel ?to)))
+      (go ?robot ?from)
+      (take ?robot ?parcel ?from)
+      (go ?robot ?to)
+      (put ?robot ?parcel ?to))
+  )
   (:method be-there
     :parameters (?robot - robot ?room - room)
     :task (go ?robot ?room)
     :precondition (at ?robot ?room)
-    :ordered-subtasks ())
+    :ordered-subtasks ()
+  )
   (:method go-on
     :parameters (?robot - robot ?from ?to ?room - room)
     :task (go ?robot ?room)
-    :precondition (and (at ?robot ?from) (door ?from ?to))
-    :ordered-subtasks (and (move ?robot ?from ?to) (go ?robot ?room)))
+    :precondition (and
+      (at ?robot ?from)
+      (door ?from ?to))
+    :ordered-subtasks (and
+      (move ?robot ?from ?to)
+      (go ?robot ?room))
+  )
 """
 _HDDL: Final = (
     _PDDL_HEAD.format(
@@ -207,7 +243,7 @@ Actions are in `{domain}`, a problem is in `{problem}`, and what is expected of 
 `forethought generate . first --size room=8 --seed 1` makes a larger problem, `forethought format` tidies the files up.
 """
 
-_HTN: Final = "  (:htn :ordered-subtasks (and (deliver box hall)))\n"
+_HTN: Final = "  (:htn\n    :ordered-subtasks (and (deliver box hall))\n  )\n"
 _GOAL: Final = "\n  (:goal (lies box hall))"
 LANGUAGES: Final = {
     "yaml": {"domain.yaml": _YAML, "first.yaml": _YAML_PROBLEM},

@@ -39,6 +39,7 @@ def test_a_new_domain_is_clean_and_passes_its_cases(forethought, language):
     assert forethought("new", "shop", "--language", language).code == 0
     assert len(Path("shop/README.md").read_text().splitlines()) == 5
     assert forethought("check", "shop").out == ""
+    assert forethought("format", "shop", "--check").out == ""
     assert forethought("solve", "shop", "first", "--mode", "optimal").err.startswith("proved optimal: cost 6")
     ran = forethought("test", "shop")
     assert ran.code == 0, ran.out
