@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.request import urlopen
 
+from planner.cli.interrupt import unlimited_memory
+
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 FLAGS: Final = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
@@ -141,7 +143,8 @@ def browser() -> Iterator[Browser]:
         raise FileNotFoundError("there is no Chromium: 'apt-get install chromium', or any of " + ", ".join(NAMES))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         command = [program, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with unlimited_memory():
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             address = _find_tab(_read_port(Path(folder), process))
             with connect(address, max_size=None, proxy=None) as socket:

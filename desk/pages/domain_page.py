@@ -62,7 +62,8 @@ def domain_page(domain: AnyDomain, problem: AnyProblem | None = None, findings: 
     """Return the page of a domain alone."""
     item = domain_item(domain, problem, findings)
     classical = _classical(domain)
-    worst: doc.Tone = "good" if not item.findings else "bad" if item.findings[0].level == "error" else "plain"
+    tones: dict[str, doc.Tone] = {"error": "bad", "warning": "warn"}
+    worst: doc.Tone = tones.get(item.findings[0].level, "plain") if item.findings else "good"
     figures = (
         doc.Figure("actions", str(len(classical.actions))),
         doc.Figure("predicates", str(len(classical.predicates))),

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from planner.cli.interrupt import unlimited_memory
 from planner.errors import UnsupportedError
 
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
@@ -52,7 +53,9 @@ def _photograph(svg: str, browser: str) -> bytes:
             f"--window-size={size[1]},{size[2]}",
         ]
         try:
-            subprocess.run([browser, *flags, *where, source.as_uri()], capture_output=True, timeout=SECONDS, check=True)
+            with unlimited_memory():
+                command = [browser, *flags, *where, source.as_uri()]
+                subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
             return target.read_bytes()
         except (subprocess.SubprocessError, OSError) as error:
             raise UnsupportedError("PNG", f"{browser} does not draw it ({error}); --to svg needs no browser") from None

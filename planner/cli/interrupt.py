@@ -208,6 +208,19 @@ def limited_memory(limit: float | None) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
+@contextlib.contextmanager
+def unlimited_memory() -> Iterator[None]:
+    """Lift the limit while the body starts another program: browsers reserve far more addresses than they use."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with contextlib.suppress(ValueError, OSError):  # as for `limit_memory`
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
 def _address_bytes() -> int:
     """Return the size of the process's address space in bytes, or of its resident memory where that is unknown."""
     sizes = _read_lines(Path("/proc/self/statm"))

@@ -183,7 +183,7 @@ function attemptsOf(step) {
     const begun = runEvents[attempt.begin || 0].time || 0;
     const ended = attempt.end >= 0 ? runEvents[attempt.end] : null;
     const tone = statusTones[attempt.status];
-    return el("li", {}, `${place + 1}. `, el("span", { class: tone ? `tone-${tone}` : "" }, attempt.status), el("span", { class: "muted" }, ` · ${duration(begun)}${ended ? `, took ${duration((ended.time || 0) - begun)}` : ""}${attempt.skill && attempt.skill !== "main" ? `, ${attempt.skill}` : ""}`),
+    return el("li", {}, `${place + 1}. `, el("span", { class: tone ? `tone-${tone}` : "" }, attempt.status), el("span", { class: "muted" }, ` · after ${duration(begun)}${ended ? `, took ${duration((ended.time || 0) - begun)}` : ""}${attempt.skill && attempt.skill !== "main" ? `, ${attempt.skill}` : ""}`),
       ended && listOf("details", ended).length ? el("ul", { class: "facts" }, ended.details.slice(0, 12).map(([key, value]) => el("li", {}, name(key), el("span", { class: "from" }, name(value))))) : null);
   }))];
 }

@@ -110,7 +110,7 @@ const help = el("dialog", { "aria-labelledby": "help-title" },
 function head() {
   const notes = listOf("notes");
   const list = el("ul", {}, notes.map((note) => el("li", {}, name(note))));
-  const isShort = notes.length === 1 && notes[0].length < 160;
+  const isShort = notes.length <= 2 && notes.join("").length < 220;
   return el("header", { class: "head" },
     el("div", { class: "head-title" }, el("h1", {}, name(page.title)), el("p", { class: "head-sub" }, name(page.subtitle || ""))),
     el("dl", { class: "figures" }, listOf("figures").map((figure) => el("div", { class: "figure" }, el("dt", {}, figure.label), el("dd", { class: figure.tone ? `tone-${figure.tone}` : "" }, figure.value)))),
