@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from planner.errors import InputError, Location
-from planner.language.documents.document_reader import has_cases, open_documents, validate_document
+from planner.language.documents.document_reader import has_cases, open_documents, split_documents, validate_document
 from planner.language.documents.schema import DocumentPart, EitherForm, Number, Term, Text, Texts
 from planner.language.documents.text_formats import Document, DocumentPlace
 from planner.language.loading.load import (
@@ -139,22 +139,33 @@ def _list_files(path: Path) -> Iterator[Path]:
         return
     if path.suffix.lower() in DOCUMENTS:
         yield path
-    if not _is_cases_file(path):
+    if not is_cases_file(path):
         yield from sorted(
             each for each in path.parent.glob(f"{path.stem}{CASES}.*") if each.suffix.lower() in DOCUMENTS
         )
 
 
-def _is_cases_file(path: Path) -> bool:
+def is_cases_file(path: Path) -> bool:
+    """Return whether the file holds cases and nothing else, by its name."""
     return Path(path.stem).suffix.lower() == CASES and path.suffix.lower() in DOCUMENTS
 
 
 def read_suites(file: Path) -> Iterator[Suite]:
     """Yield the suites in `file`; other documents there are left alone, and so are files that say nothing of cases."""
-    if not _is_cases_file(file) and b"cases" not in file.read_bytes():
+    if not is_cases_file(file) and b"cases" not in file.read_bytes():
         return
-    documents = [each for each in open_documents(file) if has_cases(each)]
-    if not documents and _is_cases_file(file):
+    yield from _read_documents(file, open_documents(file))
+
+
+def check_text(file: Path, text: str) -> None:
+    """Raise `InputError` at the first mistake in `text`, which is to be that of a file with cases."""
+    for _ in _read_documents(file, split_documents(text, str(file))):
+        pass
+
+
+def _read_documents(file: Path, found: list[Document]) -> Iterator[Suite]:
+    documents = [each for each in found if has_cases(each)]
+    if not documents and is_cases_file(file):
         raise InputError("there are no cases in this file", Location(str(file)), "it begins with 'cases:'")
     for document in documents:
         yield _read_suite(file, document)
@@ -191,7 +202,7 @@ def _find_domain(file: Path, domain: str | None, place: DocumentPlace) -> str:
         if is_readable(domain) and not is_text(domain):
             raise place.within("domain").error(f"there is no file {str(beside)!r}", "its path begins at this file")
         return domain
-    if not _is_cases_file(file):
+    if not is_cases_file(file):
         return str(file)
     endings = sorted(KNOWN.union(find_languages()))
     stem = Path(file.stem).stem

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from desk.loop.case_documents import check_text, is_cases_file
 from desk.lsp.names import Index
 from desk.lsp.workspace import Texts
 from planner.errors import ForethoughtError, InputError
@@ -35,6 +36,8 @@ def find_diagnostics(path: Path, texts: Texts, seconds: float = SECONDS) -> list
     text = texts.text(path)
     if text is None or not text.strip():
         return []
+    if is_cases_file(path):
+        return _check_cases(path, text)
     chosen = [SourceText(str(path), text)]
     domain = texts.domain_of(path)
     if domain is not None and domain != path:
@@ -46,6 +49,15 @@ def find_diagnostics(path: Path, texts: Texts, seconds: float = SECONDS) -> list
     except ForethoughtError as error:
         return [_as_diagnostic(error, path, text)]
     return [found for each in findings if (found := _convert(each, path, text)) is not None]
+
+
+def _check_cases(path: Path, text: str) -> list[Diagnostic]:
+    """Return the first mistake in a file of test cases; `forethought test` runs them."""
+    try:
+        check_text(path, text)
+    except ForethoughtError as error:
+        return [_as_diagnostic(error, path, text)]
+    return []
 
 
 def _as_diagnostic(error: ForethoughtError, path: Path, text: str) -> Diagnostic:

@@ -196,7 +196,7 @@ def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Do
 def parse_documents(text: str, name: str, *, domain: AnyDomain | None = None) -> Documents:
     """Read the domains and problems in `text`, YAML or JSON, as `read_documents` does; messages call it `name`."""
     with pause_collector():
-        return read_parsed(_parse_text(text, name), domain)
+        return read_parsed(split_documents(text, name), domain)
 
 
 def read_parsed(documents: list[Document], domain: AnyDomain | None) -> Documents:
@@ -236,14 +236,15 @@ def open_documents(source: str | Path) -> list[Document]:
     Raises `DocumentError` with file, line and column.
     """
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        return _parse_text(source, "<text>")
+        return split_documents(source, "<text>")
     from planner.language.pddl.syntax import read_text
 
     path = Path(source)
     return _parse(read_text(path, DocumentError), str(path), is_json=path.suffix.lower() == ".json")
 
 
-def _parse_text(text: str, name: str) -> list[Document]:
+def split_documents(text: str, name: str) -> list[Document]:
+    """Parse a text to documents that are not empty; messages call it `name`. Raises `DocumentError`."""
     return _parse(text, name, is_json=text.lstrip()[:1] in ("{", "["))
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from desk.loop.new import LANGUAGES
 from desk.loop.yaml_tree import apply_changes, insert_key, parse_tree
+from desk.lsp.diagnostics import find_diagnostics
+from desk.lsp.workspace import Texts
 from planner.language.documents.text_formats import parse_yaml
 from planner.language.loading.load import open_source
 
@@ -284,3 +286,15 @@ def test_keys_are_inserted_in_place(text, changed):
     mapping = root.get("a")
     assert mapping is not None
     assert apply_changes(text, [insert_key(text, mapping, "k", "1", quoted="{" in text[:1])]) == changed
+
+
+def test_editors_are_told_of_mistakes_in_cases(tmp_path):
+    domain, cases = tmp_path / "domain.yaml", tmp_path / "domain.cases.yaml"
+    domain.write_text(LAMPS)
+    text = "cases:\n  two:\n    optimun: 4\n"
+    cases.write_text(text)
+    (found,) = find_diagnostics(cases, Texts())
+    assert text[found.start :].startswith("optimun")
+    assert "did you mean 'optimum'?" in found.message
+    cases.write_text(text.replace("optimun", "optimum"))
+    assert find_diagnostics(cases, Texts()) == []
