@@ -19,6 +19,7 @@ from planner.explain.unsolvability import Diagnosis, explain_unsolvable
 from planner.grounding.ground_temporal import ground_temporal
 from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.limits import STOPS, LimitReached, Limits, stop_reason
+from planner.model.actions import positive_atoms
 from planner.model.formulas import Number
 from planner.model.problem import NumericMetric, Problem, seal
 from planner.model.timing import TOTAL_TIME
@@ -345,13 +346,23 @@ class _Diagnosing:
         return None
 
     def _explain_without_time(self) -> Diagnosis | None:
-        """Explain why the problem has no plan even if steps take no time; None where that is not the reason."""
+        """Explain why the problem has no plan even if steps take no time; None where that is not the reason.
+
+        Where a step makes something true at its start, others may have to overlap it, which sequences do not show.
+        """
         free = relax_problem(self.problem, dict.fromkeys(self.promises))
+        overlaps = any(
+            positive_atoms(when.provides) for each in free.domain.actions.values() for when in each.at_start.effects
+        )
         try:
-            found = None if free.timed else explain_unsolvable(seal(compile_sequential(free)), self.oracle.limits)
+            found = (
+                None
+                if free.timed or overlaps
+                else explain_unsolvable(seal(compile_sequential(free)), self.oracle.limits)
+            )
         except UnsupportedError:
             return None
-        return found if found is not None and found.solvable is False else None
+        return found if found.solvable is False else None
 
     def _without(self, kept: Sequence[Promise]) -> Relaxation:
         return dict.fromkeys([each for each in self.promises if each not in kept])

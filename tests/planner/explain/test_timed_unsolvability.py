@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from timed_domains import letters
 
-from planner import Domain, Limits, Problem, Status, StoppedBy, solve, validate
+from planner import Domain, Limits, Problem, Status, StoppedBy, load, solve, validate
 from planner.explain.temporal_promises import Kind, find_promises
 from planner.explain.timed_explanation import explain_times
 from planner.explain.timed_gains import find_gains
@@ -229,3 +229,16 @@ def test_short_limits_give_bounds_that_hold(seconds: float) -> None:
             assert each.amount >= 1
         elif each.amount is not None:
             assert each.amount >= Decimal("2.003")
+
+
+def test_steps_that_must_overlap_are_not_explained_by_sequences() -> None:
+    problem = load(
+        """(define (domain lamp)
+          (:predicates (dark) (lit) (written))
+          (:durative-action light :parameters () :duration (= ?duration 3) :condition (at start (dark))
+            :effect (and (at start (not (dark))) (at start (lit)) (at end (not (lit))) (at end (dark))))
+          (:durative-action write :parameters () :duration (= ?duration 4)
+            :condition (over all (lit)) :effect (at end (written))))""",
+        "(define (problem p) (:domain lamp) (:init (dark)) (:goal (written)) (:metric minimize (total-time)))",
+    )
+    assert explain_no_plan_in_time(problem, Limits(1)).cause is None
