@@ -354,12 +354,10 @@ class _Diagnosing:
         overlaps = any(
             positive_atoms(when.provides) for each in free.domain.actions.values() for when in each.at_start.effects
         )
+        if free.timed or overlaps:
+            return None
         try:
-            found = (
-                None
-                if free.timed or overlaps
-                else explain_unsolvable(seal(compile_sequential(free)), self.oracle.limits)
-            )
+            found = explain_unsolvable(seal(compile_sequential(free)), self.oracle.limits)
         except UnsupportedError:
             return None
         return found if found.solvable is False else None
