@@ -267,7 +267,7 @@ def _compile_for_process(problem: AnyProblem, limits: Limits) -> AnyProblem:
         refuse(problem.classical)
         other: OtherProblem = service_of(problem).for_another_process(problem, limits)
         return other
-    refuse(problem)
+    refuse(problem, takes_time=True)
     if asks_for_time(problem):
         return without_python_values(with_tables(problem, limits))
     return without_python_values(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))

@@ -104,10 +104,10 @@ def _types_of(variables: Iterable[Variable]) -> dict[Term, str]:
     return {variable.name: variable.types[0] for variable in variables}
 
 
-def refuse(problem: Problem) -> None:
+def refuse(problem: Problem, *, takes_time: bool = False) -> None:
     """Raise `UnsupportedError` for the first construct of `problem` that unified-planning cannot express.
 
-    Deadlines are expressed in time only.
+    Deadlines, and what else asks for time, are expressed by durative actions only, where the caller `takes_time`.
     """
     actions = problem.domain.actions
     constructs = [
@@ -117,7 +117,8 @@ def refuse(problem: Problem) -> None:
         *(["soft goals"] if problem.goal.soft else []),
         *(["soft constraints"] if any(each.utility is not None for each in problem.constraints) else []),
         *(["budgets"] if problem.budgets else []),
-        *(["deadlines"] if problem.deadline is not None and not asks_for_time(problem) else []),
+        *(["deadlines"] if problem.deadline is not None and not (takes_time and asks_for_time(problem)) else []),
+        *(["durations"] if asks_for_time(problem) and not takes_time else []),
     ]
     if constructs:
         raise UnsupportedError(constructs[0])

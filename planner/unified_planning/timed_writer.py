@@ -83,7 +83,7 @@ def write_timed_problem(problem: Problem, environment: Environment | None, limit
     """
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL files may take them")
-    refuse(problem)
+    refuse(problem, takes_time=True)
     form = compile_time(problem, WHERE)
     plain = with_single_costs(with_tables(form.problem, limits))
     if is_numeric(plain):

@@ -79,9 +79,13 @@ def test_what_other_languages_cannot_say_is_refused(target, more, construct) -> 
         target(walking(**more))
 
 
-@pytest.mark.parametrize("target", ["strips", "hddl", "unified-planning", "unified-planning-htn"])
-def test_deadlines_are_said_in_pddl_and_refused_elsewhere(target) -> None:
-    TARGETS["pddl"](walking(deadline=3))
+@pytest.mark.parametrize("target", ["pddl", "hddl", "unified-planning"])
+def test_deadlines_are_said_where_actions_may_last(target) -> None:
+    assert TARGETS[target](walking(deadline=3)) != TARGETS[target](walking())
+
+
+@pytest.mark.parametrize("target", ["strips", "unified-planning-htn"])
+def test_deadlines_are_refused_elsewhere(target) -> None:
     with pytest.raises(UnsupportedError, match=r"deadline|time in STRIPS"):
         TARGETS[target](walking(deadline=3))
 
