@@ -48,7 +48,8 @@ def find_diagnostics(path: Path, texts: Texts, seconds: float = SECONDS) -> list
         return []
     except ForethoughtError as error:
         return [_as_diagnostic(error, path, text)]
-    return [found for each in findings if (found := _convert(each, path, text)) is not None]
+    lines = Index(text).lines
+    return [found for each in findings if (found := _convert(each, path, text, lines)) is not None]
 
 
 def _check_cases(path: Path, text: str) -> list[Diagnostic]:
@@ -62,23 +63,21 @@ def _check_cases(path: Path, text: str) -> list[Diagnostic]:
 
 def _as_diagnostic(error: ForethoughtError, path: Path, text: str) -> Diagnostic:
     place = error.location if isinstance(error, InputError) else None
-    index = Index(text)
     start = 0
     if place is not None and place.source == str(path) and place.line is not None:
-        start = index.offset(place.line - 1, (place.column or 1) - 1)
+        start = _offset(Index(text).lines, text, place.line, place.column or 1)
     message = error.message if isinstance(error, InputError) else str(error)
     hint = f"; {error.hint}" if isinstance(error, InputError) and error.hint else ""
     return Diagnostic(start, min(len(text), start + 1), "ERROR", "", f"{message}{hint}")
 
 
-def _convert(finding: Finding, path: Path, text: str) -> Diagnostic | None:
+def _convert(finding: Finding, path: Path, text: str, lines: list[int]) -> Diagnostic | None:
     """Return a finding about `path` with offsets; None for one about another file."""
     span = finding.span
     if span is not None and span.source != str(path):
         return None
     start, end = 0, min(1, len(text))
     if span is not None:
-        lines = Index(text).lines
         start = _offset(lines, text, span.line, span.column)
         end = max(start + 1, _offset(lines, text, span.end_line, span.end_column))
     fix = None

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Final
 
 
 class Kind(Enum):
@@ -71,9 +70,6 @@ class Entry:
     at: int
     detail: str = ""
     parts: list[Entry] = field(default_factory=list)
-
-
-CALLABLE: Final = frozenset({Kind.PREDICATE, Kind.FUNCTION, Kind.ACTION, Kind.TASK})
 
 
 class Index:

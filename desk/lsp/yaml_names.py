@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from desk.lsp.names import Entry, Index, Kind, Role
 from desk.lsp.pddl_names import index_expression
@@ -103,20 +103,29 @@ def parse(text: str) -> list[Node]:
 def index_yaml(text: str) -> Index:
     """Return the index of a YAML or JSON text; raises what the YAML parser raises for text that is neither."""
     index = Index(text)
-    for document in parse(text):
-        _Reader(index, document).read()
-    _settle(index)
+    documents = parse(text)
+    functions = frozenset(_declared_functions(documents))
+    for document in documents:
+        _Reader(index, document, functions).read()
+    _settle(index, functions)
     return index
 
 
-def _settle(index: Index) -> None:
-    """Give names the kinds that declarations tell: functions, parameters, objects."""
-    functions = index.declared(Kind.FUNCTION)
+def _declared_functions(documents: Iterable[Node]) -> Iterator[str]:
+    for document in documents:
+        for key, value in document.pairs:
+            if key.value == "functions":
+                yield from (name.value for name, _ in value.pairs)
+
+
+def _settle(index: Index, functions: Collection[str]) -> None:
+    """Give names the kinds that declarations tell: functions, and actions among the tasks."""
+    actions = index.declared(Kind.ACTION)
     for place, each in enumerate(index.found):
         kind = each.kind
         if kind is Kind.PREDICATE and each.name in functions:
             kind = Kind.FUNCTION
-        elif kind is Kind.TASK and each.name in index.declared(Kind.ACTION):
+        elif kind is Kind.TASK and each.name in actions:
             kind = Kind.ACTION
         if kind is not each.kind:
             index.found[place] = type(each)(kind, each.name, each.start, each.end, each.role, each.owner)
@@ -125,8 +134,8 @@ def _settle(index: Index) -> None:
 class _Reader:
     """Reads one document."""
 
-    def __init__(self, index: Index, document: Node) -> None:
-        self._index, self._document = index, document
+    def __init__(self, index: Index, document: Node, functions: Collection[str]) -> None:
+        self._index, self._document, self._functions = index, document, functions
         self._parameters: frozenset[str] = frozenset()
 
     def read(self) -> None:
@@ -301,7 +310,7 @@ class _Reader:
             elif depth:
                 self._index.add(Kind.OBJECT, bare, at, Role.USES, owner)
             else:
-                kind = Kind.PREDICATE if bare in self._index.declared(Kind.FUNCTION) else Kind.OBJECT
+                kind = Kind.FUNCTION if bare in self._functions else Kind.OBJECT
                 self._index.add(kind, bare, at, role, owner)
 
     def _step(self, node: Node, owner: str, kind: Kind) -> None:
@@ -324,9 +333,3 @@ class _Reader:
             at = start + head.end() + match.end() - len(bare)
             known = Kind.VARIABLE if bare in self._parameters else Kind.OBJECT
             self._index.add(known, bare, at, Role.USES, owner)
-
-
-def is_document(nodes: Sequence[Node]) -> bool:
-    """Return whether the documents of a text look like ours: each names a domain or a problem."""
-    keys: list[set[Any]] = [{key.value for key, _ in node.pairs} for node in nodes]
-    return bool(keys) and all({"domain", "problem"} & each for each in keys)
