@@ -9,6 +9,7 @@ and Radermacher, 1983).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from importlib.util import find_spec
@@ -18,6 +19,19 @@ from planner.errors import InputError
 from planner.scheduling.list_schedules import ListSearch
 from planner.scheduling.precedence_tree import PrecedenceTree, can_be_ordered
 from planner.scheduling.project import Edge, Project, Resource, Schedule, holders_at
+
+
+class Allowance:
+    """Lets a search go on until `clock` is so many `seconds` on; `is_over` says whether that ended the search."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._until = clock, clock() + seconds
+        self.is_over = False
+
+    def __call__(self) -> bool:
+        """Return whether the search may go on."""
+        self.is_over = self.is_over or self._clock() >= self._until
+        return not self.is_over
 
 
 def find_least_schedule(

@@ -18,7 +18,7 @@ from planner.grounding.ground_temporal import find_meetings, hard_deadlines
 from planner.lightweight import Final, dataclass, replace
 from planner.model.problem import Problem
 from planner.plan import Step, StepTime
-from planner.scheduling.exact_schedule import find_least_schedule
+from planner.scheduling.exact_schedule import Allowance, find_least_schedule
 from planner.scheduling.list_schedules import space_out
 from planner.scheduling.project import Edge, Project, Resource
 from planner.scheduling.rescheduling import find_shared
@@ -93,16 +93,10 @@ def schedule_landmarks(
 
 def _schedule(project: Project, steps: Sequence[Step], resolution: int) -> LandmarkSchedule:
     """Return the least schedule of `project`, whose tasks are `steps`, as far as it is found in `SECONDS`."""
-    until, stopped = time.thread_time() + SECONDS, False
-
-    def may_go_on() -> bool:
-        nonlocal stopped
-        stopped = stopped or time.thread_time() >= until
-        return not stopped
-
-    found = find_least_schedule(project, may_go_on=may_go_on)
+    allowance = Allowance(SECONDS, time.thread_time)
+    found = find_least_schedule(project, may_go_on=allowance)
     if found is None:
-        return NO_LANDMARKS if stopped else LandmarkSchedule(INFINITY, tuple(sorted(steps, key=str)))
+        return NO_LANDMARKS if allowance.is_over else LandmarkSchedule(INFINITY, tuple(sorted(steps, key=str)))
     later = space_out(project, found.starts)
     spaced = None if later is None else _list_times(project, steps, later, resolution)
     return replace(

@@ -23,7 +23,7 @@ from unified_planning.plans import Schedule as ForeignSchedule
 
 from planner.errors import PlanError, UnsupportedError
 from planner.plan import Plan, StepTime
-from planner.scheduling.exact_schedule import find_least_schedule, find_least_schedule_by_cp_sat, has_cp_sat
+from planner.scheduling.exact_schedule import Allowance, find_least_schedule, find_least_schedule_by_cp_sat, has_cp_sat
 from planner.scheduling.happening_schedule import Network
 from planner.scheduling.project import Edge, Project, Resource, Schedule
 from planner.scheduling.rescheduling import model_project
@@ -303,17 +303,10 @@ def solve_scheduling(source: SchedulingProblem, name: str, timeout: float | None
 def find_best_schedule(project: Project, seconds: float) -> tuple[Schedule | None, bool]:
     """Return the best schedule found within `seconds`, and whether the search looked at all."""
     began = time.monotonic()
-    share = seconds / 2 if has_cp_sat() else seconds
-    stopped = False
-
-    def may_go_on() -> bool:
-        nonlocal stopped
-        stopped = stopped or time.monotonic() - began > share
-        return not stopped
-
-    found = find_least_schedule(project, may_go_on=may_go_on)
-    if not stopped or not has_cp_sat():
-        return found, not stopped
+    allowance = Allowance(seconds / 2 if has_cp_sat() else seconds)
+    found = find_least_schedule(project, may_go_on=allowance)
+    if not allowance.is_over or not has_cp_sat():
+        return found, not allowance.is_over
     limit = None if found is None else found.makespan
     better = find_least_schedule_by_cp_sat(project, seconds - (time.monotonic() - began), limit)
     return better or found, False

@@ -5,7 +5,7 @@ A condition over a closed interval must hold at its ends as well; one over an op
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -59,10 +59,15 @@ class TimedIncoming(Incoming):
 
     def timed_plan(self, plan: ForeignPlan) -> Plan:
         """Return a plan with times for `source` as one of ours."""
-        timed = sorted(plan.timed_actions, key=lambda each: each[0])
-        times = [StepTime(as_seconds(Fraction(start)), as_seconds(Fraction(lasts or 0))) for start, _, lasts in timed]
-        steps = tuple([self.step(instance) for _, instance, _ in timed])
-        return price_plan(Plan(steps, self.problem, times=tuple(times)))
+        return read_timed_plan(plan.timed_actions, self.step, self.problem)
+
+
+def read_timed_plan(actions: Iterable[tuple[Any, Any, Any]], step_of: Callable[[Any], Step], problem: Problem) -> Plan:
+    """Return the plan for `problem` of timed actions, which are starts, actions, and durations, if they last."""
+    timed = sorted(actions, key=lambda each: each[0])
+    times = [StepTime(as_seconds(Fraction(start)), as_seconds(Fraction(lasts or 0))) for start, _, lasts in timed]
+    steps = tuple([step_of(instance) for _, instance, _ in timed])
+    return price_plan(Plan(steps, problem, times=tuple(times)))
 
 
 def exact_duration(problem: Problem, step: Step, time: StepTime) -> Fraction | None:

@@ -25,13 +25,11 @@ from planner.model.domain import numeric_effects
 from planner.model.formulas import Formula, Not, conjuncts, functions_in
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem, is_numeric
 from planner.model.timing import TOTAL_TIME
-from planner.plan import Plan, StepTime
-from planner.semantics.durations import as_seconds
+from planner.plan import Plan
 from planner.unified_planning.formula_writer import Scope
 from planner.unified_planning.number_writer import refuse_divisions
 from planner.unified_planning.problem_writer import Outgoing, ProblemWriter, is_plain, refuse, with_single_costs
-from planner.unified_planning.timed_reader import exact_duration
-from planner.validation.timed_replay import price_plan
+from planner.unified_planning.timed_reader import exact_duration, read_timed_plan
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
@@ -49,11 +47,8 @@ class TimedOutgoing(Outgoing):
 
     def plan(self, plan: ForeignPlan) -> Plan:
         """Return a plan with times for `problem` as one for the source, without steps that only compiling added."""
-        timed = [each for each in plan.timed_actions if each[1].action.name in self.actions]
-        timed.sort(key=lambda each: each[0])
-        times = [StepTime(as_seconds(Fraction(start)), as_seconds(Fraction(lasts or 0))) for start, _, lasts in timed]
-        steps = tuple([self.step(instance) for _, instance, _ in timed])
-        return price_plan(Plan(steps, self.source, times=tuple(times)))
+        own = [each for each in plan.timed_actions if each[1].action.name in self.actions]
+        return read_timed_plan(own, self.step, self.source)
 
     def foreign_plan(self, plan: Plan) -> ForeignPlan:
         """Return `plan` as one for `problem`; a goal that is due is reached as soon as it holds.
