@@ -17,6 +17,7 @@ import resource
 import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -204,8 +205,9 @@ def find_lacking(engine: Any, problem: Any) -> set[str]:
     """Return the features of `problem` that `engine` lacks, after making real fluents integer ones where that helps.
 
     Increases by functions that never change count as general numeric planning in unified-planning; engines take them.
+    Aries says that it lacks real durations, but takes those that are whole.
     """
-    supported = engine.supported_kind().features | {"GENERAL_NUMERIC_PLANNING"}
+    supported = engine.supported_kind().features | {"GENERAL_NUMERIC_PLANNING", "REAL_TYPE_DURATIONS"}
     if "REAL_FLUENTS" in problem.kind.features - supported and has_integers_only(problem):
         declare_integers(problem)
     return set(problem.kind.features - supported)
@@ -213,11 +215,19 @@ def find_lacking(engine: Any, problem: Any) -> set[str]:
 
 def has_integers_only(problem: Any) -> bool:
     """Return whether every number in `problem` is an integer, and nothing is divided: the reader takes all for real."""
-    effects = [effect for action in problem.actions for effect in action.effects]
+    effects = [*chain.from_iterable(problem.timed_effects.values())]
+    conditions = [*problem.goals, *chain.from_iterable(problem.timed_goals.values())]
+    for action in problem.actions:
+        if hasattr(action, "preconditions"):
+            conditions.extend(action.preconditions)
+            effects.extend(action.effects)
+        else:
+            conditions.extend([action.duration.lower, action.duration.upper])
+            conditions.extend(chain.from_iterable(action.conditions.values()))
+            effects.extend(chain.from_iterable(action.effects.values()))
     waiting = [
         *problem.explicit_initial_values.values(),
-        *problem.goals,
-        *(condition for action in problem.actions for condition in action.preconditions),
+        *conditions,
         *(part for effect in effects for part in (effect.value, effect.condition)),
     ]
     while waiting:
