@@ -16,7 +16,7 @@ from planner.language.loading.load import DOCUMENTS, FolderSource, Source, find_
 from planner.problem_kinds import AnyProblem, is_other_problem
 
 if TYPE_CHECKING:
-    from desk.loop.instances import Template
+    from desk.loop.templates import Template
 
 app = typer.Typer()
 ATTEMPTS: Final = 20
@@ -47,7 +47,7 @@ def generate(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no messages.")] = False,
 ) -> None:
     """Draw random problems of any size that have the structure of another one."""
-    from desk.loop.instances import Template
+    from desk.loop.templates import Template
 
     sizes = _read_sizes(size or [])
     if out is None and count > 1:
@@ -147,7 +147,7 @@ def _deliver(texts: dict[str, str], out: Path | None) -> None:
 
 
 def _warn_of_goals(template: Template) -> None:
-    from desk.loop.instances import describes_facts
+    from desk.loop.templates import describes_facts
 
     if not describes_facts(template.classical.goal.hard):
         tell("parts of the goal that are no facts stay as they are in the template")

@@ -9,29 +9,17 @@ and Tsamardinos, 1998.)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
-from executor.dispatching.present_problem import Present
-from executor.dispatching.timetable import Planned, Timetable
-from planner.errors import InputError, PlanError, UnsupportedError
-from planner.lightweight import TYPE_CHECKING, dataclass, field, replace
-from planner.model import Goal, Problem
-from planner.model.actions import DURATION, DurationRange
-from planner.model.arithmetic import Exact, exact_value
-from planner.model.formulas import conjunction, conjuncts
+from planner.lightweight import TYPE_CHECKING, dataclass, field
 from planner.plan import Step
-from planner.scheduling.happening_schedule import END, EVENT, START, make_network
-from planner.scheduling.happening_schedule import Moment as Happening
-from planner.semantics.durations import SEPARATION, chosen_durations
-from planner.semantics.numeric_state import Values
-from planner.semantics.simulation import Simulation, bind_parameters
-from planner.semantics.snap_actions import SnapProblem, make_snap_problem, sum_of
+from planner.semantics.durations import SEPARATION
 
 if TYPE_CHECKING:
-    from executor.plans.action_plan import ActionPlan
+    pass
 
 TICKS: Final = 1_000_000
 """Ticks of the network in a second."""
@@ -120,13 +108,6 @@ class DispatchNetwork:
         self.unchained = {pair: least for pair, least in self.unchained.items() if pair[1] not in nodes}
         self.limits = [each for each in self.limits if each.node not in nodes]
         return True
-
-    def chain_again(self, problem: Problem, planned: Mapping[str, Planned]) -> None:
-        """Let the steps that are left take the capacities over anew from those at work."""
-        left = {about: step for about, step in self.steps.items() if self.ends[about] not in self.happened}
-        self.edges = dict(self.unchained)
-        running = [about for about in left if self.is_running(about)]
-        _chain_capacities(self, problem, left, running, planned)
 
     def is_running(self, about: str) -> bool:
         """Return whether the step `about` has started, and has an end that has not come."""
@@ -313,238 +294,3 @@ class DispatchNetwork:
             elif any(True for _ in self._apart_from(self.starts[about])):
                 moments.append(now + APART)
         return min(moments, default=None)
-
-
-def build_network(
-    present: Present,
-    steps: Sequence[tuple[str, Step]],
-    planned: Mapping[str, Planned],
-    begun: Mapping[str, int],
-) -> DispatchNetwork:
-    """Return the network of the `steps` that are left, with their ids, in the order of their planned times.
-
-    `begun` has the ticks at which the steps at work began. Raises `PlanError` where the steps, in this order, do not
-    lead from the present state to the goal.
-    """
-    free = _drop_capacities(present.problem)
-    problem, snap = free, make_snap_problem(free)
-    ids = [*present.running, *[id_ for id_, _ in steps]]
-    ground = [*[Step(name) for name in present.running.values()], *[step for _, step in steps]]
-    sequence = _order_happenings(present, ids, planned)
-    lasts = [planned[id_].duration for id_ in ids]
-    network = make_network(problem, snap, ground, sequence, durations=chosen_durations(problem, ground, lasts))
-    found = DispatchNetwork()
-    line = _Line(present, snap, ids, ground, sequence)
-    places = _name_nodes(found, line)
-    assert len(places) == network.nodes, "each happening has a node"
-    for (one, other), least in network.edges.items():
-        is_lasting = found.nodes[one].about == found.nodes[other].about != ""
-        if 0 not in (one, other) and not is_lasting:
-            found.edges[one, other] = -(-least * TICKS // network.resolution)
-    found.apart = list(network.apart)
-    for id_, step in zip(ids, ground, strict=True):
-        found.lasts[id_] = _find_duration(problem, step, planned.get(id_))
-        if id_ in begun:
-            found.note_start(id_, begun[id_])
-    _add_limits(found, line)
-    found.steps, found.unchained = dict(zip(ids, ground, strict=True)), dict(found.edges)
-    _chain_capacities(found, present.problem, found.steps, present.running, planned)
-    return found
-
-
-def _drop_capacities(problem: Problem) -> Problem:
-    """Return `problem` in which no step holds anything: the network has chains for capacities."""
-    if not problem.capacity:
-        return problem
-    actions = {name: replace(each, holds={}) for name, each in problem.domain.actions.items()}
-    return replace(problem, domain=replace(problem.domain, actions=actions), capacity={})
-
-
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """An `amount` of a capacity that the step `about` gives back `until` a planned time; "" has never been held."""
-
-    until: Decimal
-    about: str
-    amount: Exact
-
-
-def _chain_capacities(
-    found: DispatchNetwork,
-    problem: Problem,
-    steps: Mapping[str, Step],
-    running: Collection[str],
-    planned: Mapping[str, Planned],
-) -> None:
-    """Let each of `steps` that holds a capacity come after those from which it takes its share over.
-
-    The planned times say who has it before: first the steps that come before anyway, then whoever gives it back first.
-    (Policella, Smith, Cesta and Oddi, 2004: chaining.) Raises `PlanError` where there is not enough at some time.
-    """
-    values = Values.of(problem)
-    order = sorted(steps, key=lambda id_: (id_ not in running, planned[id_].start))
-    for name, whole in problem.capacity.items():
-        pool: list[_Share] | None = [_Share(Decimal("-Infinity"), "", exact_value(whole))]
-        for id_ in order:
-            action = problem.domain.actions[steps[id_].action]
-            if name not in action.holds:
-                continue
-            needed = values.evaluate(sum_of(action.holds[name]), bind_parameters(action, steps[id_]))
-            if not needed or pool is None:
-                continue
-            start = Decimal("-Infinity") if id_ in running else planned[id_].start
-            pool = _take_over(found, pool, _Share(planned[id_].end, id_, needed), start)
-            if pool is None:
-                raise PlanError(f"step {id_!r} finds too little of {name} when it is planned to start")
-
-
-def _take_over(found: DispatchNetwork, pool: list[_Share], need: _Share, start: Decimal) -> list[_Share] | None:
-    """Let a step that starts take the share that it needs from `pool`; return the pool after it, if that is enough."""
-    node, left = found.starts[need.about], need.amount
-    kept: list[_Share] = []
-    for share in sorted(pool, key=lambda each: (not _comes_before(found, each.about, node), each.until)):
-        taken = min(share.amount, left) if share.until <= start else 0
-        left -= taken
-        if taken and share.about:
-            before = found.ends[share.about]
-            found.edges[before, node] = max(found.edges.get((before, node), 0), APART)
-        if share.amount > taken:
-            kept.append(replace(share, amount=share.amount - taken))
-    return None if left > 0 else [*kept, need]
-
-
-def _comes_before(found: DispatchNetwork, about: str, node: int) -> bool:
-    return bool(about) and found.edges.get((found.ends[about], node), -1) >= 0
-
-
-def check_times(problem: Problem, plan: ActionPlan) -> str:
-    """Return why the steps of `plan`, in the order of their times, do not lead to the goal in time; "" if they do."""
-    timetable = Timetable.of(plan, problem)
-    assert timetable is not None, "it is a plan in time"
-    wanted = conjunction([*conjuncts(problem.goal.hard), *[wish.condition for wish in problem.goal.soft]])
-    plain = replace(problem, goal=Goal(wanted), constraints=(), budgets={}, unknown=(), likely={})
-    present = Present(plain, Decimal(0), {}, {}, tuple(range(len(problem.timed))))
-    try:
-        steps = [(each.id, each.step(problem.domain)) for each in plan.steps]
-        network = build_network(present, steps, timetable.planned, {})
-    except (PlanError, InputError, UnsupportedError) as error:
-        return str(error)
-    times = network.find_earliest(0)
-    if isinstance(times, str):
-        return times
-    late = network.find_late(times)
-    return (
-        ""
-        if late is None
-        else f"{late.what} is not met: {network.nodes[late.node]} comes at {_show(times[late.node])} s"
-    )
-
-
-def _order_happenings(present: Present, ids: Sequence[str], planned: Mapping[str, Planned]) -> list[Happening]:
-    """Return the happenings of the steps `ids` in the order of the planned times; those at work have begun before."""
-    keyed: list[tuple[Decimal, int, int, Happening]] = []
-    for number, id_ in enumerate(ids):
-        time = planned.get(id_)
-        if time is None:
-            raise PlanError(f"nothing says when step {id_!r} is to start")
-        start = Decimal("-Infinity") if id_ in present.running else time.start
-        end = time.end if id_ in present.running else max(time.end, time.start)
-        keyed.append((start, _START, number, Happening(START, number)))
-        keyed.append((end, _END if time.duration else _START + 1, number, Happening(END, number)))
-    for number, effect in enumerate(present.problem.timed):
-        keyed.append((Decimal(effect.time) + present.now, _EVENT, number, Happening(EVENT, number)))
-    return [each for *_, each in sorted(keyed, key=lambda each: each[:3])]
-
-
-_EVENT: Final = 0
-_END: Final = 1
-_START: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The happenings of the steps `ids` in the order in which they are planned."""
-
-    present: Present
-    snap: SnapProblem
-    ids: Sequence[str]
-    ground: Sequence[Step]
-    sequence: Sequence[Happening]
-
-
-def _name_nodes(found: DispatchNetwork, line: _Line) -> list[Node]:
-    """Add the nodes of `line` to `found`, in the order in which `make_network` numbers them."""
-    present, snap, ids, ground = line.present, line.snap, line.ids, line.ground
-    for happening in line.sequence:
-        if happening.kind == EVENT:
-            effect = present.problem.timed[happening.number]
-            node = Node(EVENT, event=present.events[happening.number])
-            found.known[len(found.nodes)] = ticks_of(Decimal(effect.time) + present.now)
-            found.nodes.append(node)
-            continue
-        id_ = ids[happening.number]
-        if happening.kind == START:
-            found.starts[id_] = found.ends[id_] = len(found.nodes)
-        elif not snap.actions[ground[happening.number].action].end:
-            continue
-        else:
-            found.ends[id_] = len(found.nodes)
-        found.nodes.append(Node(happening.kind, id_))
-    return found.nodes
-
-
-def _find_duration(problem: Problem, step: Step, planned: Planned | None) -> Lasts:
-    """Return how long `step` is thought to last."""
-    duration = problem.domain.actions[step.action].duration
-    if duration is None or planned is None:
-        return Lasts(0, 0)
-    expected = ticks_of(planned.duration)
-    return Lasts(expected, None if isinstance(duration, DurationRange) and duration.high is None else expected)
-
-
-def _add_limits(found: DispatchNetwork, line: _Line) -> None:
-    """Add the deadlines: that of the whole plan to all ends, and others to what makes their conditions true."""
-    present, snap, ground, places = line.present, line.snap, line.ground, found.nodes
-    problem = present.problem
-    if problem.deadline is not None:
-        until = ticks_of(Decimal(problem.deadline) + present.now)
-        found.limits += [Limit(node, until, f"the deadline at {_show(until)} s") for node in found.ends.values()]
-    if not problem.due:
-        return
-    simulation = Simulation(snap.problem)
-    open_ = dict(enumerate(problem.due))
-    values, node = simulation.world.state.values, 0
-    _note_reached(found, open_, simulation, present, 0)
-    for happening in line.sequence:
-        if happening.kind == EVENT:
-            names = [Step(snap.events[happening.number])]
-        else:
-            step = ground[happening.number]
-            moments = snap.actions[step.action]
-            name = moments.start if happening.kind == START else moments.end
-            names = [Step(name, step.arguments)] if name else []
-            id_ = places[node + 1].about if names else ""
-            if id_:
-                values.fluents[DURATION.predicate, ()] = exact_value(Fraction(found.lasts[id_].low, TICKS))
-        if not names:
-            continue
-        node += 1
-        simulation.apply(names[0])
-        values.fluents.pop((DURATION.predicate, ()), None)
-        _note_reached(found, open_, simulation, present, node)
-    for due in open_.values():
-        raise PlanError(f"{due.condition} is due by {due.by}, and the plan does not reach it")
-
-
-def _note_reached(
-    found: DispatchNetwork, open_: dict[int, Any], simulation: Simulation, present: Present, node: int
-) -> None:
-    for number, due in list(open_.items()):
-        if simulation.holds(due.condition):
-            until = ticks_of(Decimal(due.by) + present.now)
-            found.limits.append(Limit(node, until, f"the deadline of {due.condition} at {_show(until)} s"))
-            del open_[number]
-
-
-def _show(ticks: int) -> str:
-    return f"{ticks / TICKS:g}"

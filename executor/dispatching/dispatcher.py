@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
-from executor.dispatching.dispatch_network import APART, TICKS, DispatchNetwork, build_network, ticks_of
+from executor.dispatching.build_network import build_network
+from executor.dispatching.capacity_chains import chain_again
+from executor.dispatching.dispatch_network import APART, TICKS, DispatchNetwork, ticks_of
 from executor.dispatching.moments import Moments
 from executor.dispatching.present_problem import AT_WORK, Present, find_running, is_at_work, make_present
 from executor.dispatching.timetable import Planned, Timetable, as_decimal
@@ -140,7 +142,7 @@ class Dispatcher:
             if any(is_at_work(step.action) for step in network.steps.values()):
                 return False  # it was built while steps were at work, and knows them by other names
             try:
-                network.chain_again(self.state.problem, self.timetable.planned)
+                chain_again(network, self.state.problem, self.timetable.planned)
             except PlanError:
                 return False
         return True

@@ -351,7 +351,7 @@ def _check_simulation(
 
 def _check_times(problem: Problem, plan: ActionPlan, bad: set[str]) -> Iterator[PlanFinding]:
     """Yield why the steps of a plan in time do not lead to the goal at their times; unresolved steps keep it silent."""
-    from executor.dispatching.dispatch_network import check_times
+    from executor.dispatching.build_network import check_times
 
     if plan.model != TIMED:
         message = f"the problem asks for a plan in time, and the execution model is {plan.model!r}"

@@ -30,7 +30,6 @@ from planner.validation.timed_replay import price_plan
 START: Final = "start"
 END: Final = "end"
 EVENT: Final = "event"
-_LASTING: Final = "lasting"
 
 
 @dataclass(frozen=True, slots=True)

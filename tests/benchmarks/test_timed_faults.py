@@ -12,7 +12,7 @@ from benchmarks.faults.timed_run import carry_out_in_time
 from benchmarks.faults.timed_schedules import Change, Errand, Situation, Way, find_schedule, is_schedule
 from benchmarks.faults.timed_setting import TimedFault, TimedSetting, draw_timed_setting
 from benchmarks.faults.timed_verdict import TimedEnding, judge_in_time
-from executor.dispatching.dispatch_network import check_times
+from executor.dispatching.build_network import check_times
 from executor.dispatching.dispatcher import Dispatcher
 from executor.dispatching.timed_replanning import TimedReplanning
 from planner.lightweight import replace

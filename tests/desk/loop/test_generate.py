@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desk.loop.instances import Template, make_instance
+from desk.loop.instances import make_instance
 from desk.loop.static_graphs import grow_graph
+from desk.loop.templates import Template
 from planner import InputError, Status, load, read_documents, solve, validate
 from planner.model import Atom
 from planner.problem_kinds import classical_of, resolve_problem
