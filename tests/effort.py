@@ -1,7 +1,7 @@
 """How much of the random tests one run does: a sixth, which the commit draws; `make test-all` does all six sixths.
 
-TESTED_PART=0…5 names a sixth. A test that is made once for each seed is left out but for its sixth of the seeds, and
-Hypothesis draws a sixth of the examples, others in each sixth.
+TESTED_PART=0…5 names a sixth. A test that is made once for each seed is left out but for its sixth of the seeds,
+readers are fuzzed a sixth of them at a time, and Hypothesis draws a sixth of the examples, others in each sixth.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from zlib import crc32
 
 PARTS = 6
-DRAWN = ("seed", "block")
-"""Parameters of tests that are made once for each seed, or block of seeds."""
+DRAWN = ("seed", "block", "fuzzed")
+"""Parameters of tests that are made once for each seed, block of seeds, or reader that is fuzzed."""
 
 
 def part() -> int:

@@ -25,12 +25,12 @@ def test_no_reader_is_left_out() -> None:
 
 
 @pytest.mark.usefixtures("small_heap")
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_but_our_own_errors_escapes(name: str) -> None:
-    reports, memory = fuzz([few_seeds()[name]], seed=7, inputs=30)
-    assert reports[name].failures == []
-    assert reports[name].inputs == 30
-    assert reports[name].outcomes["read"] < 30
+@pytest.mark.parametrize("fuzzed", NAMES)
+def test_nothing_but_our_own_errors_escapes(fuzzed: str) -> None:
+    reports, memory = fuzz([few_seeds()[fuzzed]], seed=7, inputs=30)
+    assert reports[fuzzed].failures == []
+    assert reports[fuzzed].inputs == 30
+    assert reports[fuzzed].outcomes["read"] < 30
     assert len(memory) == 11
 
 
