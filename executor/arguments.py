@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from executor.events.stored_runs import Retention
-from executor.journal import Durability, Journal
-from executor.journal.journal import LOG_PREFIX
+from executor.journal import DatabaseAddress, Durability, is_journal
+from executor.journal.records import LOG_PREFIX
 from executor.learning.experience import Experience
 from executor.learning.learned_action import Learning
 from executor.plans.action_plan import ActionPlan
@@ -36,12 +36,13 @@ def is_listener(value: Any) -> bool:
 
 Kinds = Mapping[str, tuple[Callable[[Any], bool], str, str]]
 """Valid arguments by name: a predicate, a description, and a hint."""
+_PLACES: Final = Path | DatabaseAddress
 _ALLOWS: Final = "a function of the request, or None", "lambda _: True allows everything"
 _PARTS: Final[Kinds] = {
     "world": (lambda value: isinstance(value, World), "a World", "Executor(World(domain))"),
     "journal": (
-        lambda value: value is None or (isinstance(value, str | Path | Journal) and value != ""),
-        "a file, or a Journal",
+        lambda value: value is None or (value != "" and (isinstance(value, str | _PLACES) or is_journal(value))),
+        "a file, the address of a database, or a journal",
         "such as journal='runs.db'",
     ),
     "concurrency": (

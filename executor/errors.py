@@ -1,9 +1,10 @@
 """The errors of carrying out plans, all of them below `planner.errors.ForethoughtError`.
 
 ForethoughtError
-├── JournalError         a journal cannot be opened, read or written; has `path`, `found` and `hint`
+├── JournalError         a journal cannot be opened, read or written; has `place`, `found` and `hint`
 │   ├── DamagedError     ... because kept data are missing or changed
 │   ├── DrivenError      ... because another process, or another part of this one, drives the run
+│   │   └── FencedError  ... because another process has taken over a run that was driven here
 │   └── NoRunError       ... because the run does not exist, or was deleted
 └── ModelError           a language model gives no valid answer
     ├── NoAnswer         ... its answers did not pass their checks; has the `objections`
@@ -22,16 +23,16 @@ from planner.errors import ForethoughtError, InputError
 
 
 class JournalError(ForethoughtError):
-    """A journal cannot be used: `path` is its file, `found` the problem, and `hint` says what to do."""
+    """A journal cannot be used: `place` is its file or address, `found` the problem, and `hint` says what to do."""
 
-    def __init__(self, path: Path, found: str, hint: str) -> None:
-        super().__init__(path, found, hint)
-        self.path = path
+    def __init__(self, place: Path | str, found: str, hint: str) -> None:
+        super().__init__(place, found, hint)
+        self.place = place
         self.found = found
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.found}; {self.hint}"
+        return f"{self.place}: {self.found}; {self.hint}"
 
 
 class DamagedError(JournalError):
@@ -40,6 +41,10 @@ class DamagedError(JournalError):
 
 class DrivenError(JournalError):
     """Another process, or another part of this one, drives the run."""
+
+
+class FencedError(DrivenError):
+    """Another process has taken over a run that was driven here: nothing more of it may be done or recorded here."""
 
 
 class NoRunError(JournalError):

@@ -23,7 +23,7 @@ from executor.events import stored_runs
 from executor.events.events import Event, GoalDropped, RunResumed, RunStarted, RunStatus, StepStatus, event_from_data
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
-from executor.journal import Durability, Journal
+from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journal
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
 from executor.loop.locks_and_rates import Slots, Turns
@@ -71,9 +71,9 @@ class _UnfinishedRun:
 class Executor:
     """Carries out plans in `world`.
 
-    `journal` is a file, or a `Journal`; without one, nothing survives the process. `model` overrides the execution
-    model of plans. `concurrency` limits the steps of all runs that are at work at once; plans with a higher priority
-    come first.
+    `journal` is a file, the address of a database, or an open journal; without one, nothing survives the process.
+    `model` overrides the execution model of plans. `concurrency` limits the steps of all runs that are at work at once;
+    plans with a higher priority come first.
 
     `permit`, `approve` and `ask` are callbacks (see `executor.recovery.ask_people`); `fill` is asked for open data
     parameters (see `executor.loop.parameters`). With `stay`, a run waits for answers from outside in this process;
@@ -116,10 +116,10 @@ class Executor:
     def __post_init__(self) -> None:
         check_parts(self)
         self.listeners = tuple(self.listeners)
-        if isinstance(self.journal, str | Path):
-            self.journal = Journal(self.journal, self.durability)
-        locks = None if self.journal is None else self.journal.locks
-        self.performer = Performer(Slots(self.concurrency), self.world.model.name, Turns(locks), self.world.hooks)
+        if isinstance(self.journal, str | Path | DatabaseAddress):
+            self.journal = open_journal(self.journal, self.durability)
+        turns = Turns() if self.journal is None else Turns(self.journal.locks, self.journal.rates)
+        self.performer = Performer(Slots(self.concurrency), self.world.model.name, turns, self.world.hooks)
         if self.journal is not None:
             self.performer.reservations = self.journal.reservations
         self.pricing = Pricing.of(self.learned, self.journal)
@@ -226,7 +226,7 @@ class Executor:
     def _make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
         """Make the state of a run without events."""
         state = RunState(self.world.model, plan, problem, self.world.hierarchy)
-        state.journal = None if self.journal is None else self.journal.path
+        state.journal = None if self.journal is None else self.journal.place
         state.memory.capacity = self.capacity
         return state
 
@@ -234,7 +234,7 @@ class Executor:
         """Reserve the id `run`; raises `RunError` or `JournalError` if it is taken."""
         if run in self._names:
             found, hint = f"there is already a run {run!r}", "take another name"
-            raise RunError(found, hint=hint) if self.journal is None else JournalError(self.journal.path, found, hint)
+            raise RunError(found, hint=hint) if self.journal is None else JournalError(self.journal.place, found, hint)
         self._names.add(run)
 
     def announce(self, event: str, result: Any = None) -> int:
@@ -430,11 +430,11 @@ class Executor:
         """Return the goals in the journal by name."""
         return stored_runs.load_goals(self._require_journal())
 
-    def _require_journal(self) -> Journal:
+    def _require_journal(self) -> AnyJournal:
         """Return the journal; raises `RunError` without one."""
         if self.journal is None:
             raise RunError("this is kept in a journal", hint="give the executor one: Executor(world, 'runs.db')")
-        journal: Journal = self.journal
+        journal: AnyJournal = self.journal
         return journal
 
     def complete(self, run: str, step: str, result: Any = None) -> None:

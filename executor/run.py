@@ -174,6 +174,8 @@ class Run:
             rng,
             None if self._client is None else self._client.for_run(state.spent.asked),
             executor.clock,
+            self._check_driven,
+            lambda: 0 if executor.journal is None else executor.journal.token(self.id),
         )
         state.memory.listen(
             lambda key, value, relevance, step="": self.emit(run_events.MemorySet(key, value, relevance, step))
@@ -226,6 +228,13 @@ class Run:
         self.state.apply(event, now)
         self._release_reserved(event)
         self.audience.tell(event)
+
+    def _check_driven(self) -> None:
+        """Raise `FencedError` if another process has taken over the run."""
+        if self._lost is not None:
+            raise self._lost
+        if self._executor.journal is not None:
+            self._executor.journal.check(self.id)
 
     def _release_reserved(self, event: run_events.Event) -> None:
         """Release what a step has reserved that is over, and what a run has reserved that is over."""

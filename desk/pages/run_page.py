@@ -13,7 +13,7 @@ from desk.pages import document as doc
 from desk.pages.layout import lay_out
 from executor.events import events
 from executor.events.events import Provenance, RunStatus, StepStatus
-from executor.journal import Journal
+from executor.journal import RunHistory
 from executor.report.progress import line_of, rung_line, status_text
 from executor.tools.json_data import load_json
 from planner.errors import InputError
@@ -40,13 +40,13 @@ RUN, HANDLER, MODEL, PERSON, RECOVERY = "run", "handler", "language model", "per
 """Who says what happens in a run; observers have names of their own."""
 
 
-def run_page(journal: Journal, run: str | None = None) -> doc.Page:
+def run_page(journal: RunHistory, run: str | None = None) -> doc.Page:
     """Return the page of `run`, by default the latest one. Raises `JournalError`, and `InputError` without a run."""
     if run is None:
         runs = [each for each in journal.runs() if each.events]
         if not runs:
             hint = "forethought run … --journal FILE adds one"
-            raise InputError(f"the journal {journal.path} has no runs", hint=hint)
+            raise InputError(f"the journal {journal.place} has no runs", hint=hint)
         run = max(runs, key=lambda each: each.updated).run
     entries = [(each.time, events.event_from_data(each.kind, load_json(each.data))) for each in journal.read(run)]
     if not entries:

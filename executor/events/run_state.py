@@ -83,8 +83,8 @@ class RunState:
     """The policy for an earlier goal, if the goal has changed."""
     kept: Kept | None = None
     """State of the constraint monitors of the policy, if the run follows one and has constraints."""
-    journal: Path | None = None
-    """File of the journal, if there is one."""
+    journal: Path | str | None = None
+    """Place of the journal, if there is one."""
 
     def __init__(
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None

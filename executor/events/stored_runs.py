@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from executor.errors import DrivenError, NoRunError
 from executor.events.events import RunStatus
-from executor.journal import Journal
+from executor.journal import AnyJournal, RunHistory
 from executor.plans.action_plan import ActionPlan, Goals, PlanStatus
 from executor.tools.containment import quote_value
 from executor.tools.json_data import load_json
@@ -85,7 +85,7 @@ class Retention:
         return max(found, PLANNING) if status is RunStatus.PROPOSED else found
 
 
-def delete_expired(journal: Journal, retention: Retention) -> list[str]:
+def delete_expired(journal: AnyJournal, retention: Retention) -> list[str]:
     """Delete expired runs that nobody drives; return their ids. Raises `JournalError`."""
     deleted, now = [], time.time()
     for each in journal.runs():
@@ -98,17 +98,17 @@ def delete_expired(journal: Journal, retention: Retention) -> list[str]:
     return deleted
 
 
-def load_goals(journal: Journal) -> dict[str, Goals]:
+def load_goals(journal: AnyJournal) -> dict[str, Goals]:
     """Return all goals by name, in the order of their first saving; raises `JournalError`."""
     return {each.name: Goals.model_validate_json(each.data) for each in journal.goals()}
 
 
-def load_runs(journal: Journal) -> dict[str, RunInfo]:
+def load_runs(journal: RunHistory) -> dict[str, RunInfo]:
     """Return all runs by id, the oldest first; raises `JournalError`."""
     return {info.run: info for info, _ in _iterate_runs(journal)}
 
 
-def load_plans(journal: Journal) -> dict[str, ActionPlan]:
+def load_plans(journal: AnyJournal) -> dict[str, ActionPlan]:
     """Return the saved plans, and then other plans that ran, by id, each with its status.
 
     The status is that of the latest run, or of a later saving; a plan is active while one of its runs is. Raises
@@ -131,7 +131,7 @@ def load_plans(journal: Journal) -> dict[str, ActionPlan]:
     return found
 
 
-def _iterate_runs(journal: Journal) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
+def _iterate_runs(journal: RunHistory) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
     """Yield the runs, each with its plan as data; None for a run that has not begun."""
     for record in journal.runs():
         try:

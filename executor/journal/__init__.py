@@ -1,10 +1,26 @@
-"""Keep the events of runs in an append-only file.
+"""Keep the events of runs, append-only, in a file or in a database.
 
-The journal keeps text and does not interpret events. `journal.py` is its interface, `store.py` the database, and
-`locks.py` the lock file, which records the driver and the number of events of each run. `reservations.py` keeps what
-steps at work have reserved of numbers that runs share.
+A journal keeps text and does not interpret events. `interface.py` is what all journals have in common. `journal.py`
+keeps them in a file: `store.py` is its database, and `locks.py` its lock file, which records the driver and the number
+of events of each run. `reservations.py` keeps what steps at work have reserved of numbers that runs share.
 """
 
-from executor.journal.journal import Document, Durability, Entry, Journal, RunRecord
+from executor.journal.interface import AnyJournal, RunHistory, is_journal
+from executor.journal.journal import Journal
+from executor.journal.places import DatabaseAddress, Place, open_journal, read_place
+from executor.journal.records import Document, Durability, Entry, RunRecord
 
-__all__ = ["Document", "Durability", "Entry", "Journal", "RunRecord"]
+__all__ = [
+    "AnyJournal",
+    "DatabaseAddress",
+    "Document",
+    "Durability",
+    "Entry",
+    "Journal",
+    "Place",
+    "RunHistory",
+    "RunRecord",
+    "is_journal",
+    "open_journal",
+    "read_place",
+]

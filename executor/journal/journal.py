@@ -1,9 +1,7 @@
 """Keep the events of runs, and saved goals, plans and rooms, in one append-only file; several processes may use it.
 
-The checksum of each event includes those of all events before it, so that a missing or changed event shows at the next
-one. SQLite finds damage to the structure of its file, not to its content. CRC-32 (Peterson and Brown, 1961) costs about
-a microsecond an event and misses one accidental change in 4 billion; it does not protect against forgery. A chain
-cannot show that its last events are missing; `locks.py` keeps how many there were.
+SQLite finds damage to the structure of its file, not to its content: that is what the checksums of `records.py` find.
+`locks.py` keeps how many events each run has.
 
 Deleting a run removes its events and keeps an empty row with its number, so that numbers have no gaps. The triggers
 that keep the tables append-only are dropped and made again within the transaction that deletes: no other connection
@@ -16,38 +14,32 @@ import contextlib
 import os
 import sqlite3
 import time
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Self
+from typing import Final, Self
 from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError
 from executor.journal.locks import RESTORE, LockFile
+from executor.journal.records import (
+    DELETED,
+    LOG_PREFIX,
+    MANY,
+    Document,
+    Durability,
+    Entry,
+    NewEvent,
+    Row,
+    RunHead,
+    RunRecord,
+    Sort,
+    compute_document_checksum,
+    compute_first_checksum,
+)
 from executor.journal.reservations import Reservations, ReservationsInJournal
 from executor.journal.store import TRIGGERS, Store
 from planner.errors import did_you_mean
-from planner.lightweight import dataclass
 
-
-def compute_first_checksum(number: int, name: str, created: float) -> int:
-    """Compute the checksum of a run without events; raises `UnicodeEncodeError` for half a surrogate pair."""
-    return zlib.crc32(f"{number} {created!r} {name}".encode())
-
-
-def compute_next_checksum(previous: int, seq: int, time: float, event: tuple[str, str, str]) -> int:
-    """Compute the checksum of an event (kind, data, status) after the event with the checksum `previous`.
-
-    Raises `UnicodeEncodeError` as `compute_first_checksum`.
-    """
-    kind, data, status = event
-    return zlib.crc32(f"{seq} {time!r} {kind} {status} {data}".encode(), previous)
-
-
-LOG_PREFIX: Final = "log:"
-"""Beginning of the names of logs: these hold events of other things than runs."""
-DELETED: Final = 0.0
-"""Creation time in the row of a deleted run."""
 _LIFTED: Final = ("events_last", "runs_stay")
 """Triggers that prevent deleting events and changing the row of a run."""
 
@@ -80,25 +72,15 @@ def delete_events(connection: sqlite3.Connection, number: int) -> None:
         connection.execute(TRIGGERS[trigger])
 
 
-Sort = Literal["goal", "plan", "room"]
 _INSERT: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
 _NEXT: Final = "SELECT * FROM documents WHERE number > ? ORDER BY number LIMIT 1"
-
-
-class Document(NamedTuple):
-    """A goal, plan or room in its latest version; `time` is in seconds since 1970."""
-
-    name: str
-    time: float
-    status: str
-    data: str
 
 
 def insert_document(connection: sqlite3.Connection, sort: Sort, document: Document) -> int:
     """Append `document` within a transaction; return its number. Raises `sqlite3.Error` and `UnicodeEncodeError`."""
     ((last,),) = connection.execute("SELECT ifnull(max(number), 0) FROM documents")
     number: int = last + 1
-    connection.execute(_INSERT, (number, sort, *document, _compute_checksum(number, sort, document)))
+    connection.execute(_INSERT, (number, sort, *document, compute_document_checksum(number, sort, document)))
     return number
 
 
@@ -111,7 +93,7 @@ def find_newest_documents(connection: sqlite3.Connection, sort: Sort) -> tuple[l
     last = 0
     for number, kind, document, checksum in _iterate_document_rows(connection):
         last += 1
-        if number != last or checksum != _compute_checksum(number, kind, document):
+        if number != last or checksum != compute_document_checksum(number, kind, document):
             return None
         if kind == sort:
             found[document.name] = number
@@ -131,60 +113,10 @@ def _iterate_document_rows(connection: sqlite3.Connection) -> Iterator[tuple[int
         yield number, sort, Document(*document), checksum
 
 
-def _compute_checksum(number: int, sort: Sort, document: Document) -> int:
-    name, time, status, data = document
-    return zlib.crc32(f"{number} {sort} {time!r} {status} {name} {data}".encode())
-
-
-Durability = Literal["process", "power"]
-"""What a committed event survives: the end of processes, or also a power failure."""
-Row = tuple[int, int, float, str, str, str, int]
-"""Row of an event: run, seq, time, kind, data, status of the run, checksum."""
-
 _BATCH: Final = 64
-_MANY: Final = 8
-"""Number of latest runs that an error about an unknown run names."""
 _APPEND: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
 _EVENTS: Final = f"SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608 - a number
 _LAST: Final = "SELECT * FROM events WHERE run = ? ORDER BY seq DESC LIMIT 2"
-
-
-class Entry(NamedTuple):
-    """An event of a run; `seq` counts from 1, `time` is in seconds since 1970."""
-
-    seq: int
-    time: float
-    kind: str
-    data: str
-
-
-class RunRecord(NamedTuple):
-    """A run: when it was created and last written (seconds since 1970), how many `events`, and its last status."""
-
-    run: str
-    created: float
-    updated: float
-    events: int
-    status: str
-
-
-@dataclass(slots=True)
-class _Run:
-    """State of a run after an event."""
-
-    name: str
-    number: int
-    seq: int
-    time: float
-    status: str
-    checksum: int
-
-    def follow(self, row: Row) -> bool:
-        """Advance to the event in `row`; return whether it is the next one, and unchanged."""
-        _, seq, self.time, kind, data, self.status, checksum = row
-        self.seq += 1
-        self.checksum = compute_next_checksum(self.checksum, self.seq, self.time, (kind, data, self.status))
-        return (seq, checksum) == (self.seq, self.checksum)
 
 
 class Journal:
@@ -205,9 +137,16 @@ class Journal:
         if str(path) == ":memory:":
             raise JournalError(self.path, "a journal is a file", "run without a journal to keep nothing")
         self._store = Store(self.path, power=durability == "power")
-        self._driven: dict[str, _Run] = {}
+        self._driven: dict[str, RunHead] = {}
+        self.rates: Final = None
+        """Each process has rates of its own."""
         self.reservations: Reservations = ReservationsInJournal(self._store)
         """What the runs of this journal have reserved of numbers that they share."""
+
+    @property
+    def place(self) -> Path:
+        """The file of the journal."""
+        return self.path
 
     @property
     def locks(self) -> LockFile:
@@ -254,6 +193,7 @@ class Journal:
             self._store.locks.take(at.number, run)
             try:
                 self._driven[run] = self._read_to_end(at)
+                at.token = at.seq + 1  # whoever takes a run up appends to it
             except BaseException:
                 self._store.locks.release(at.number)
                 raise
@@ -264,6 +204,19 @@ class Journal:
             if self._store.is_ours:
                 self._release(run)
 
+    def check(self, run: str) -> None:
+        """Do nothing: nobody can take a run over while its process exists, as the operating system keeps its lock."""
+
+    def token(self, run: str) -> int:
+        """Return the fencing token of `run`, which is driven here: it grows each time that somebody takes it up."""
+        return self._find_driven(run).token
+
+    def _find_driven(self, run: str) -> RunHead:
+        driven = self._driven.get(run)
+        if driven is None:
+            raise JournalError(self.path, f"nobody drives run {run!r} here", "append within `with drive(run)`")
+        return driven
+
     def append(self, run: str, kind: str, data: str, *, status: str | None = None, at: float | None = None) -> int:
         """Append an event to a run that is driven here; return its number. A `status` is the new status of the run.
 
@@ -271,21 +224,19 @@ class Journal:
         """
         return self.extend(run, ((kind, data, status),), at)
 
-    def extend(self, run: str, events: Iterable[tuple[str, str, str | None]], at: float | None = None) -> int:
+    def extend(self, run: str, events: Iterable[NewEvent], at: float | None = None) -> int:
         """Append events (kind, data, status), all or none; return the number of the last one."""
         events = tuple(events)
         with self._store.use():
-            driven = self._driven.get(run)
-            if driven is None:
-                raise JournalError(self.path, f"nobody drives run {run!r} here", "append within `with drive(run)`")
-            rows = list(_make_rows(driven, events, time.time() if at is None else at))
+            driven = self._find_driven(run)
+            rows = list(driven.make_rows(events, time.time() if at is None else at))
             if len(rows) == 1:
                 self._store.connection.execute(_APPEND, rows[0])
             elif rows:
                 with self._store.transaction():
                     self._store.connection.executemany(_APPEND, rows)
             if rows:
-                _, driven.seq, driven.time, _, _, driven.status, driven.checksum = rows[-1]
+                driven.move_to(rows[-1])
                 self._store.locks.set_count(driven.number, driven.seq)
                 self._store.check_file()
             return driven.seq
@@ -322,13 +273,22 @@ class Journal:
             for row in rows:
                 if not at.follow(row):
                     raise self._make_damage_error(at)
-                yield Entry(*row[1:5])
+                yield Entry(*row[1:6])
         with self._store.use():
             self._check_complete(at, kept)
 
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""
         return self._list_records(logs=False)
+
+    def free(self, statuses: Collection[str]) -> list[RunRecord]:
+        """Return the runs with one of `statuses` that nobody drives, in the order of their creation."""
+        return [each for each in self.runs() if each.status in statuses and self._is_free(each.run)]
+
+    def _is_free(self, run: str) -> bool:
+        with self._store.use(), contextlib.suppress(NoRunError):
+            return self._store.locks.is_free(self._find_run(run)[0].number)
+        return False
 
     def logs(self) -> list[RunRecord]:
         """Return all logs in the order of their creation; they are created, driven and deleted as runs are."""
@@ -374,7 +334,7 @@ class Journal:
         """Return the names of the runs, in the order of their creation."""
         return list_run_names(self._store.connection, self.path)
 
-    def _find_run(self, run: str) -> tuple[_Run, float]:
+    def _find_run(self, run: str) -> tuple[RunHead, float]:
         """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
         try:
             return self._read_run(run)
@@ -382,10 +342,10 @@ class Journal:
             names = self._list_names()
         if run in names:
             raise DamagedError(self.path, f"run {run!r} is listed, but not found by its name", RESTORE)
-        others = f"its runs are {', '.join(names[-_MANY:])}" if names else "this journal has none"
+        others = f"its runs are {', '.join(names[-MANY:])}" if names else "this journal has none"
         raise NoRunError(self.path, f"there is no run {run!r}", did_you_mean(run, names) or others)
 
-    def _read_run(self, run: str) -> tuple[_Run, float]:
+    def _read_run(self, run: str) -> tuple[RunHead, float]:
         """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
         row = self._store.connection.execute("SELECT * FROM runs WHERE name = ?", (run,)).fetchone()
         if row is None or row[2] == DELETED:
@@ -393,9 +353,9 @@ class Journal:
         number, _, created, checksum = row
         if checksum != compute_first_checksum(number, run, created):
             raise DamagedError(self.path, f"run {number}, {run!r}, is changed", RESTORE)
-        return _Run(run, number, 0, created, "", checksum), created
+        return RunHead(run, number, 0, created, "", checksum), created
 
-    def _read_to_end(self, at: _Run) -> _Run:
+    def _read_to_end(self, at: RunHead) -> RunHead:
         """Advance the run `at` its beginning to its last event."""
         kept = self._store.locks.read_count(at.number)
         *before, last = self._store.connection.execute(_LAST, (at.number,)).fetchall()[::-1] or [None]
@@ -406,16 +366,16 @@ class Journal:
         self._check_complete(at, kept)
         return at
 
-    def _check_complete(self, at: _Run, kept: int) -> None:
+    def _check_complete(self, at: RunHead, kept: int) -> None:
         """Raise an error if a run has fewer events than `kept`: it is damaged, or was deleted meanwhile."""
         if at.seq < kept:
             self._read_run(at.name)
         self._store.check_events(at.name, at.seq, kept)
 
-    def _make_damage_error(self, at: _Run) -> DamagedError:
+    def _make_damage_error(self, at: RunHead) -> DamagedError:
         return DamagedError(self.path, f"event {at.seq} of run {at.name!r} is missing or changed", RESTORE)
 
-    def _read_batch(self, at: _Run) -> list[Row]:
+    def _read_batch(self, at: RunHead) -> list[Row]:
         with self._store.use():
             return self._store.connection.execute(_EVENTS, (at.number, at.seq)).fetchall()
 
@@ -444,12 +404,3 @@ class Journal:
             with self._store.use():
                 document = read_document(self._store.connection, number)
             yield document
-
-
-def _make_rows(at: _Run, events: Iterable[tuple[str, str, str | None]], stamp: float) -> Iterator[Row]:
-    """Yield the rows of `events` after the last event of a run, with the time `stamp`."""
-    checksum, status = at.checksum, at.status
-    for seq, (kind, data, changed) in enumerate(events, at.seq + 1):
-        status = status if changed is None else changed
-        checksum = compute_next_checksum(checksum, seq, stamp, (kind, data, status))
-        yield at.number, seq, stamp, kind, data, status, checksum

@@ -22,6 +22,7 @@ import os
 import socket
 import sqlite3
 import struct
+import sys
 import threading
 import time
 from pathlib import Path
@@ -84,10 +85,12 @@ def convert_system_error(path: Path, error: OSError) -> JournalError:
     return JournalError(path, f"it cannot be used ({error.strerror})", hint)
 
 
-def convert_encoding_error(path: Path, error: UnicodeEncodeError) -> JournalError:
+def convert_encoding_error(place: Path | str, error: UnicodeEncodeError) -> JournalError:
     """Convert the error of a text with half a surrogate pair, which cannot be encoded."""
     piece = ascii(error.object[max(error.start - 20, 0) : error.end])
-    return JournalError(path, f"a text to be kept has half a character near {piece}", "nothing was appended; repair it")
+    return JournalError(
+        place, f"a text to be kept has half a character near {piece}", "nothing was appended; repair it"
+    )
 
 
 _SLOT: Final = struct.Struct("<QQd40s")
@@ -95,6 +98,8 @@ _SLOT: Final = struct.Struct("<QQd40s")
 _COUNT: Final = struct.Struct("<Q")
 _TAKEN: Final = (errno.EACCES, errno.EAGAIN)
 """Error numbers for a lock that another process holds."""
+_FLOCK: Final = struct.Struct("hhqqi4x")
+"""Linux's `struct flock`: type, whence, start, length, process."""
 _NAMED: Final = 1 << 62
 """First byte of named locks; locks on runs are at the number of the run."""
 _shared: Final[dict[tuple[int, int] | None, LockFile]] = {}
@@ -103,6 +108,9 @@ _guard: Final = threading.Lock()
 
 class LockFile:
     """The open lock file; `users` counts the journals of this process that share it."""
+
+    pause: Final = 0.02
+    """Polling interval for a lock that another process holds, in seconds."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
@@ -142,6 +150,17 @@ class LockFile:
         who = _SLOT.pack(self.read_count(number), os.getpid(), time.time(), socket.gethostname().encode()[:39])
         with contextlib.suppress(OSError):
             os.pwrite(self._descriptor, who, number * _SLOT.size)
+
+    def is_free(self, number: int) -> bool:
+        """Return whether no process drives the run `number`; where only taking the lock would show that, True."""
+        with _guard:
+            if number in self._driven:
+                return False
+            if sys.platform != "linux":
+                return True
+            asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
+            (found, *_) = _FLOCK.unpack(fcntl.fcntl(self._descriptor, fcntl.F_GETLK, asked))
+            return bool(found == fcntl.F_UNLCK)
 
     def release(self, number: int) -> None:
         """Stop driving the run `number`."""

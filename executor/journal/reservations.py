@@ -29,8 +29,16 @@ class Reservation(NamedTuple):
     amount: Exact
 
 
+PAUSE: Final = 0.02
+"""Polling interval for what others have reserved, in seconds."""
+
+
 class Reservations(Protocol):
     """The reservations of all runs that share numbers."""
+
+    @property
+    def pause(self) -> float:
+        """Polling interval for what others have reserved, in seconds."""
 
     def reserve(self, run: str, step: str, amounts: Mapping[str, Exact]) -> list[Reservation]:
         """Reserve `amounts` by item for a step, once; return the earlier reservations of other runs on these items."""
@@ -44,6 +52,9 @@ class Reservations(Protocol):
 
 class ReservationsInMemory:
     """The reservations of the runs of one executor without a journal."""
+
+    pause: Final = PAUSE
+    """Polling interval for what others have reserved, in seconds."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], dict[str, Exact]] = {}
@@ -73,6 +84,9 @@ class ReservationsInMemory:
 class ReservationsInJournal:
     """The reservations in the database of a journal, which all its processes share; they are no events."""
 
+    pause: Final = PAUSE
+    """Polling interval for what others have reserved, in seconds."""
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._is_ready = False
@@ -90,7 +104,7 @@ class ReservationsInJournal:
                 ((number,),) = own.fetchall()
                 with closing(run_sql(_EARLIER, (run, number))) as found:
                     earlier = found.fetchall()
-        return [Reservation(other, item, _read(text)) for other, item, text in earlier if item in amounts]
+        return [Reservation(other, item, read_amount(text)) for other, item, text in earlier if item in amounts]
 
     def release(self, run: str, step: str) -> None:
         """Release what a step has reserved."""
@@ -117,5 +131,6 @@ class ReservationsInJournal:
         return self._is_ready
 
 
-def _read(text: str) -> Exact:
+def read_amount(text: str) -> Exact:
+    """Read an amount that was kept as the text of a fraction."""
     return exact_value(Fraction(text))

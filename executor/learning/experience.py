@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from executor.errors import NoRunError
 from executor.events.events import RunStatus
-from executor.journal import Journal
+from executor.journal import DatabaseAddress, RunHistory, open_journal
 from executor.learning.attempts import READ, AttemptReader, Tally, Trial, merge_tallies
 from executor.learning.learned_action import LearnedAction, Learning
 from executor.tools.json_data import load_json
@@ -106,7 +106,7 @@ class Experience:
         """How many events of the other runs were read, and the trials in them."""
         self._lock = threading.Lock()
 
-    def read(self, journal: Journal) -> Experience:
+    def read(self, journal: RunHistory) -> Experience:
         """Read the new events of the runs in `journal`, and return self; raises `JournalError`."""
         with self._lock:
             for run in journal.runs():
@@ -163,14 +163,14 @@ class Experience:
         return found
 
 
-def learn(journal: Journal | Path | str, learning: Learning | None = None) -> Experience:
-    """Learn from the runs in `journal`, a file or an open journal; raises `JournalError`.
+def learn(journal: RunHistory | DatabaseAddress | Path | str, learning: Learning | None = None) -> Experience:
+    """Learn from the runs in `journal`, an open one, a file, or the address of a database; raises `JournalError`.
 
     `executor.learning.attempts` says how attempts count; the result's `read` adds later ones.
     """
-    if isinstance(journal, Journal):
+    if not isinstance(journal, str | Path | DatabaseAddress):
         return Experience(learning).read(journal)
-    with Journal(journal) as opened:
+    with open_journal(journal) as opened:
         return Experience(learning).read(opened)
 
 
@@ -189,10 +189,10 @@ class Pricing:
     """Applies `experience`, updated from the `journal`, to the problems of searches."""
 
     experience: Experience
-    journal: Journal | None = None
+    journal: RunHistory | None = None
 
     @classmethod
-    def of(cls, learned: Any, journal: Journal | None) -> Pricing | None:
+    def of(cls, learned: Any, journal: RunHistory | None) -> Pricing | None:
         """Make the pricing for the option `learned`; None for False. Raises `InputError` for other values."""
         if learned is False:
             return None

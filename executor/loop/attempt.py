@@ -147,11 +147,11 @@ def describe_veto(reason: str) -> str:
 class Call(NamedTuple):
     """The call of a handler for a step: `key` is its idempotency key, `data` are its data parameters.
 
-    `origin` is the file of the journal, or else the state of the run: runs outside of a journal may have equal names.
+    `origin` is the place of the journal, or else the state of the run: runs outside of a journal may have equal names.
     `skills` are all skills of the action: calls in two worlds that share no handler are never equal.
     """
 
-    origin: Path | RunState
+    origin: Path | str | RunState
     key: str
     step: Step
     data: Mapping[str, Any]
@@ -303,7 +303,7 @@ class Performer:
                 return KEPT
         if isinstance(policy.rate, Rate):
             apart = tuple([_name_lock_value(arguments.get(name)) for name in policy.rate.by])
-            rated = self.turns.rate((action, apart), policy.rate, policy.timeout)
+            rated = self.turns.rate((self.domain, action, apart), policy.rate, policy.timeout)
             waits = asyncio.ensure_future(turn.enter_async_context(rated))
             refused = waits.result() if await wait_unless_cancelled(waits, stopped) else CALLED_OFF
             if refused:

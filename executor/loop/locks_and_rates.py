@@ -17,8 +17,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from executor.journal.interface import SharedLocks, SharedRates
 from executor.tools.step_policy import Rate
 
 GRACE: Final = 1.0
@@ -37,16 +38,6 @@ class HeldBack(Exception):
     """An irreversible step must not begin now."""
 
 
-class Shared(Protocol):
-    """Named locks that the processes of one journal share."""
-
-    def hold(self, name: str) -> bool:
-        """Try to take the lock for this process; return whether this process has it."""
-
-    def let_go(self, name: str) -> None:
-        """Release the lock, if this process has it."""
-
-
 @dataclass(slots=True)
 class _Lock:
     """A lock against other event loops, and the abandoned handler that keeps it."""
@@ -62,7 +53,7 @@ Key = tuple[str, ...]
 class _Locks:
     """The locks of this process by key; `shared` are the locks between processes."""
 
-    def __init__(self, shared: Shared | None = None) -> None:
+    def __init__(self, shared: SharedLocks | None = None) -> None:
         self._shared = None if shared is None else weakref.ref(shared)
         self._locks: dict[Key, _Lock] = {}
         self._queues: Queues = weakref.WeakKeyDictionary()
@@ -81,7 +72,7 @@ class _Locks:
                 await asyncio.sleep(PAUSE)
             try:
                 while not self._hold(key):  # noqa: ASYNC110 - other processes tell nobody that they are done
-                    await asyncio.sleep(PAUSE)
+                    await asyncio.sleep(self._pause)
                 try:
                     free = await wait_for_handler(lock.keeper, patience)
                     lock.keeper = None if free else lock.keeper
@@ -98,7 +89,12 @@ class _Locks:
         shared = self._find_shared_locks()
         return shared is None or shared.hold(json.dumps(key))
 
-    def _find_shared_locks(self) -> Shared | None:
+    @property
+    def _pause(self) -> float:
+        shared = self._find_shared_locks()
+        return PAUSE if shared is None else shared.pause
+
+    def _find_shared_locks(self) -> SharedLocks | None:
         return None if self._shared is None else self._shared()
 
     def _let_go(self, key: Key, lock: _Lock) -> None:
@@ -120,14 +116,15 @@ class _Locks:
                 self._let_go(key, _Lock())
 
 
-_of_journals: Final[weakref.WeakKeyDictionary[Shared, _Locks]] = weakref.WeakKeyDictionary()
+_of_journals: Final[weakref.WeakKeyDictionary[SharedLocks, _Locks]] = weakref.WeakKeyDictionary()
 """Locks of this process by journal."""
 
 
 class Turns:
-    """Locks and rates by key; with `shared`, the locks hold between processes."""
+    """Locks and rates by key; with `shared` and `shared_rates`, they hold between processes."""
 
-    def __init__(self, shared: Shared | None = None) -> None:
+    def __init__(self, shared: SharedLocks | None = None, shared_rates: SharedRates | None = None) -> None:
+        self._shared_rates = shared_rates
         locks = _Locks(shared) if shared is None else _of_journals.setdefault(shared, _Locks(shared))
         self.lock: Final = locks.lock
         self._rates: dict[Hashable, _StartTimes] = {}
@@ -144,12 +141,17 @@ class Turns:
         loop = asyncio.get_running_loop()
         now = loop.time()
         is_real = abs(now - time.monotonic()) < SAME
+        patience = timeout if rate.wait else 0.0
+        if is_real and self._shared_rates is not None:
+            name = json.dumps([key, rate.most, rate.seconds])
+            async with _wait_for_shared_start(self._shared_rates, name, rate, patience) as refused:
+                yield refused
+            return
         rates = self._rates if is_real else self._own.setdefault(loop, {})
         beginnings = rates.setdefault((key, rate), _StartTimes(rate))
-        patience = 0.0 if not rate.wait else timeout
         begin = beginnings.reserve(now, patience)
         if patience is not None and begin - now > patience:
-            yield f"{RATED}: at most {rate}, and it could begin in {begin - now:.3g} s"
+            yield _describe_refusal(rate, begin - now)
             return
         has_waited = False
         try:
@@ -161,6 +163,31 @@ class Turns:
             if not has_waited or isinstance(error, HeldBack):
                 beginnings.give_back(begin)
             raise
+
+
+@contextlib.asynccontextmanager
+async def _wait_for_shared_start(
+    rates: SharedRates, name: str, rate: Rate, patience: float | None
+) -> AsyncIterator[str]:
+    """Wait as `Turns.rate` does, for the start times that several processes share."""
+    number, delay = rates.reserve(name, rate.most, rate.seconds, patience)
+    if number is None:
+        yield _describe_refusal(rate, delay)
+        return
+    has_waited = False
+    try:
+        if delay > 0:
+            await asyncio.sleep(delay)
+        has_waited = True
+        yield ""
+    except (HeldBack, asyncio.CancelledError) as error:
+        if not has_waited or isinstance(error, HeldBack):
+            rates.give_back(number)
+        raise
+
+
+def _describe_refusal(rate: Rate, delay: float) -> str:
+    return f"{RATED}: at most {rate}, and it could begin in {delay:.3g} s"
 
 
 class _StartTimes:

@@ -21,7 +21,7 @@ from executor.events.steps import StepRecord
 from executor.loop import parameters as filling
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, call_of, run_check
-from executor.loop.locks_and_rates import PAUSE, HeldBack, wait_unless_cancelled
+from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
 from executor.observe.step_verdict import Expected
@@ -95,6 +95,10 @@ class Stepper:
     client: Client | None = None
     """Model access for handlers, if there is any."""
     clock: Clock = WALL
+    check_driven: Callable[[], None] = lambda: None
+    """Raises `FencedError` if another process has taken over the run; called before each call of a handler."""
+    token: Callable[[], int] = lambda: 0
+    """Returns the fencing token of the run."""
     is_held: Callable[[str], bool] = field(init=False, default=lambda _: False)
     """Function whether an irreversible step must not begin now."""
     paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -294,7 +298,7 @@ class Stepper:
             reason = self.conditions.find_shortage(record, taken)
             if not reason or clock() >= until or self.paused.is_set():
                 return reason
-            await wait_unless_cancelled(asyncio.sleep(PAUSE), self.paused)
+            await wait_unless_cancelled(asyncio.sleep(self.performer.reservations.pause), self.paused)
 
     async def _reserve_in_time(
         self, record: StepRecord, dispatcher: Dispatcher, is_overtaken: Callable[[], bool]
@@ -324,7 +328,7 @@ class Stepper:
                 reservations.release(own, record.id)
                 since = clock()
             waited = True
-            await wait_unless_cancelled(asyncio.sleep(PAUSE), self.paused)
+            await wait_unless_cancelled(asyncio.sleep(self.performer.reservations.pause), self.paused)
 
     def _is_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> bool:
         """Return whether an irreversible step must not begin, or be tried again, now.
@@ -332,6 +336,7 @@ class Stepper:
         It waits for the steps of a patch, for answers to questions about other steps, and for recovery from failures.
         When the run is called off or interrupted, it does not begin at all.
         """
+        self.check_driven()
         if not self.state.is_irreversible(record):
             return False
         stopped = self.paused if another is None else self.aborted
@@ -430,7 +435,7 @@ class Stepper:
         self._check_held_back(record, another, plan)
         if not is_irreversible:
             start()
-        begin = start if is_irreversible else lambda: None
+        begin = start if is_irreversible else self.check_driven
         try:
             try:
                 arguments = await self._load_objects(record, skill.action, skill.function, policy) | filled_in[0]
@@ -530,6 +535,7 @@ class Stepper:
             action=record.step.action,
             attempt=attempt,
             key=self.state.key_of(record),
+            token=self.token(),
             memory=self.state.memory.of_step(record.id),
             results=self.state.results,
             undoes=tuple([copy_value(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),

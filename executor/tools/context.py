@@ -149,7 +149,9 @@ class Memory:
 class Context:
     """Context of a handler: the step that it carries out, and the run around it.
 
-    `key` is the idempotency key: the same in every attempt of the step, also after a restart. `results` maps ids of
+    `key` is the idempotency key: the same in every attempt of the step, also after a restart. `token` is the fencing
+    token of the run: it grows each time that a process takes the run up, so that a service can refuse the requests of a
+    process that was cut off and does not know it yet; 0 without a journal. `results` maps ids of
     earlier steps, or names of actions, to results; `undoes` has the results of the steps that this one undoes.
     `aborted` is set when the run is called off or the time limit of the step has passed: a plain function in a thread
     should check it. In a plan in time, `duration` says how many seconds the step is planned to last.
@@ -161,6 +163,7 @@ class Context:
     action: str
     attempt: int
     key: str
+    token: int
     memory: Memory
     results: Mapping[str, Any]
     undoes: tuple[Mapping[str, Any], ...]

@@ -11,7 +11,7 @@ from executor.agent.goal_reading.goal_problem import Meaning
 from executor.agent.improvise import Proposed, Serving
 from executor.agent.proposals import Proposal
 from executor.agent.run_goals import basis_of
-from executor.journal import Journal
+from executor.journal import AnyJournal
 from executor.language_model.protocol import Origin, Part
 from executor.plans.action_plan import ActionPlan, statement_of
 from executor.tools.json_data import dump_json, load_json
@@ -115,7 +115,7 @@ class RoomRecord(_Kept):
         return dump_json(self.model_dump(mode="json"))
 
 
-def load_room(journal: Journal | None, name: str) -> RoomRecord:
+def load_room(journal: AnyJournal | None, name: str) -> RoomRecord:
     """Load the room with this `name` from `journal`, or return a new one; raises `JournalError`."""
     found = [each.data for each in journal.rooms() if each.name == name] if journal is not None else []
     return RoomRecord.model_validate(load_json(found[-1])) if found else RoomRecord()

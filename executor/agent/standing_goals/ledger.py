@@ -16,8 +16,8 @@ from executor.agent.agent_events import Occasion
 from executor.agent.standing_goals.loop_guard import Attempts
 from executor.errors import DrivenError, JournalError
 from executor.events.events import FactsSeen, Note, Provenance, event_from_data, event_to_data
-from executor.journal import Journal
-from executor.journal.journal import LOG_PREFIX
+from executor.journal import AnyJournal
+from executor.journal.records import LOG_PREFIX
 from executor.tools.containment import log_failure, quote_value
 from executor.tools.json_data import dump_json, load_json
 from planner.lightweight import dataclass, field
@@ -60,7 +60,7 @@ class Ledger:
 
     tell: Callable[[told.AgentEvent], None]
     clock: Callable[[], float]
-    journal: Journal | None = None
+    journal: AnyJournal | None = None
     calm_of: Callable[[str], float] = field(default=lambda _: 0.0)
     """The calm time of a standing goal, by its name."""
     goals: dict[str, GoalRecord] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class Ledger:
             finally:
                 self.log = ""
 
-    def _take_over(self, journal: Journal, stack: ExitStack) -> None:
+    def _take_over(self, journal: AnyJournal, stack: ExitStack) -> None:
         logs = [each for each in journal.logs() if each.run.startswith(LOG)]
         begun = [each.run for each in logs if each.events]
         try:
@@ -172,7 +172,7 @@ class Ledger:
                 journal.append(name, STATE, dump_json(self._to_data()))
         except DrivenError as error:
             hint = "one process attends to standing goals; others tell it events, or have a journal of their own"
-            raise JournalError(journal.path, f"the standing goals are attended to already: {error}", hint) from None
+            raise JournalError(journal.place, f"the standing goals are attended to already: {error}", hint) from None
         self.log = name
         for each in logs:
             journal.delete(each.run)

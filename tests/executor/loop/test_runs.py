@@ -301,7 +301,7 @@ def test_a_run_that_is_not_taken_up_stays_as_it_was(tmp_path, given):
     ("parts", "message"),
     [
         ({"world": "x"}, "world must be a World, got 'x'; Executor(World(domain))"),
-        ({"journal": 5}, "journal must be a file, or a Journal, got 5"),
+        ({"journal": 5}, "journal must be a file, the address of a database, or a journal, got 5"),
         ({"journal": ""}, "journal must be a file"),
         ({"durability": "bogus"}, "there is no durability 'bogus'; there are process, power"),
         ({"concurrency": "3"}, "concurrency must be a positive number of steps"),

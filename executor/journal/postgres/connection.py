@@ -1,0 +1,268 @@
+"""Connect to a database, and connect again when the connection is lost, as after the database was restarted.
+
+Whoever changes something says by `repeat` how to do so more than once: after the connection is lost in the middle of a
+change, nobody knows whether the database has made it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Protocol, TypeVar
+
+from executor.errors import JournalError
+from executor.journal.places import DatabaseAddress
+from planner.errors import InputError
+
+SOCKET_SECONDS: Final = 10.0
+"""Time to wait for an answer of the database before the connection counts as lost, in seconds."""
+STATEMENT_SECONDS: Final = 8.0
+"""Time after which the database breaks a statement off: before the connection counts as lost, so that none goes on."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+"""Pauses between attempts to connect again, in seconds: the first, and the longest."""
+_RESTARTS: Final = ("57P01", "57P02", "57P03", "57P05", "08000", "08003", "08006", "25P03", "53300")
+"""Codes of errors with which a database ends a connection, or does not take one yet."""
+_COLLISIONS: Final = ("40001", "40P01")
+"""Codes of errors after which a transaction is to be repeated at once."""
+_HINTS: Final = {
+    "28P01": "put the password into the variable PGPASSWORD",
+    "28000": "allow this user in the file pg_hba.conf of the database",
+    "3D000": "make it by `createdb`",
+    "42501": "the user needs the right to create a schema in the database, or to use the one that is there",
+    "57014": "look for a transaction that holds locks: SELECT * FROM pg_stat_activity",
+    "55P03": "look for a transaction that holds locks: SELECT * FROM pg_stat_activity",
+    "53100": "make room and try again: what was appended before is kept, what was being appended is not",
+    "25006": "name the primary server: this one is a standby",
+    "23505": "two processes are writing one run past its lease; end one of them",
+}
+"""What to do, by the database's codes of errors."""
+_FOUND: Final = {"23505": "somebody else has appended to it what was about to be appended"}
+_GO_ON: Final = (
+    "what was appended before is kept; look whether it runs and can be reached, then resume the runs, or let a worker "
+    "take them up"
+)
+Result = TypeVar("Result")
+
+
+class Statements(Protocol):
+    """Runs one statement with values for its `:names`, and returns the rows."""
+
+    def __call__(self, statement: str, **values: Any) -> list[list[Any]]:
+        """Run `statement`."""
+
+
+class _Lost(Exception):
+    """The connection was lost: nobody knows whether the last statement has taken effect."""
+
+
+class Database:
+    """A connection to the database at `address`; threads take turns, and a forked process must not use it.
+
+    The constructor connects. It waits for a database that is just starting, and for no other.
+    """
+
+    def __init__(self, address: DatabaseAddress, *, is_safe: bool = False) -> None:
+        self.address: Final = address
+        self.place: Final = str(address)
+        self._process = os.getpid()
+        self._guard = threading.RLock()
+        self._connection: Any = None
+        self._prepared: dict[str, Any] = {}
+        self._is_safe = is_safe
+        """Whether each commit waits for the disk, however the database is set."""
+        self.is_open = True
+        with self.use():
+            self._connect_at_first()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process opened the database, and not its parent."""
+        return os.getpid() == self._process
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._guard:
+            self.is_open = False
+            self._drop()
+
+    @contextlib.contextmanager
+    def use(self) -> Iterator[None]:
+        """Keep other threads out; raises `JournalError` where the database is closed, or not that of this process."""
+        if not self.is_ours:
+            found = f"process {self._process} opened it before it forked this one"
+            raise JournalError(self.place, found, "fork first, or start processes with 'spawn' or 'forkserver'")
+        with self._guard:
+            if not self.is_open:
+                raise JournalError(self.place, "this journal is closed", "open it again")
+            yield
+
+    def run(self, statement: str, **values: Any) -> list[list[Any]]:
+        """Run a statement that may be run twice, and commit; return its rows. Raises `JournalError`."""
+        return self.repeat(lambda run, _: run(statement, **values))
+
+    def repeat(
+        self, work: Callable[[Statements, bool], Result], *, patience: float | None = None, together: bool = False
+    ) -> Result:
+        """Do `work`, and again after the connection was lost; return its result.
+
+        `work` gets what runs statements, and whether it may have been done before. With `together`, its statements are
+        one transaction. Raises `JournalError` when the database does not answer for `patience` seconds (None: those of
+        the address), or refuses a statement.
+        """
+        until = time.monotonic() + (self.address.patience if patience is None else patience)
+        with self.use():
+            pause, is_repeated = FIRST_PAUSE, False
+            while True:
+                try:
+                    self._connect()
+                    return self._do_together(work, is_repeated) if together else work(self._execute, is_repeated)
+                except _Lost as lost:
+                    is_repeated = True
+                    if time.monotonic() + pause > until:
+                        raise self._make_loss_error(lost) from lost.__cause__
+                time.sleep(pause * random.uniform(0.5, 1))
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _do_together(self, work: Callable[[Statements, bool], Result], is_repeated: bool) -> Result:
+        """Do `work` in one transaction; a transaction that collided with another one is repeated."""
+        for chance in range(10, -1, -1):
+            self._execute("BEGIN")
+            try:
+                result = work(self._execute, is_repeated)
+                self._execute("COMMIT")
+            except BaseException as error:
+                self._roll_back()
+                if not chance or _code_of(error.__cause__) not in _COLLISIONS:
+                    raise
+            else:
+                return result
+        raise AssertionError("the last chance returns or raises")
+
+    def _roll_back(self) -> None:
+        """Roll back, by losing the connection where that is not possible: the database does the same then."""
+        if self._connection is None:
+            return
+        try:
+            self._execute("ROLLBACK")
+        except (_Lost, JournalError):
+            self._drop()
+
+    def _execute(self, statement: str, **values: Any) -> list[list[Any]]:
+        """Run one statement; raises `_Lost`, and `JournalError` where the database refuses it."""
+        import pg8000.exceptions
+
+        if self._connection is None:
+            raise _Lost
+        try:
+            if not values:
+                return self._connection.run(statement) or []
+            if statement not in self._prepared:
+                self._prepared[statement] = self._connection.prepare(statement)
+            return self._prepared[statement].run(**values) or []
+        except pg8000.exceptions.DatabaseError as error:
+            if _code_of(error) in _RESTARTS:
+                self._drop()
+                raise _Lost from error
+            raise self.make_error(error) from error
+        except (pg8000.exceptions.InterfaceError, OSError, struct.error, ValueError, AttributeError) as error:
+            self._drop()
+            raise _Lost from error
+        except BaseException:
+            self._drop()  # the answer to the statement is still to come
+            raise
+
+    def make_error(self, error: Any) -> JournalError:
+        """Make the error for a statement that the database refuses."""
+        said = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
+        code, text = said.get("C", ""), said.get("M", str(error))
+        found = _FOUND.get(code, "the database refuses")
+        return JournalError(self.place, f"{found} ({code}: {text})", _HINTS.get(code, "see the database's log"))
+
+    def _make_loss_error(self, lost: _Lost) -> JournalError:
+        cause = lost.__cause__
+        inner = None if cause is None else cause.__cause__
+        why = "" if cause is None else f" ({inner or cause})"
+        return JournalError(self.place, f"the database does not answer{why}", _GO_ON)
+
+    def _drop(self) -> None:
+        """Close the connection without a word to the database."""
+        connection, self._connection, self._prepared = self._connection, None, {}
+        if connection is not None:
+            with contextlib.suppress(Exception):
+                connection.close()
+
+    def _connect_at_first(self) -> None:
+        import_driver()
+        until = time.monotonic() + self.address.patience
+        while True:
+            try:
+                return self._connect()
+            except _Lost as lost:
+                if _code_of(lost.__cause__) != "57P03" or time.monotonic() > until:
+                    raise self._make_loss_error(lost) from lost.__cause__
+            time.sleep(FIRST_PAUSE)
+
+    def _connect(self) -> None:
+        """Connect, unless there is a connection; raises as `_execute`."""
+        if self._connection is not None:
+            return
+        import pg8000.exceptions
+        import pg8000.native
+
+        address = self.address
+        is_folder = address.host.startswith("/")
+        options: dict[str, Any] = {"unix_sock": f"{address.host}/.s.PGSQL.{address.port}"} if is_folder else {}
+        options |= {} if is_folder else {"host": address.host, "port": address.port}
+        options["ssl_context"] = False if is_folder else _make_ssl_context(address.sslmode)
+        try:
+            self._connection = pg8000.native.Connection(
+                address.user,
+                database=address.database,
+                password=address.password,
+                timeout=SOCKET_SECONDS,
+                application_name="forethought",
+                **options,
+            )
+        except pg8000.exceptions.DatabaseError as error:
+            if _code_of(error) in _RESTARTS:
+                raise _Lost from error
+            raise self.make_error(error) from error
+        except (pg8000.exceptions.InterfaceError, OSError, struct.error) as error:
+            if "password" in str(error):
+                raise JournalError(self.place, "the database asks for a password", _HINTS["28P01"]) from None
+            raise _Lost from error
+        milliseconds = int(STATEMENT_SECONDS * 1000)
+        self._execute(f"SET search_path TO {address.schema}")
+        self._execute(f"SET statement_timeout TO {milliseconds}")
+        if self._is_safe:
+            self._execute("SET synchronous_commit TO on")
+        self._execute(f"SET idle_in_transaction_session_timeout TO {milliseconds}")
+
+
+def _code_of(error: BaseException | None) -> str:
+    """Return the code of an error of the database, "" for any other error."""
+    said = error.args[0] if error is not None and error.args else None
+    return said.get("C", "") if isinstance(said, dict) else ""
+
+
+def _make_ssl_context(mode: str) -> Any:
+    """Return the driver's option for an sslmode: None tries, True insists, a context verifies."""
+    import ssl
+
+    if mode == "verify-full":
+        return ssl.create_default_context()
+    return {"disable": False, "prefer": None, "require": True}[mode]
+
+
+def import_driver() -> None:
+    """Import the driver; raises `InputError` where it is not installed."""
+    try:
+        import pg8000.native  # noqa: F401 - only whether it is there
+    except ImportError:
+        hint = "pip install 'forethought[postgres]'"
+        raise InputError("a journal in PostgreSQL needs the package pg8000", hint=hint) from None

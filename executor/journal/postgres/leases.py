@@ -1,0 +1,148 @@
+"""The lease of this process: a sign of life in the database, without which others take over what it holds.
+
+A thread renews the lease at a third of its time, on a connection of its own. A process whose lease has expired is dead
+for good as soon as somebody needs what it holds: its row is deleted, and when it wakes up it begins another life. A
+process of the same machine that is gone is dead at once. Times are those of the database's clock; how long the lease is
+sure to be valid is measured by a clock of this machine that also counts while the machine sleeps, from before the
+renewal was sent (Gray and Cheriton, 1989).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from executor.errors import JournalError
+from executor.journal.places import DatabaseAddress
+from executor.journal.postgres.connection import Database, Statements
+
+_BEGIN: Final = """INSERT INTO holders(host, machine, process, expires)
+    VALUES (:host, :machine, :process, clock_timestamp() + CAST(:lease AS float8) * interval '1 second')
+    RETURNING number"""
+_RENEW: Final = """UPDATE holders SET expires = clock_timestamp() + CAST(:lease AS float8) * interval '1 second'
+    WHERE number = :holder RETURNING number"""
+_EXPIRED: Final = "DELETE FROM holders WHERE expires < clock_timestamp()"
+_NEIGHBOURS: Final = "SELECT number, process FROM holders WHERE machine = :machine AND machine <> ''"
+_END: Final = "DELETE FROM holders WHERE number = :holder"
+
+
+def read_clock() -> float:
+    """Return the seconds since this machine was started, also those in which it slept, where that can be known."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+def identify_machine() -> str:
+    """Return what tells the processes of this machine, since it was started, from others; "" where nothing does.
+
+    Containers on one machine count as machines of their own, as each counts its processes for itself.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return ""
+
+
+def bury(run: Statements) -> None:
+    """Declare the processes dead whose leases have expired, and those of this machine that are gone."""
+    run(_EXPIRED)
+    for holder, process in run(_NEIGHBOURS, machine=identify_machine()):
+        if not _exists(process):
+            run(_END, holder=holder)
+
+
+def _exists(process: int) -> bool:
+    """Return whether there is a process of this number; another one may have it now."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+class Lease:
+    """The lease of this process, begun when the first run is driven or the first lock is taken."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._seconds = database.address.lease
+        self._guard = threading.Lock()
+        self._holder: int | None = None
+        self._valid_until = 0.0
+        self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> int:
+        """Return the number of this process as a holder, with a lease that has not expired as far as anybody knows."""
+        with self._guard:
+            if self._holder is None:
+                sent = read_clock()
+                values = {"host": socket.gethostname(), "machine": identify_machine(), "process": os.getpid()}
+                ((self._holder,),) = self._database.run(_BEGIN, lease=self._seconds, **values)
+                self._valid_until = sent + self._seconds
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._keep, name="forethought lease", daemon=True)
+                self._thread.start()
+            return self._holder
+
+    def is_sure(self, holder: int) -> bool:
+        """Return whether `holder` is this process, and nobody can have declared it dead, by this machine's clock."""
+        with self._guard:
+            return self._holder == holder and read_clock() < self._valid_until - self._seconds / 3
+
+    def confirm(self, holder: int) -> bool:
+        """Renew the lease now; return whether `holder` is this process and was not declared dead."""
+        with self._guard:
+            return self._holder == holder and self._renew(self._database)
+
+    def end(self) -> None:
+        """Give the lease back, without waiting for a database that does not answer."""
+        self._ending.set()
+        with self._guard:
+            holder, self._holder = self._holder, None
+            if holder is None:
+                return
+            with contextlib.suppress(JournalError):  # it expires
+                self._database.repeat(lambda run, _: run(_END, holder=holder), patience=0.0)
+
+    def _renew(self, database: Database) -> bool:
+        """Renew the lease; return whether it was still there. A lease that is gone is forgotten."""
+        sent = read_clock()
+        if self._holder is None or not database.run(_RENEW, lease=self._seconds, holder=self._holder):
+            self._holder = None
+            return False
+        self._valid_until = sent + self._seconds
+        return True
+
+    def _keep(self) -> None:
+        """Renew the lease at a third of its time, until it ends."""
+        address, database = _make_impatient(self._database.address), None
+        while not self._ending.wait(self._seconds / 3):
+            try:
+                database = database or Database(address)
+                sent, holder = read_clock(), self._holder
+                if holder is None:
+                    continue
+                is_there = bool(database.run(_RENEW, lease=self._seconds, holder=holder))
+            except JournalError:
+                continue  # the next time
+            with self._guard:
+                if self._holder == holder and is_there:
+                    self._valid_until = max(self._valid_until, sent + self._seconds)
+                elif self._holder == holder:
+                    self._holder = None
+        if database is not None:
+            database.close()
+
+
+def _make_impatient(address: DatabaseAddress) -> DatabaseAddress:
+    """Return the address with a patience of a third of its lease."""
+    return replace(address, patience=address.lease / 3)
