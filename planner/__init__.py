@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Exists, Forall, Formula, Not, Object, Or, Variable
     from planner.model.problem import Goal, Metric, Problem, SoftGoal
     from planner.partial_order.causal_links import causal_links, partial_order
-    from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
+    from planner.plan import History, Plan, Progress, Result, Statistics, Status, Step, StoppedBy
     from planner.policies.decide import decide
     from planner.policies.decision import Decision, Objective
     from planner.policies.evaluation import Execution, evaluate, executions
@@ -89,11 +89,11 @@ __all__ = [
     "FIXED", "OPEN", "TRUE", "Action", "And", "Atom", "Candidates", "Case", "Constraint", "ConstraintKind",
     "DataParameter", "Decision", "DeclarationError", "DocumentError", "Domain", "DomainModel", "Done", "EngineError",
     "Entity", "Equals", "Execution", "Exists", "Expansion", "Finding", "Forall", "ForethoughtError", "Formula",
-    "From", "Goal", "InputError", "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or", "Outcome",
-    "Patch", "PddlError", "Plan", "PlanError", "Policy", "Problem", "Progress", "Ranking", "RelevantAction", "Result",
-    "SoftGoal", "Statistics", "Status", "Step", "StoppedBy", "Undo", "UnsupportedError", "Variable", "Verdict",
-    "When", "WhyNot", "Written", "always", "at_most", "before", "candidates", "causal_links", "check_domain",
-    "check_problem",
+    "From", "Goal", "History", "InputError", "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or",
+    "Outcome", "Patch", "PddlError", "Plan", "PlanError", "Policy", "Problem", "Progress", "Ranking", "RelevantAction",
+    "Result", "SoftGoal", "Statistics", "Status", "Step", "StoppedBy", "Undo", "UnsupportedError", "Variable",
+    "Verdict", "When", "WhyNot", "Written", "always", "at_most", "before", "candidates", "causal_links",
+    "check_domain", "check_problem",
     "compile_object_creation", "created_by", "decide", "declared_arguments", "diverse", "done", "evaluate",
     "executions", "expected_costs", "explain_plan", "explain_unsolvable", "for_steps", "forbidden", "improve",
     "json_schema", "k_best", "load", "load_domain", "makespan", "mandatory", "mend", "never", "never_after",
@@ -123,7 +123,7 @@ _MODULES = {
     "model.formulas": "OPEN TRUE And Atom Equals Exists Forall Formula Not Object Or Variable",
     "model.problem": "Goal Metric Problem SoftGoal",
     "partial_order.causal_links": "causal_links partial_order",
-    "plan": "Plan Progress Result Statistics Status Step StoppedBy",
+    "plan": "History Plan Progress Result Statistics Status Step StoppedBy",
     "policies.decide": "decide",
     "policies.decision": "Decision Objective",
     "policies.evaluation": "Execution evaluate executions",

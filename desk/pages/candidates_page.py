@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field, FiniteFloat, ValidationE
 
 from desk.pages import document as doc
 from planner.errors import InputError, Location
-from planner.plan import Plan, json_number
+from planner.plan import Plan, StoppedBy, json_number
 from planner.topk.top_k import CandidateSet
 
 MEASURES: Final = ("cost", "makespan", "utility", "net_benefit", "score")
@@ -75,11 +75,32 @@ class _Candidates(BaseModel):
     ranking: _Ranking = _Ranking()
 
 
+class _Milestone(BaseModel):
+    elapsed: Annotated[FiniteFloat, Field(ge=0)]
+    cost: _Amount | None = None
+    lower_bound: _Amount | None = None
+    search: str = ""
+
+
+class _SearchTurns(BaseModel):
+    search: str
+    heuristic: str = ""
+    turns: tuple[tuple[FiniteFloat, FiniteFloat], ...] = ()
+
+
+class _History(BaseModel):
+    milestones: tuple[_Milestone, ...] = ()
+    searches: tuple[_SearchTurns, ...] = ()
+
+
 class _Result(BaseModel):
     plan: _Plan
     status: str = ""
+    stopped_by: str = ""
     cost: _Amount | None = None
     lower_bound: _Amount | None = None
+    history: _History = _History()
+    statistics: dict[str, _Amount | str] = {}
 
 
 def is_result(data: Any) -> bool:
@@ -167,8 +188,20 @@ def _plan_page(found: _Result, source: str) -> doc.Page:
         ("Give the domain and the problem before this file to see why each step is there.",),
         steps=tuple([doc.StepItem(each.action, each.arguments, each.cost) for each in plan.steps]),
         chart=chart,
+        search=_search(found),
         tree=None if plan.decomposition is None else _tree(plan.decomposition, len(plan.steps), source),
     )
+
+
+def _search(found: _Result) -> doc.Search | None:
+    """Return how the search went; None where the JSON says nothing of it."""
+    if not found.statistics:
+        return None
+    from desk.pages.search_part import search_of_data
+
+    names = {each.name.lower(): each.value for each in StoppedBy}
+    stopped_by = names.get(found.stopped_by, found.stopped_by)
+    return search_of_data(found.history.model_dump(), {**found.statistics, "stopped by": stopped_by})
 
 
 def _tree(found: _Tree, steps: int, source: str) -> doc.Tree:

@@ -246,7 +246,7 @@ def _page_of_domain(asked: _Asked) -> tuple[Page, Exit]:
 
 def _solve(problem: AnyProblem, asked: _Asked, watchman: Watchman) -> tuple[Result, Search]:
     """Solve `problem`; return the result, and how the search went."""
-    from desk.pages.plan_page import search_part
+    from desk.pages.search_part import search_part
     from planner.solve import solve
 
     seen: list[Progress] = []

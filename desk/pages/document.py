@@ -277,7 +277,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SearchPoint:
-    """What was known after `time` seconds: the best plan's charge and the lower bound, and which search had run."""
+    """What was known after `time` seconds: the best plan's charge and the lower bound, and which search found it."""
 
     time: float
     cost: Number | None = None
@@ -286,10 +286,22 @@ class SearchPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchLane:
+    """A search of the portfolio: `about` says what it does; it was at work from `begins[i]` to `ends[i]` seconds."""
+
+    search: str
+    heuristics: tuple[str, ...]
+    begins: tuple[float, ...]
+    ends: tuple[float, ...]
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
-    """How a search went: points in time, and its statistics by name."""
+    """How a search went: points in time, which searches were at work when, and statistics by name."""
 
     points: tuple[SearchPoint, ...]
+    lanes: tuple[SearchLane, ...] = ()
     statistics: tuple[tuple[str, str], ...] = ()
 
 

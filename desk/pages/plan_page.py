@@ -22,7 +22,7 @@ from planner.model.actions import DURATION
 from planner.model.arithmetic import exact_value, show_number
 from planner.model.problem import is_temporal
 from planner.partial_order.causal_links import INITIAL, CausalLink, causal_links, partial_order
-from planner.plan import Plan, Progress, Result, Status, Step, json_number, name_as_written
+from planner.plan import Plan, Result, Status, Step, json_number, name_as_written
 from planner.problem_kinds import classical_of
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import apply_suppositions
@@ -379,24 +379,6 @@ def result_figures(result: Result) -> Iterator[doc.Figure]:
         yield doc.Figure("lower bound", str(result.lower_bound))
     if result.gap:
         yield doc.Figure("gap", f"{result.gap:.1%}", "warn")
-
-
-def search_part(result: Result, seen: Sequence[Progress]) -> doc.Search:
-    """Return how the search for `result` went; `seen` is what it reported on its way."""
-    points: list[doc.SearchPoint] = []
-    for each in seen:
-        cost = None if each.plan is None else json_number(each.plan.charge)
-        point = doc.SearchPoint(round(each.elapsed, 4), cost, json_number(each.lower_bound), each.statistics.search)
-        if not points or (points[-1].cost, points[-1].bound) != (point.cost, point.bound):
-            points.append(point)
-    found = result.statistics.to_dict()
-    names = [name for name, value in found.items() if value not in (0, "", 0.0)]
-    statistics = [(name.replace("_", " "), _format(found[name])) for name in names]
-    return doc.Search(tuple(points), (("stopped by", result.stopped_by.value), *statistics))
-
-
-def _format(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _plan_figures(plan: Plan, result: Result | None) -> Iterator[doc.Figure]:

@@ -134,7 +134,7 @@ class PlanningTools:
         """Search for a plan; `report` is told of every better plan and bound."""
         problem = self.find_problem(given)
         found = solve(problem, mode=mode, on_progress=report, **_options_of(limits))
-        data = found.to_dict()
+        data = {name: value for name, value in found.to_dict().items() if name != "history"}
         plan = data.pop("plan") or {}
         return tool_data.PlanAnswer(**data, steps=plan.pop("steps", None), **plan)
 

@@ -28,6 +28,7 @@ from planner.model.problem import Goal, Metric, Problem
 from planner.options import ANY_PLAN, Solve, SolveOptions
 from planner.plan import (
     EXACT,
+    History,
     Plan,
     Progress,
     Result,
@@ -246,7 +247,7 @@ class CreationRounds:
                 return found
             missing = found.status is Status.UNSOLVABLE and self._plan is None
             if missing and self.is_proved(steps):
-                return replace(found, lower_bound=None, statistics=self._spent)
+                return replace(found, lower_bound=None, statistics=self._spent, history=History())
             if self._is_final(found):
                 first = found.plan is not None and self.options.mode == "first"
                 return self._current_result(StoppedBy.FIRST_PLAN if first else found.stopped_by, found.reason)

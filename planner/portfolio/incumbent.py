@@ -15,6 +15,7 @@ from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, divide_exactly, unsupported_result
+from planner.portfolio.search_history import Recorder
 from planner.portfolio.tiers import describe_machine_code
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
@@ -55,6 +56,7 @@ class Incumbent:
         self._plan: Plan | None = None
         self._plan_actions: list[int] | None = None
         self._next_report = 0.0
+        self._recorder = Recorder()
 
     def run_within_limits(self, work: Callable[[], Result]) -> Result:
         """Return the result of `work`, or a result from the incumbent when a limit ends it.
@@ -76,14 +78,26 @@ class Incumbent:
 
     def improve(self, steps: Steps, mode: str) -> Result:
         """Run `steps` to their end, or to the first plan in mode "first"; raises `LimitReached`."""
+        now = self.limits.elapsed
         while True:
             self.limits.check()
+            ending: Ending | None = None
             try:
                 next(steps)
             except StopIteration as stop:
-                return self.result_of(stop.value)
+                ending = stop.value
+            finally:
+                before, now = now, self.limits.elapsed
+                self._note_turns(before, now)
+            if ending is not None:
+                return self.result_of(ending)
             if mode == "first" and self.run.plan is not None and not self.run.refining:
                 return self.result_of(Ending.FIRST_PLAN)
+
+    def _note_turns(self, begin: float, end: float) -> None:
+        self._recorder.note_turn(self.run.by, begin, end)
+        if self.run.beside is not None:
+            self._recorder.note_turn(self.run.beside, begin, end)
 
     def take_task(self, task: Task) -> None:
         """Take the ground task, and note the time of grounding."""
@@ -127,7 +141,10 @@ class Incumbent:
 
     def _result(self, status: Status, stopped_by: StoppedBy, reason: str = "") -> Result:
         bound = None if status is Status.UNSOLVABLE or self._task is None else self._bound()
-        return Result(status, stopped_by, self._validated_plan(), bound, self._statistics(), reason)
+        plan = self._validated_plan()
+        if plan is not None or bound is not None:
+            self._recorder.note(self.limits.elapsed, None if plan is None else plan.charge, bound, self.run.by)
+        return Result(status, stopped_by, plan, bound, self._statistics(), reason, self._recorder.history())
 
     def _bound(self) -> Number | None:
         bound = self.run.lower_bound
@@ -191,7 +208,17 @@ class Incumbent:
             describe_machine_code(),
         )
 
+    def _charge(self) -> Number | None:
+        """Return the charge of the best plan, without checking it."""
+        actions = self.run.plan
+        if actions is None or actions is self._plan_actions:
+            return None if self._plan is None else self._plan.charge
+        if self._task is None or not self.has_bounds:
+            return self.plan_of(actions).charge
+        return divide_exactly(self.run.limit - self.offset, self._task.resolution)
+
     def _report_progress(self) -> None:
+        self._recorder.note(self.limits.elapsed, self._charge(), self._bound(), self.run.by)
         if self._on_progress is None:
             return
         now = time.monotonic()

@@ -145,9 +145,11 @@ class SymbolicProcess:
             self.ending = Ending[found["ended"]]
             return
         self.bound = found["bound"]
+        by, run.by = run.by, BY
         if "plan" in found:
             run.report_plan([self._actions[action] for action in found["plan"]], found["cost"])
         run.raise_bound(self.bound)
+        run.by = by
 
 
 def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> Steps:
@@ -166,11 +168,12 @@ def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> S
     limits.elsewhere = room + PROCESS_ROOM
     process = SymbolicProcess(workplace.pruned, room, seed=workplace.run.seed)
     workplace.run.note_tier("reference")
+    workplace.run.beside = BY
     try:
         return (yield from _run_both(steps, process, workplace.run, limits))
     finally:
         process.stop()
-        limits.elsewhere = 0
+        limits.elsewhere, workplace.run.beside = 0, None
 
 
 def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) -> Steps:
@@ -186,7 +189,7 @@ def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) 
         if process.ending is not None and limits.elsewhere:
             run.failed = process.failure
             process.stop()
-            limits.elsewhere = 0
+            limits.elsewhere, run.beside = 0, None
         if ending is None:
             try:
                 next(steps)

@@ -31,7 +31,19 @@ from planner.model.formulas import Number, functions_in
 from planner.model.problem import TOTAL_COST, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StepTime, StoppedBy, unsupported_result
+from planner.plan import (
+    History,
+    Plan,
+    Progress,
+    Result,
+    Statistics,
+    Status,
+    Step,
+    StepTime,
+    StoppedBy,
+    unsupported_result,
+)
+from planner.portfolio.search_history import Recorder
 from planner.portfolio.timed_sequence_searches import TimedSequenceSearches
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment, in_sequence, schedule_happenings
 from planner.scheduling.landmark_steps import NO_LANDMARKS, LandmarkSchedule, schedule_landmarks
@@ -54,14 +66,14 @@ FIRST_TURN: Final = 2_000
 """Evaluations of the first search over decision epochs before another one begins; each one gets twice as many."""
 EPOCH_SEARCHES: Final[tuple[dict[str, bool], ...]] = ({"novel": True}, {"youngest": True}, {})
 """The options of the searches over decision epochs, in the order in which they begin."""
-BEGINNINGS: Final = {"epochs": 0.0, "proof": 0.02, "sequence": 0.05, "scheduled sequences": 0.1}
+BEGINNINGS: Final = {"decision epochs": 0.0, "proof": 0.02, "sequence": 0.05, "scheduled sequences": 0.1}
 """When each search begins: processor time of those before it, in seconds divided by their shares.
 
 Of 109 tasks of the competitions, decision epochs solve 72 first, in 0.3 s of processor time in median; sequences
 without time 28, and scheduled sequences 9, both in 1.8 s.
 """
-FINDING: Final = {"epochs": 4, "proof": 1, "sequence": 4, "scheduled sequences": 4}
-IMPROVING: Final = {"epochs": 1, "proof": 3, "sequence": 1, "scheduled sequences": 5}
+FINDING: Final = {"decision epochs": 4, "proof": 1, "sequence": 4, "scheduled sequences": 4}
+IMPROVING: Final = {"decision epochs": 1, "proof": 3, "sequence": 1, "scheduled sequences": 5}
 PROVING: Final = {**IMPROVING, "proof": 9}
 """The shares of the searches until there is a plan, after it, and in mode "optimal"."""
 SLICE: Final = 0.25
@@ -156,7 +168,7 @@ class _ChosenDurations:
             self._take(result.plan)
         if result.plan is not None and self.best is None:
             return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, None, None, result.statistics, _NO_PROOF[True])
-        return replace(result, plan=self.best)
+        return replace(result, plan=self.best, history=History())
 
     def _report(self, progress: Progress) -> None:
         if progress.plan is not None and self._take(progress.plan) and self.options.on_progress is not None:
@@ -193,6 +205,7 @@ class _Best:
     tasks: int = 0
     search_run: Run = field(default_factory=Run)
     by: str = ""
+    recorder: Recorder = field(default_factory=Recorder)
     no_plan: bool = False
     scheduled: Plan | None = None
     """The plan that was scheduled anew."""
@@ -244,6 +257,8 @@ class _Best:
         if late and not self.is_partial:
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=late, statistics=self._statistics())
         self.bound = self._find_bound(task, 0 if self.is_partial else ticks)
+        if self.bound:
+            self._note("critical path")
         for _ in self._take_turns(task, ticks):
             self.limits.check()
             self._reschedule()
@@ -323,10 +338,12 @@ class _Best:
                 for each in searches:
                     each.due, each.share = 0.0, shares[each.name]
             search = min(searches, key=lambda each: each.due)
-            before = time.thread_time()
+            before, begin = time.thread_time(), self.limits.elapsed
             if next(search.steps, self) is self:
                 searches.remove(search)
             search.due += (time.thread_time() - before) / search.share
+            self.recorder.note_turn((search.name, ""), begin, self.limits.elapsed)
+            self._note(search.name)
             yield
 
     def _begin_searches(self, plain: TemporalTask, ticks: int) -> list[_Sharer]:
@@ -338,7 +355,7 @@ class _Best:
             from planner.jit import library
 
             entries = library.load_or_plain()
-            found["epochs"] = self._search_epochs(task, space, entries)
+            found["decision epochs"] = self._search_epochs(task, space, entries)
         proof = None if self.is_partial else _Proof.of(self, plain)
         if proof is not None and self.options.mode != "first":
             found["proof"] = proof.turns()
@@ -458,8 +475,15 @@ class _Best:
         if self.plan is not None and self.plan.cost <= plan.cost:
             return
         self.plan, self.by = plan, by
+        self._note(by)
         if self.options.on_progress is not None:
             self.options.on_progress(Progress(plan, self.bound, self.limits.elapsed, self._statistics()))
+
+    def _note(self, by: str) -> None:
+        """Record what is known."""
+        search, _, how = by.partition(", ")
+        cost = None if self.plan is None else self.plan.cost
+        self.recorder.note(self.limits.elapsed, cost, self.bound, (search, how))
 
     def _statistics(self) -> Statistics:
         run = self.search_run
@@ -474,14 +498,17 @@ class _Best:
         )
 
     def _result(self, stopped_by: StoppedBy) -> Result:
+        history = self.recorder.history()
         if self._is_proved():
-            return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, self.plan, self.bound, self._statistics())
+            return Result(
+                Status.OPTIMAL, StoppedBy.EXHAUSTED, self.plan, self.bound, self._statistics(), history=history
+            )
         status = Status.UNKNOWN if self.plan is None else Status.SOLVED
         reason = _NO_PROOF[self.is_partial] if self.plan is None else ""
         if stopped_by is StoppedBy.FIRST_PLAN and self.plan is None:
             stopped_by = StoppedBy.INCOMPLETE
         reason = reason if stopped_by is StoppedBy.INCOMPLETE else ""
-        return Result(status, stopped_by, self.plan, self.bound, self._statistics(), reason)
+        return Result(status, stopped_by, self.plan, self.bound, self._statistics(), reason, history)
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.model import Number, Problem
 from planner.model.actions import has_open_argument
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact
+from planner.plan import History, Plan, Progress, Result, Status, StoppedBy, exact
 from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.tiers import Contender, take_turns
 from planner.portfolio.workplace import Workplace
@@ -73,7 +73,8 @@ def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) ->
     )
     if early is not None and (found.plan is None or early.charge < found.plan.charge):
         found = replace(found, status=Status.SOLVED, plan=early, stopped_by=free.stopped_by, reason=free.reason)
-    return _apply_bound(replace(found, plan=_for_problem(found.plan, problem), lower_bound=free.lower_bound))
+    plan = _for_problem(found.plan, problem)
+    return _apply_bound(replace(found, plan=plan, lower_bound=free.lower_bound, history=History()))
 
 
 def _apply_bound(found: Result) -> Result:

@@ -89,6 +89,8 @@ class Run:
     """Whether bounds count; False for a search that may prune plans."""
     by: tuple[str, str] = ("", "")
     """The names of the search and the heuristic at work."""
+    beside: tuple[str, str] | None = None
+    """The names of a search at work in another process meanwhile."""
     seed: int = 0
     refining: bool = False
     """Whether the search is shortening the first plan: mode "first" waits for that."""
@@ -138,7 +140,7 @@ class Run:
 
     def add(self, more: Run, before: Run) -> None:
         """Add what `more` has counted since the last call; `before` keeps the counts of that call."""
-        self.by = more.by
+        self.by, self.beside = more.by, more.beside
         self.note_tier(*more.tiers)
         for name in ("expanded", "evaluated", "generated", "simulations"):
             setattr(self, name, getattr(self, name) + getattr(more, name) - getattr(before, name))

@@ -28,7 +28,7 @@ from planner.model.domain import Function
 from planner.model.formulas import OPEN, TRUE, Atom, Not, Number, Variable, conjunction
 from planner.model.problem import COST, Metric, Problem
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
+from planner.plan import History, Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.validation.validate import check_steps
 
 DIGITS: Final = 4
@@ -301,7 +301,7 @@ class _Searches:
         if self._plan is not None and self._plan.suppositions:
             said.append(f"it supposes {'; '.join(map(str, self._plan.suppositions))}")
         reason = "; ".join(filter(None, said))
-        return replace(found, status=status, plan=self._plan, lower_bound=self._bound, reason=reason)
+        return replace(found, status=status, plan=self._plan, lower_bound=self._bound, reason=reason, history=History())
 
     def _why_not(self) -> str:
         """Explain why the third search proved that there is no plan."""

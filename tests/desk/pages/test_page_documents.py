@@ -13,6 +13,7 @@ from desk.pages import document as doc
 from desk.pages.candidates_page import candidates_page, is_result, page_of_data
 from desk.pages.domain_page import domain_page
 from desk.pages.plan_page import plan_page
+from desk.pages.search_part import search_of_data
 from planner import Plan, load
 from planner.errors import InputError
 from planner.model import Problem
@@ -176,6 +177,23 @@ def test_a_result_as_json_has_a_page_of_its_own() -> None:
     page = page_of_data(data, "result.json")
     assert len(page.steps) == len(result.plan)
     assert page.tree is not None
+    assert (page.search.points[-1].cost, page.search.points[-1].bound) == (result.cost, result.lower_bound)
+    assert {each.search for each in page.search.lanes} == {each.search for each in result.history.searches}
+    assert ("stopped by", "nothing was left to search") in page.search.statistics
+
+
+def test_lanes_join_the_turns_of_one_search_by_several_heuristics() -> None:
+    turns = [
+        {"search": "weighted", "heuristic": "hff", "turns": [[0.0, 0.1], [0.3, 0.4]]},
+        {"search": "symbolic", "heuristic": "", "turns": [[0.2, 0.9]]},
+        {"search": "weighted", "heuristic": "hff and landmarks", "turns": [[0.1, 0.2]]},
+    ]
+    found = search_of_data({"searches": turns}, {"expanded": 1200, "generated": 0})
+    weighted, symbolic = found.lanes
+    assert (weighted.begins, weighted.ends) == ((0.0, 0.1, 0.3), (0.1, 0.2, 0.4))
+    assert weighted.heuristics == ("hff", "hff and landmarks")
+    assert (symbolic.search, symbolic.heuristics) == ("symbolic", ())
+    assert found.statistics == (("expanded", "1,200"),)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +205,7 @@ def test_a_result_as_json_has_a_page_of_its_own() -> None:
         ({"steps": [{"action": 3}]}, "plan.steps.0.action"),
         ({"steps": [{"action": "go", "cost": "dear"}]}, "plan.steps.0.cost"),
         ({"candidates": [{"cost": 3}]}, "candidates.0.steps"),
+        ({"plan": {"steps": []}, "history": {"milestones": [{"elapsed": -1}]}}, "history.milestones.0.elapsed"),
         ({"steps": [], "decomposition": {"roots": [1], "nodes": []}}, "names node 1"),
         ({"steps": [], "decomposition": {"roots": [0, 0], "nodes": [{"task": "t"}]}}, "named twice"),
         ({"steps": [], "decomposition": {"roots": [], "nodes": [{"task": "t", "children": [0]}]}}, "none of its roots"),

@@ -15,8 +15,9 @@ from desk.pages.candidates_page import candidates_page
 from desk.pages.document import Page
 from desk.pages.domain_page import domain_item, domain_page
 from desk.pages.html import write_html
-from desk.pages.plan_page import plan_page, search_part
+from desk.pages.plan_page import plan_page
 from desk.pages.run_page import run_page
+from desk.pages.search_part import search_part
 from executor import Executor
 from executor.journal import Journal
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
@@ -282,7 +283,13 @@ def test_a_search_shows_its_bounds(show) -> None:
     page = replace(plan_page(result.plan, result), search=search_part(result, seen))
     tab = show(page, "#search")
     assert count(tab, ".plot-cost[d^=M]") == count(tab, ".plot-bound[d^=M]") == 1
-    assert count(tab, ".plain-table tbody tr") == len(page.search.points) >= 1
+    points, lanes = page.search.points, page.search.lanes
+    assert count(tab, ".plain-table tbody tr") == len(points) + len(lanes) >= 2
+    assert count(tab, ".plot-lane") == len(lanes)
+    assert f"The plan of cost {points[-1].cost} comes from {points[-1].search}" in text(tab, ".plot-lead")
+    assert "in the end best plan" in text(tab, ".plot-readout")
+    tab.run("document.querySelector('.plot').dispatchEvent(new PointerEvent('pointermove', { clientX: 700 }))")
+    assert "in the end" not in text(tab, ".plot-readout")
     assert "nothing was left to search" in text(tab, ".stage")
 
 

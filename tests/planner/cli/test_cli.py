@@ -366,7 +366,7 @@ def test_help_names_all_searches_and_heuristics(run: Run) -> None:
 def test_json_has_the_promised_shape(run: Run) -> None:
     _, out, _ = run("solve", "courier.yaml", "--json")
     result = json.loads(out)
-    statistics = result.pop("statistics")
+    statistics, history = result.pop("statistics"), result.pop("history")
     assert result == {
         "status": "OPTIMAL",
         "stopped_by": "exhausted",
@@ -376,6 +376,8 @@ def test_json_has_the_promised_shape(run: Run) -> None:
         "reason": "",
     }
     assert statistics["search"]
+    assert history["milestones"][-1].items() >= {"cost": 2.5, "lower_bound": 2.5}.items()
+    assert history["searches"][0]["turns"]
     assert statistics["expanded"] >= 0
 
 

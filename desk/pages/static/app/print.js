@@ -11,6 +11,7 @@ function preparePrint() {
     copy.append(svg("g", {}, graph.edges.map((edge, place) => graph.drawEdge(edge, graph.routes[place]))), svg("g", {}, graph.nodes.map((node, place) => graph.drawNode(node, place, graph.boxes[place]))));
     parts.push(el("h2", {}, "Order of the steps"), copy);
   }
+  if (page.search && listOf("points", page.search).length) parts.push(el("h2", {}, "Search"), printSearch());
   if (page.tree) parts.push(el("h2", {}, "Decomposition"), printTree());
   if (steps.length) parts.push(el("h2", {}, "Steps"), printSteps());
   if (page.candidates) parts.push(...page.candidates.flatMap((each) => [el("h2", {}, each.title), el("ol", {}, (each.steps || []).map((step, place) => el("li", {}, `${place + 1}. `, name(step.text))))]));
@@ -30,6 +31,12 @@ function printSteps() {
   return printTable(["", "Step", ...(timed ? ["Start", "End"] : []), "Cost", page.run ? "Status" : "Why"], steps.map((step, place) => [
     String(place + 1), stepText(place + 1), ...(timed ? [whenText(page.chart.starts[place]), whenText(page.chart.ends[place])] : []),
     step.cost === undefined || step.cost === null ? "" : String(step.cost), page.run ? step.status || "" : reason(place + 1)]));
+}
+
+function printSearch() {
+  const points = listOf("points", page.search);
+  const lanes = listOf("lanes", page.search).filter((lane) => listOf("begins", lane).length);
+  return el("div", {}, el("p", {}, searchStory(points)), plotLegend(points, lanes), new SearchPlot(points, lanes, 660, el("p")).drawing);
 }
 
 function printTree() {

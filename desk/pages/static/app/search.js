@@ -1,64 +1,234 @@
 // How a search went: the cost of the best plan falls, the lower bound rises, and where they meet the plan is proved.
+// Below, on the same axis of time, which search of the portfolio was at work when, and what it found.
 
-const PLOT = { widest: 760, height: 280, left: 52, right: 24, top: 18, bottom: 40 };
+const PLOT = { widest: 1080, narrow: 540, height: 290, top: 22, lane: 26, foot: 30, most: 120 };
+const isKnown = (value) => value !== undefined && value !== null;
+const amountText = (value) => (isKnown(value) ? Number(value).toLocaleString("en", { maximumFractionDigits: 3 }) : "–");
 
 function searchView() {
   const points = listOf("points", page.search);
-  const known = listOf("statistics", page.search);
-  const facts = el("dl", { class: "bindings", style: "margin-top:8px" }, known.map(([key, value]) => [el("dt", {}, key), el("dd", {}, value)]));
-  const plot = el("div");
+  const lanes = listOf("lanes", page.search).filter((lane) => listOf("begins", lane).length);
+  const room = el("div", { class: "plot-room" });
+  const readout = el("p", { class: "plot-readout" });
   const parts = [
-    points.length ? [el("h2", { class: "section-title" }, "What was known when"), plot, searchTable(points)] : null,
-    el("h2", { class: "section-title", style: "margin-top:26px" }, "Statistics"), facts,
+    points.length ? [el("p", { class: "plot-lead" }, searchStory(points)), plotLegend(points, lanes), room, readout] : null,
+    lanes.length ? [sectionTitle("The searches"), lanesTable(points, lanes)] : null,
+    points.length ? [sectionTitle("What was found when"), searchTable(points)] : null,
+    sectionTitle("Statistics"),
+    el("dl", { class: "statistics" }, listOf("statistics", page.search).map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, value)))),
   ];
   const element = el("div", { class: "scroll pad", role: "region", tabindex: "0", "aria-label": "How the search went" }, parts);
-  const arrange = () => points.length && plot.replaceChildren(searchPlot(points, Math.min(PLOT.widest, plot.clientWidth || PLOT.widest)));
+  let drawn = 0;
+  const arrange = () => {
+    const width = Math.min(PLOT.widest, room.clientWidth || PLOT.widest);
+    if (!points.length || width === drawn) return;
+    drawn = width;
+    room.replaceChildren(new SearchPlot(points, lanes, width, readout).drawing);
+  };
   new ResizeObserver(arrange).observe(element);
   return { element, arrange, follow: () => {} };
 }
 
-function searchPlot(points, width) {
-  const { height, left, right, top, bottom } = PLOT;
-  const value = (part) => points.map((point) => point[part]).filter((each) => each !== undefined && each !== null);
-  const values = [...value("cost"), ...value("bound")];
-  const low = Math.min(...values, 0);
-  const high = Math.max(...values, low + 1);
-  const span = Math.max(...points.map((point) => point.time || 0), 0.001) * 1.04;
+const sectionTitle = (text) => el("h2", { class: "section-title" }, text);
+
+// The places of the points at which a plan or a bound is new, and what is new there.
+function newsOf(points) {
+  let cost;
+  let bound;
+  return points.map((point) => {
+    const news = { plan: isKnown(point.cost) && point.cost !== cost, bound: isKnown(point.bound) && point.bound !== bound };
+    cost = isKnown(point.cost) ? point.cost : cost;
+    bound = isKnown(point.bound) ? point.bound : bound;
+    return news;
+  });
+}
+
+// Who found the best plan, and who the best bound, in a sentence or two.
+function searchStory(points) {
+  const news = newsOf(points);
+  const last = (part) => points.filter((_, place) => news[place][part]).pop();
+  const [plan, bound] = [last("plan"), last("bound")];
+  const by = (point) => [el("b", {}, name(point.search || "")), ` after ${duration(Number((point.time || 0).toPrecision(3)))}`];
+  if (!plan) return bound ? ["No plan was found. Every plan costs at least ", amountText(bound.bound), ", says ", by(bound), "."] : ["Nothing was found."];
+  const found = ["The plan of cost ", amountText(plan.cost), " comes from ", by(plan)];
+  if (!bound) return [...found, ". How far from the cheapest it is is not known."];
+  if (bound.bound >= plan.cost) return [...found, bound === plan ? ", with the proof that none costs less." : [". That none costs less was proved by ", by(bound), "."]];
+  return [...found, ". That none costs less than ", amountText(bound.bound), " was proved by ", by(bound), "."];
+}
+
+function plotLegend(points, lanes) {
+  const has = (part) => points.some((point) => isKnown(point[part]));
+  const key = (kind, text) => el("span", { class: "legend" }, el("i", { class: `plot-key ${kind}` }), text);
+  return el("div", { class: "legends plot-legends" },
+    has("cost") ? key("cost", "best plan") : null,
+    has("bound") ? key("bound", "lower bound") : null,
+    lanes.length ? key("work", "at work") : null);
+}
+
+class SearchPlot {
+  constructor(points, lanes, width, readout) {
+    Object.assign(this, { points, lanes, width, readout, news: newsOf(points) });
+    this.isNarrow = width < PLOT.narrow;
+    this.left = this.isNarrow ? 44 : lanes.length ? Math.max(96, Math.min(150, width / 6)) : 60;
+    this.right = this.isNarrow ? 52 : 104;
+    this.lane = this.isNarrow ? PLOT.lane + 14 : PLOT.lane;
+    this.span = Math.max(...points.map((point) => point.time || 0), ...lanes.flatMap((lane) => lane.ends), 0.001);
+    const values = points.flatMap((point) => [point.cost, point.bound].filter(isKnown));
+    this.high = Math.max(...values);
+    const least = Math.min(...values);
+    this.low = least > 0.4 * this.high && least < this.high ? Math.max(0, least - 0.2 * (this.high - least)) : Math.min(0, least);
+    if (this.high === this.low) this.high += 1;
+    this.foot = PLOT.height + (lanes.length ? 12 : 0) + lanes.length * this.lane;
+    this.draw();
+  }
+
   // Much happens early: the axis of time grows with the square root.
-  const x = (time) => left + Math.sqrt(time / span) * (width - left - right);
-  const y = (amount) => height - bottom - ((amount - low) / (high - low)) * (height - top - bottom);
-  const line = (part) => {
-    let path = "";
-    for (const point of points) {
-      const at = point[part];
-      if (at === undefined || at === null) continue;
-      path += path ? `H${x(point.time || 0)}V${y(at)}` : `M${x(point.time || 0)} ${y(at)}`;
+  x(time) {
+    return this.left + Math.sqrt(time / this.span) * (this.width - this.left - this.right);
+  }
+
+  y(amount) {
+    return PLOT.top + ((this.high - amount) / (this.high - this.low)) * (PLOT.height - PLOT.top - 14);
+  }
+
+  draw() {
+    const height = this.foot + PLOT.foot;
+    this.cross = svg("path", { class: "plot-cross" });
+    this.drawing = svg("svg", { class: "graph plot", width: this.width, height, viewBox: `0 0 ${this.width} ${height}`, role: "img", "aria-label": "Cost of the best plan and lower bound over time" },
+      this.timeAxis(), this.amountAxis(),
+      svg("path", { d: this.gap(), class: "plot-gap" }),
+      svg("path", { d: this.line("bound"), class: "plot-bound" }),
+      svg("path", { d: this.line("cost"), class: "plot-cost" }),
+      this.cross,
+      this.points.map((point, place) => (this.news[place].plan ? svg("circle", { cx: this.x(point.time || 0), cy: this.y(point.cost), r: 3.5, class: "plot-dot" }) : null)),
+      this.ends(),
+      this.lanes.map((lane, place) => this.drawLane(lane, PLOT.height + 12 + place * this.lane)));
+    this.drawing.addEventListener("pointermove", (event) => this.look(event.offsetX));
+    this.drawing.addEventListener("pointerleave", () => this.look(-1));
+    this.look(-1);
+  }
+
+  timeAxis() {
+    const times = [this.span];
+    let last = this.x(this.span);
+    for (let power = Math.ceil(Math.log10(this.span)); power >= -4; power -= 1) {
+      for (const digit of [5, 2, 1]) {
+        const time = digit * 10 ** power;
+        if (last - this.x(time) < 62 || this.x(time) - this.left < 40) continue;
+        times.push(time);
+        last = this.x(time);
+      }
     }
-    return path ? `${path}H${x(span)}` : "";
-  };
-  const step = decimalStep((high - low) / 5);
-  const amounts = [];
-  for (let amount = Math.ceil(low / step) * step; amount <= high + step / 1e6; amount += step) amounts.push(amount);
-  const shares = width < 500 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
-  const rule = (amount) => [
-    svg("path", { d: `M${left} ${y(amount)}H${width - right}`, class: "plot-rule" }),
-    svg("text", { x: left - 10, y: y(amount) + 4, "text-anchor": "end" }, String(Number(amount.toPrecision(4)))),
-  ];
-  return svg("svg", { class: "graph plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Cost of the best plan and lower bound over time" },
-    amounts.map(rule),
-    shares.map((share) => svg("text", { x: x(share * share * span), y: height - 14, "text-anchor": "middle" }, duration(Number((share * share * span).toPrecision(2))))),
-    svg("path", { d: line("bound"), class: "plot-bound" }),
-    svg("path", { d: line("cost"), class: "plot-cost" }),
-    points.map((point) => (point.cost === undefined || point.cost === null ? null : svg("circle", { cx: x(point.time || 0), cy: y(point.cost), r: 3.5, class: "plot-dot" }, svg("title", {}, `${point.cost} after ${duration(point.time || 0)}`)))));
+    return [...times, 0].map((time) => [
+      svg("path", { class: "plot-rule", d: `M${this.x(time)} ${PLOT.top - 8}V${this.foot + 4}` }),
+      svg("text", { x: this.x(time), y: this.foot + 22, "text-anchor": "middle" }, duration(Number(time.toPrecision(3)))),
+    ]);
+  }
+
+  amountAxis() {
+    const step = decimalStep((this.high - this.low) / 5);
+    const whole = [...this.points].every((point) => [point.cost, point.bound].filter(isKnown).every(Number.isInteger)) ? Math.max(1, step) : step;
+    const amounts = [];
+    for (let amount = Math.ceil(this.low / whole) * whole; amount <= this.high + whole / 1e6; amount += whole) amounts.push(amount);
+    return amounts.map((amount) => [
+      svg("path", { class: "plot-rule", d: `M${this.left} ${this.y(amount)}H${this.width - this.right}` }),
+      svg("text", { x: this.left - 10, y: this.y(amount) + 4, "text-anchor": "end" }, amountText(Number(amount.toPrecision(6)))),
+    ]);
+  }
+
+  line(part) {
+    let path = "";
+    for (const point of this.points) {
+      if (!isKnown(point[part])) continue;
+      path += path ? `H${this.x(point.time || 0)}V${this.y(point[part])}` : `M${this.x(point.time || 0)} ${this.y(point[part])}`;
+    }
+    return path && `${path}H${this.x(this.span)}`;
+  }
+
+  // What lies between the bound and the best plan.
+  gap() {
+    return this.points.map((point, place) => {
+      if (!isKnown(point.cost) || !isKnown(point.bound)) return "";
+      const next = this.points[place + 1];
+      return `M${this.x(point.time || 0)} ${this.y(point.cost)}H${this.x(next ? next.time || 0 : this.span)}V${this.y(point.bound)}H${this.x(point.time || 0)}Z`;
+    }).join("");
+  }
+
+  // The last values, at the ends of their lines.
+  ends() {
+    const { cost, bound } = this.points[this.points.length - 1];
+    const x = this.x(this.span) + 8;
+    const write = (kind, y, amount, text) => svg("text", { class: `plot-end ${kind}`, x, y: y + 5 }, svg("tspan", {}, amountText(amount)), this.isNarrow ? null : svg("tspan", { class: "plot-what", x, dy: 15 }, text));
+    if (isKnown(cost) && cost === bound) return write("bound", this.y(cost), cost, "proved");
+    const apart = this.isNarrow ? 16 : 34;
+    const above = isKnown(cost) ? this.y(cost) : 0;
+    const below = isKnown(bound) ? Math.max(this.y(bound), isKnown(cost) ? above + apart : 0) : 0;
+    return [isKnown(cost) ? write("cost", above, cost, "best plan") : null, isKnown(bound) ? write("bound", Math.min(below, PLOT.height - 12), bound, "lower bound") : null];
+  }
+
+  drawLane(lane, top) {
+    const middle = top + this.lane - 13;
+    const bars = lane.begins.map((begin, place) => {
+      const from = this.x(begin);
+      return `M${from} ${middle - 6}h${Math.max(1, this.x(lane.ends[place]) - from).toFixed(1)}v12h${-Math.max(1, this.x(lane.ends[place]) - from).toFixed(1)}z`;
+    }).join("");
+    const found = this.points.map((point, place) => {
+      if (point.search !== lane.search) return null;
+      const x = this.x(point.time || 0);
+      if (this.news[place].plan) return svg("circle", { cx: x, cy: middle, r: 4, class: "plot-dot" });
+      return svg("path", { d: `M${x} ${middle - 7}v14`, class: "plot-tick" });
+    });
+    const label = this.isNarrow ? { x: 0, y: top + 10 } : { x: 0, y: middle + 4 };
+    return svg("g", {}, svg("title", {}, lane.about || lane.search),
+      svg("text", { class: "plot-lane", ...label }, isolate(fitText(lane.search, this.isNarrow ? this.width : this.left - 16, "600 12.5px"))),
+      svg("path", { class: "plot-rule", d: `M${this.left} ${middle}H${this.width - this.right}` }),
+      svg("path", { class: "plot-work", d: bars }),
+      found);
+  }
+
+  // Tells what was known at the moment below the pointer.
+  look(x) {
+    const isInside = x >= this.left && x <= this.width - this.right + 8;
+    const time = this.span * ((x - this.left) / (this.width - this.left - this.right)) ** 2;
+    const at = isInside ? Math.min(time, this.span) : this.span;
+    const point = this.points.filter((each) => (each.time || 0) <= at).pop() || {};
+    this.cross.setAttribute("d", isInside ? `M${x} ${PLOT.top - 8}V${this.foot}` : "");
+    const working = this.lanes.filter((lane) => lane.begins.some((begin, place) => begin <= at && at <= lane.ends[place])).map((lane) => lane.search);
+    this.readout.replaceChildren(
+      el("b", {}, isInside ? duration(Number(at.toPrecision(3))) : "in the end"),
+      ` best plan ${amountText(point.cost)} · lower bound ${amountText(point.bound)}`,
+      isKnown(point.cost) && isKnown(point.bound) && point.cost > 0 ? ` · gap ${(100 * (1 - point.bound / point.cost)).toFixed(1)} %` : "",
+      isInside && working.length ? [" · at work: ", name(working.join(", "))] : "");
+  }
+}
+
+function lanesTable(points, lanes) {
+  const news = newsOf(points);
+  const countOf = (lane, part) => points.filter((point, place) => point.search === lane.search && news[place][part]).length || "–";
+  const atWork = (lane) => duration(Number(lane.begins.reduce((sum, begin, place) => sum + lane.ends[place] - begin, 0).toPrecision(3)));
+  return wideTable(["search", "what it does", "at work", "plans", "bounds"], lanes.map((lane) => [
+    el("b", {}, name(lane.search)),
+    [lane.about || "", listOf("heuristics", lane).length ? el("span", { class: "muted" }, lane.about ? " · " : "", name(lane.heuristics.join(", "))) : null],
+    atWork(lane), countOf(lane, "plan"), countOf(lane, "bound")]), [2, 3, 4]);
 }
 
 function searchTable(points) {
-  const shown = points.length > 200 ? points.slice(-200) : points;
-  const cell = (value) => (value === undefined || value === null ? "–" : String(value));
-  const legend = el("p", { class: "toolbar", style: "padding-left:0" },
-    el("span", { class: "legend" }, el("i", { style: "background:var(--accent)" }), "best plan"),
-    el("span", { class: "legend" }, el("i", { style: "background:var(--good)" }), "lower bound"));
-  return [legend, el("table", { class: "plain-table" },
-    el("thead", {}, el("tr", {}, ["after", "best plan", "lower bound", "search"].map((each) => el("th", { scope: "col" }, each)))),
-    el("tbody", {}, shown.map((point) => el("tr", {}, [duration(point.time || 0), cell(point.cost), cell(point.bound), point.search || ""].map((each) => el("td", {}, name(each)))))))];
+  const news = newsOf(points);
+  const places = points.map((_, place) => place);
+  const stride = Math.ceil(points.length / PLOT.most);
+  const shown = places.filter((place) => news[place].plan || place % stride === 0 || place === points.length - 1);
+  const left = points.length - shown.length;
+  const cell = (value, isNew) => el("span", { class: isNew ? "" : "muted" }, isNew ? el("b", {}, amountText(value)) : amountText(value));
+  return [wideTable(["after", "best plan", "lower bound", "found by"], shown.map((place) => {
+    const point = points[place];
+    return [duration(point.time || 0), cell(point.cost, news[place].plan), cell(point.bound, news[place].bound), name(point.search || "")];
+  }), [0, 1, 2]), left ? el("p", { class: "muted" }, `${plural(left, "bound")} in between left out.`) : null];
+}
+
+// A table whose numbers stand below each other; the columns `numbers` hold numbers.
+function wideTable(heads, rows, numbers) {
+  const kind = (place) => (numbers.includes(place) ? "number" : "");
+  return el("div", { class: "table-room" }, el("table", { class: "plain-table" },
+    el("thead", {}, el("tr", {}, heads.map((head, place) => el("th", { scope: "col", class: kind(place) }, head)))),
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) => el("td", { class: kind(place) }, cell)))))));
 }
