@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from htn.model import Decomposition, HtnProblem, Network
+from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.plan_verification import validate
 from planner.compilations.sequential_steps import compile_sequential
 from planner.errors import PlanError, UnsupportedError
@@ -136,15 +136,43 @@ def _time(problem: HtnProblem, plan: Plan, times: Sequence[StepTime] | None) -> 
 
 def order_steps(problem: HtnProblem, tree: Decomposition) -> Iterator[tuple[int, int]]:
     """Yield the pairs of steps, by their places in the plan, that the networks of `tree` put in this order."""
-    steps = _steps_below(tree)
-    for places, network in _networks(problem, tree):
+    steps = steps_below(tree)
+    for _, first, second in order_tasks(problem, tree, steps):
+        for earlier in steps[first]:
+            for later in steps[second]:
+                yield earlier, later
+
+
+def order_tasks(
+    problem: HtnProblem, tree: Decomposition, steps: Sequence[Sequence[int]]
+) -> Iterator[tuple[Node | None, int, int]]:
+    """Yield pairs of nodes with `steps` below them that one network orders, and the node above (None: the problem).
+
+    These pairs and their transitive closure are the order of the steps: tasks that come to nothing are passed over.
+    """
+    for node, places, network in _networks(problem, tree):
+        following: list[list[int]] = [[] for _ in places]
         for first, second in network.ordering:
-            for earlier in steps[places[first]]:
-                for later in steps[places[second]]:
-                    yield earlier, later
+            following[first].append(second)
+        for first in range(len(places)):
+            for second in _pass_over(first, following, [bool(steps[place]) for place in places]):
+                yield node, places[first], places[second]
 
 
-def _steps_below(tree: Decomposition) -> list[list[int]]:
+def _pass_over(first: int, following: Sequence[Sequence[int]], has_steps: Sequence[bool]) -> Iterator[int]:
+    """Yield the tasks with steps that come after the task `first`, if that has steps, with none such between."""
+    seen, stack = set[int](), list(following[first]) if has_steps[first] else []
+    while stack:
+        place = stack.pop()
+        if place not in seen:
+            seen.add(place)
+            if has_steps[place]:
+                yield place
+            else:
+                stack += following[place]
+
+
+def steps_below(tree: Decomposition) -> list[list[int]]:
     """Return for each node of `tree` the places of the steps below it."""
     found: list[list[int]] = [[] for _ in tree.nodes]
     order, stack = list[int](), list(tree.roots)
@@ -160,12 +188,12 @@ def _steps_below(tree: Decomposition) -> list[list[int]]:
     return found
 
 
-def _networks(problem: HtnProblem, tree: Decomposition) -> Iterator[tuple[tuple[int, ...], Network]]:
-    """Yield the nodes of the tasks of each network in `tree`, and the network."""
-    yield tree.roots, problem.network
+def _networks(problem: HtnProblem, tree: Decomposition) -> Iterator[tuple[Node | None, tuple[int, ...], Network]]:
+    """Yield each node with a network (None: the problem), the nodes of the tasks of the network, and the network."""
+    yield None, tree.roots, problem.network
     for node in tree.nodes:
         if node.step is None:
-            yield node.children, problem.domain.methods[node.method].network
+            yield node, node.children, problem.domain.methods[node.method].network
 
 
 def check_times(problem: HtnProblem, plan: Plan) -> Verdict:

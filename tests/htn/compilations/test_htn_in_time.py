@@ -67,6 +67,17 @@ def test_tasks_overlap_where_nothing_orders_them(network: Network, deadline: int
     assert plan.makespan <= at_most
 
 
+def test_a_task_that_comes_to_nothing_keeps_what_is_before_and_after_it_in_order() -> None:
+    problem = kitchen(sequence(BOTH[0], Atom("rest"), BOTH[1]))
+    tasks = {**problem.domain.tasks, "rest": Task("rest")}
+    methods = {**problem.domain.methods, "at-once": Method("at-once", Atom("rest"))}
+    problem = replace(problem, domain=replace(problem.domain, tasks=tasks, methods=methods))
+    plan = solve(problem, time_limit=2).expect_plan()
+    assert 28 <= plan.makespan <= 29
+    early = [replace(time, start=time.start - 10) if place == 3 else time for place, time in enumerate(plan.times)]
+    assert not validate(problem, replace(plan, times=tuple(early))).valid
+
+
 def test_times_that_break_the_order_of_tasks_are_refused() -> None:
     problem = kitchen(sequence(*BOTH))
     plan = solve(kitchen(Network(tuple(map(Subtask, BOTH)))), time_limit=2).expect_plan()
