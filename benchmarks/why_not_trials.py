@@ -5,7 +5,7 @@ them, asks `planner.why_not`, and prints what came out as a table. What contradi
 seed, and makes the exit code 1. The enumeration goes breadth-first over the states of the problem itself, and watches
 on the way whether the steps do what is asked for: it knows nothing of the compilation. Conflicts are checked, too:
 together their demands have no plan, and without any one of them there is one. With `--time` the problems are in time,
-and the schedules are enumerated tick by tick.
+and the schedules are enumerated tick by tick. With `--tasks` they have tasks, see `benchmarks.why_not_tasks`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -40,6 +39,8 @@ from benchmarks.why_not_brute import (
     watch_order,
     watch_use,
 )
+from benchmarks.why_not_judge import Asked, Trial, judge_bounds, judge_outcome, steps_of, write_table
+from benchmarks.why_not_tasks import draw_task_trials
 from planner.errors import ForethoughtError
 from planner.explain.conflicts import Kind
 from planner.explain.contrastive_answer import Outcome, WhyNot
@@ -53,21 +54,6 @@ from planner.solve import solve
 
 QUESTIONS: Final = 5
 """Questions about one problem."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question in words, its kind, what it demands of steps, and how it changes the initial facts.
-
-    `does_so` tells of a plan in time whether it does what is asked for.
-    """
-
-    text: str
-    kind: str
-    watch: Watch = field(default_factory=Watch)
-    fact: Atom | None = None
-    holds: bool = True
-    does_so: Callable[[Plan], bool] = lambda _: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +120,12 @@ class _Asker:
         return Asked("cheaper", "cheaper")
 
     def _without_step(self) -> Asked:
-        steps = _steps_of(self._subject.plan)
+        steps = steps_of(self._subject.plan)
         number = self._rng.randint(1, len(steps))
         return Asked(f"without step {number}", "without step", watch_avoid(lambda step: step == steps[number - 1]))
 
     def _step_order(self) -> Asked:
-        steps = _steps_of(self._subject.plan)
+        steps = steps_of(self._subject.plan)
         one, two = sorted([self._rng.randint(1, len(steps)) for _ in range(2)])
         first, later = steps[two - 1], steps[one - 1]
         watch = watch_order(lambda step: step == first, lambda step: step == later)
@@ -155,21 +141,6 @@ class _Asker:
         predicate = rng.choice(base)
         fact = Atom(predicate.name, tuple([rng.choice(names) for _ in predicate.parameters]))
         return Asked(f"what if {fact}?", "fact forced", fact=fact)
-
-
-def _steps_of(plan: Plan | None) -> list[Done]:
-    return [] if plan is None else [(step.action, *step.arguments) for step in plan.steps]
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What came out for one question: a row and a column of the table, and what is wrong ("" where nothing is)."""
-
-    row: str
-    column: str
-    wrong: str = ""
-    conflicts: int = 0
-    proved: bool = False
 
 
 def try_question(subject: Subject, asked: Asked, time_limit: float) -> Trial | None:
@@ -197,7 +168,7 @@ def judge(subject: Subject, asked: Asked, answer: WhyNot) -> str:
         graph = explore(_change_facts(subject.problem, asked, answer.question.text))
     least = find_least(graph, asked.watch)
     found = [
-        *_judge_bounds(answer, reference, least, about_cost=asked.kind == "cheaper"),
+        *judge_bounds(answer, reference, least, about_cost=asked.kind == "cheaper"),
         *_judge_plan(graph, asked, answer, least),
         *_judge_conflicts(subject, asked, answer),
     ]
@@ -213,43 +184,17 @@ def _change_facts(problem: Problem, asked: Asked, said: str) -> Problem:
     return seal(replace(problem, initial=(*kept, asked.fact) if asked.holds else tuple(kept)))
 
 
-def _judge_bounds(
-    answer: WhyNot, reference: Fraction | None, least: Fraction | None, *, about_cost: bool
-) -> Iterator[str]:
-    if answer.reference_bound is not None and reference is not None and answer.reference_bound > reference:
-        yield f"the bound {answer.reference_bound} is above the optimum {reference}"
-    if about_cost:
-        if answer.outcome is Outcome.IMPOSSIBLE and answer.reference is not None:
-            if Fraction(answer.reference.cost) != reference:
-                yield f"cost {answer.reference.cost} is said to be least, and {reference} is"
-        elif answer.outcome is Outcome.IMPOSSIBLE and reference is not None:
-            yield "there is a plan"
-        if answer.shares and sum(Fraction(each.worth) for each in answer.shares) > (reference or 0):
-            yield "the shares are more than the optimum"
-        return
-    if answer.lower_bound is not None and least is not None and answer.lower_bound > least:
-        yield f"the bound {answer.lower_bound} is above the least cost {least}"
-    if answer.outcome is Outcome.IMPOSSIBLE and least is not None:
-        yield f"there is such a plan, at cost {least}"
-    if answer.question.restricts and least is not None and (reference is None or least < reference):
-        yield "the enumeration contradicts itself"
-
-
 def _judge_plan(graph: Graph, asked: Asked, answer: WhyNot, least: Fraction | None) -> Iterator[str]:
     if answer.plan is None:
         return
-    cost = replay(graph, asked.watch, _steps_of(answer.plan))
+    cost = replay(graph, asked.watch, steps_of(answer.plan))
     if cost is None:
         yield "the plan is no plan, or does not do what is asked for"
     elif cost != Fraction(answer.plan.cost):
         yield f"the plan costs {cost}, not {answer.plan.cost}"
     if answer.proved and Fraction(answer.plan.cost) != least:
         yield f"cost {answer.plan.cost} is said to be proved, and the least is {least}"
-    if answer.reference is not None:
-        extra = Fraction(answer.plan.cost) - Fraction(answer.reference.cost)
-        outcome = Outcome.CHEAPER if extra < 0 else Outcome.DEARER if extra else Outcome.SAME
-        if answer.outcome is not outcome or Fraction(answer.extra or 0) != extra:
-            yield f"the outcome is {answer.outcome.name}, and the difference {extra}"
+    yield from judge_outcome(answer)
 
 
 def _judge_conflicts(subject: Subject, asked: Asked, answer: WhyNot) -> Iterator[str]:
@@ -344,7 +289,7 @@ def _ask_in_time(steps: Sequence[Done], rng: random.Random) -> tuple[Asked, Call
     named, later_named = (f"{step[0]}({', '.join(step[1:])})" for step in (one, other))
 
     def starts(plan: Plan, wanted: Done) -> list[Fraction]:
-        pairs = zip(_steps_of(plan), plan.times, strict=True)
+        pairs = zip(steps_of(plan), plan.times, strict=True)
         return [Fraction(time.start) for step, time in pairs if step == wanted]
 
     def avoid(semantics: TemporalSemantics) -> None:
@@ -410,22 +355,6 @@ def _judge_in_time(task: TemporalTask, asked: Asked, answer: WhyNot, least: Frac
         yield f"the plan costs {answer.plan.cost}, and the least makespan is {least}"
 
 
-def write_table(trials: Sequence[Trial]) -> str:
-    """Return how many questions of each kind had each outcome, as a table in Markdown."""
-    columns = sorted({trial.column for trial in trials})
-    counts = Counter((trial.row, trial.column) for trial in trials)
-    lines = [f"| question | {' | '.join(columns)} | all |", f"|---|{'---|' * (len(columns) + 1)}"]
-    for row in [*sorted({trial.row for trial in trials}), ""]:
-        cells = [
-            sum(count for (one, two), count in counts.items() if row in (one, "") and two == column)
-            for column in columns
-        ]
-        lines.append(f"| {row or 'all'} | {' | '.join(map(str, cells))} | {sum(cells)} |")
-    wrong = sum(bool(trial.wrong) for trial in trials)
-    proved, conflicts = sum(trial.proved for trial in trials), sum(trial.conflicts for trial in trials)
-    return "\n".join([*lines, "", f"{proved} proved; {conflicts} conflicts; {wrong} wrong"])
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 1 where an answer is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.why_not_trials", description=__doc__.splitlines()[0])
@@ -433,9 +362,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of the first problem (default: 0)")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each question (default: 10)")
     parser.add_argument("--time", action="store_true", help="draw problems in time")
+    parser.add_argument("--tasks", action="store_true", help="draw problems with tasks")
     given = parser.parse_args(arguments)
     trials = []
-    draw_all = draw_timed_trials if given.time else draw_trials
+    draw_all = draw_timed_trials if given.time else draw_task_trials if given.tasks else draw_trials
     for seed, asked, trial in draw_all(given.seed, given.questions, given.time_limit):
         trials.append(trial)
         if trial.wrong:

@@ -5,7 +5,7 @@ The entry point `hierarchical` names this module.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from htn.model import HtnDomain, HtnProblem
 from planner.lightweight import Final
@@ -15,6 +15,9 @@ from planner.options import SolveOptions
 from planner.plan import Plan, Result
 from planner.problem_kinds import Reasons
 from planner.validation.verdict import Verdict
+
+if TYPE_CHECKING:
+    from planner.explain.contrastive_answer import WhyNot
 
 CHECK_SECONDS: Final = 10.0
 """Time limit, in seconds, of the search for a decomposition of a plan that comes without one, where none is given."""
@@ -97,6 +100,14 @@ def explain_unsolvable(problem: HtnProblem, limits: Limits) -> Reasons:
     from htn.explain.task_explanations import explain_unsolvable as explain
 
     return explain(resolve(problem), limits)
+
+
+def why_not(problem: HtnProblem, question: Any, limits: Limits, plan: Any = None) -> WhyNot:
+    """Answer a contrastive question about `plan`, or about the best plan; see `planner.explain.why_not.ask`."""
+    from htn.explain.contrast_stages import HtnStages
+    from planner.explain.why_not import ask_by
+
+    return ask_by(HtnStages(), problem, question, limits, plan)
 
 
 def to_unified_planning(

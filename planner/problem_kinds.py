@@ -103,6 +103,9 @@ class ProblemKind(Protocol):
     def explain_unsolvable(self, problem: Any, limits: Limits) -> Reasons:
         """Explain why there is no plan, as far as `limits` allow."""
 
+    def why_not(self, problem: Any, question: Any, limits: Limits, plan: Any = None) -> Any:
+        """Return the `WhyNot` of `planner.explain` about `plan`, or about the best plan."""
+
     def to_unified_planning(
         self, problem: Any, environment: Any = None, limits: Limits | None = None, *, is_ground: bool = False
     ) -> Any:
@@ -162,8 +165,12 @@ def classical_of(problem: AnyProblem) -> Problem:
 
 
 def with_classical(problem: Any, classical: Problem) -> Any:
-    """Return `problem` with `classical`, of the same domain, in place of its classical part."""
-    return classical if isinstance(problem, Problem) else replace(problem, classical=classical)
+    """Return `problem` with `classical` in place of its classical part, and with the domain of `classical`."""
+    if isinstance(problem, Problem):
+        return classical
+    if classical.domain is problem.classical.domain:
+        return replace(problem, classical=classical)
+    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
 
 
 def unsupported_kind(found: Named, doing: str) -> UnsupportedError:

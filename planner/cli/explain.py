@@ -12,7 +12,6 @@ from planner.cli.interrupt import Watchman, finite_limit, interruptible, limit_m
 from planner.cli.output import Exit, exit_of, exit_of_verdict, give, tell
 from planner.cli.parser import Parser
 from planner.cli.solve import summarise
-from planner.errors import UnsupportedError, kind_of
 from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
 from planner.lightweight import Final
 from planner.limits import Limits
@@ -106,9 +105,6 @@ def _answer(problem: AnyProblem, questions: list[str], path: Path | None, limits
     from planner.explain.contrastive_answer import Outcome
     from planner.explain.why_not import ask
 
-    if not isinstance(problem, Problem):
-        hint = "ask about its part without tasks: why_not(problem.classical, …) in Python"
-        raise UnsupportedError(f"{kind_of(problem)} in a contrastive question", hint)
     plan = None if path is None else options.read_plan_file(path, problem)[0]
     answers = [
         ask(problem, each, limits.share(1 / (len(questions) - number)), plan) for number, each in enumerate(questions)

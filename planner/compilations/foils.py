@@ -16,12 +16,13 @@ from enum import Enum
 
 from planner.compilations import reserve_name
 from planner.compilations.lifted_regression import conjoin, disjoin, negate
-from planner.lightweight import Final, dataclass, field, replace
+from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model.actions import Action, Constraint, Literal, When
 from planner.model.domain import Predicate
 from planner.model.formulas import FALSE, OPEN, TRUE, Atom, Equals, Formula, conjunction, conjuncts
 from planner.model.problem import Goal, Problem, is_temporal, seal_like
 from planner.plan import Plan, Step
+from planner.problem_kinds import AnyProblem, classical_of, with_classical
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +148,35 @@ class Intervention:
         return seal_like(self.change(problem), problem)
 
 
-Foil = StepFoil | ConstraintFoil | Intervention
+class OtherFoil:
+    """A demand on the plans of a problem of another kind, such as one on their decomposition."""
+
+    restricts = True
+    """Whether the plans that do so are plans of the problem as it is."""
+
+    def holds_for(self, plan: Plan) -> bool:
+        """Return whether `plan` does what the foil asks."""
+        raise NotImplementedError
+
+    def apply(self, problem: Any) -> Any:
+        """Return the problem whose plans are those of `problem` that do what the foil asks."""
+        raise NotImplementedError
 
 
-def apply_foils(problem: Problem, foils: Iterable[Foil]) -> Problem:
-    """Return the problem whose plans are those of `problem` that do what all `foils` ask."""
+ClassicalFoil = StepFoil | ConstraintFoil | Intervention
+Foil = ClassicalFoil | OtherFoil
+
+
+def apply_foils(problem: AnyProblem, foils: Iterable[Foil]) -> Any:
+    """Return the problem whose plans are those of `problem` that do what all `foils` ask.
+
+    Of a problem of another kind, foils for classical problems change the classical part.
+    """
     for each in foils:
-        problem = each.apply(problem)
+        if isinstance(each, OtherFoil):
+            problem = each.apply(problem)
+        else:
+            problem = with_classical(problem, each.apply(classical_of(problem)))
     return problem
 
 

@@ -7,7 +7,7 @@ solvable, so that a conflict may be larger than necessary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 
 from planner.compilations.foils import Foil, apply_foils
@@ -42,6 +42,7 @@ class Kind(Enum):
     BUDGET = "budget"
     DEADLINE = "deadline"
     DUE = "due"
+    TASK = "task"
     FOIL = "foil"
 
 
@@ -49,7 +50,8 @@ class Kind(Enum):
 class Demand:
     """One thing that a plan must do.
 
-    `what` is a part of the goal, a constraint, `(resource, budget)`, a deadline of the plan or of a goal, or a foil.
+    `what` is a part of the goal, a constraint, `(resource, budget)`, a deadline of the plan or of a goal, a foil, or a
+    task of the initial network, `(place, task)`.
     """
 
     kind: Kind
@@ -64,6 +66,8 @@ class Demand:
                 return f"at most {self.what} seconds"
             case Kind.DUE:
                 return f"goal {self.what}"
+            case Kind.TASK:
+                return f"task {self.what[1]}"
             case Kind.FOIL:
                 return f"asked for: {self.what}"
         return f"{self.kind.value} {self.what}"
@@ -96,15 +100,37 @@ def demands_of(problem: Problem) -> list[Demand]:
     return found + ([Demand(Kind.DEADLINE, problem.deadline)] if problem.deadline is not None else [])
 
 
+Keep = Callable[[Any, Sequence[Demand]], Any]
+"""A function that returns a problem with some of its demands only."""
+
+
 def find_conflicts(
-    problem: AnyProblem, limits: Limits, solve: Solve | None = None, foils: Sequence[Foil] = ()
+    problem: AnyProblem,
+    limits: Limits,
+    solve: Solve | None = None,
+    *,
+    foils: Sequence[Foil] = (),
+    tasks: Sequence[Demand] = (),
+    keep: Keep | None = None,
 ) -> tuple[Conflict, ...]:
     """Return the conflicts among the demands of `problem` that are proved within `limits`.
 
-    With `foils`, with which `problem` is proved to have no plan, these are demands as well. `solve` is called for
-    problems with some of the demands; None is `planner.solve.answer`. Raises `InputError` as that does.
+    With `foils`, with which `problem` is proved to have no plan, these are demands as well, and `tasks`, if a plan may
+    leave them undone. `solve` is called for problems that `keep` some of the demands; None is `planner.solve.answer`.
+    Raises `InputError` as that does.
     """
-    return tuple(_ConflictSearch(problem, limits, solve, foils).find_conflicts())
+    return tuple(_ConflictSearch(problem, limits, solve, (*tasks, *foils_of(foils)), keep or keep_any).find_conflicts())
+
+
+def foils_of(foils: Iterable[Foil]) -> list[Demand]:
+    """Return `foils` as demands."""
+    return [Demand(Kind.FOIL, each) for each in foils]
+
+
+def keep_any(problem: Any, demands: Sequence[Demand]) -> Any:
+    """Return `problem`, of any kind, with these demands only, and with all its tasks."""
+    kept = with_classical(problem, keep_demands(classical_of(problem), demands))
+    return apply_foils(kept, [each.what for each in demands if each.kind is Kind.FOIL])
 
 
 def add_reason(problem: Problem, result: Result, limits: Limits, solve: Solve) -> Result:
@@ -141,20 +167,30 @@ def name_conflict(problem: AnyProblem, result: Result, limits: Limits, solve: So
 
 
 class _ConflictSearch:
-    def __init__(self, problem: AnyProblem, limits: Limits, solve: Solve | None, foils: Sequence[Foil] = ()) -> None:
+    def __init__(
+        self,
+        problem: AnyProblem,
+        limits: Limits,
+        solve: Solve | None,
+        more: Sequence[Demand] = (),
+        keep: Keep = keep_any,
+    ) -> None:
         self._problem = problem
         self._limits = limits
         self._solve = solve
+        self._keep = keep
         self._asked: dict[frozenset[int], bool | None] = {}
-        self._demands = [*demands_of(classical_of(problem)), *[Demand(Kind.FOIL, each) for each in foils]]
-        if foils:
+        self._demands = [*demands_of(classical_of(problem)), *more]
+        self._may_skip_tasks = any(each.kind is Kind.TASK for each in more)
+        if any(each.kind is Kind.FOIL for each in more):
             self._asked[frozenset(range(len(self._demands)))] = True
 
     def find_conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts, each once."""
         found: list[frozenset[int]] = []
         open_ = [frozenset(range(len(self._demands)))]
-        if not isinstance(self._problem, Problem) and self._has_none(frozenset()) is not False:
+        tasks_are_given = not isinstance(self._problem, Problem) and not self._may_skip_tasks
+        if tasks_are_given and self._has_none(frozenset()) is not False:
             return  # the tasks alone have no plan, or that is unknown
         while open_ and len(found) < MOST:
             among = open_.pop(0)
@@ -197,7 +233,7 @@ class _ConflictSearch:
         if self._limits.remaining == 0:
             return None
         demands = [self._demands[each] for each in sorted(chosen)]
-        part = with_classical(self._problem, keep_demands(classical_of(self._problem), demands))
+        part = self._keep(self._problem, demands)
         result = (self._solve or answer)(part, ANY_PLAN.within(self._limits, 1 / SHARE))
         if result.has_plan:
             return False
@@ -205,14 +241,14 @@ class _ConflictSearch:
 
 
 def keep_demands(problem: Problem, demands: Sequence[Demand]) -> Problem:
-    """Return `problem` with these demands only, and without wishes."""
+    """Return `problem` with these demands only, foils apart, and without wishes."""
     goals: list[Formula] = [each.what for each in demands if each.kind is Kind.GOAL]
     kept: list[Constraint] = [each.what for each in demands if each.kind is Kind.CONSTRAINT]
     budgets: dict[str, Number] = dict(each.what for each in demands if each.kind is Kind.BUDGET)
     deadlines: list[Number] = [each.what for each in demands if each.kind is Kind.DEADLINE]
     due = [each for each in problem.due if each.weight is not None]
     due += [each.what for each in demands if each.kind is Kind.DUE]
-    part = replace(
+    return replace(
         problem,
         goal=Goal(conjunction(goals)),
         constraints=tuple(kept),
@@ -220,4 +256,3 @@ def keep_demands(problem: Problem, demands: Sequence[Demand]) -> Problem:
         deadline=next(iter(deadlines), None),
         due=tuple(due),
     )
-    return apply_foils(part, [each.what for each in demands if each.kind is Kind.FOIL])

@@ -11,13 +11,13 @@ from planner.explain.conflicts import Conflict
 from planner.explain.contrastive_questions import Question
 from planner.explain.cost_proof import CostShare, describe_costs
 from planner.explain.unsolvability import Diagnosis
-from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
+from planner.lightweight import Any, Final, dataclass
 from planner.model.formulas import Number
 from planner.plan import Plan, Step, StoppedBy, exact, exact_sum, json_number, name_as_written
+from planner.problem_kinds import Reasons
 
-if TYPE_CHECKING:
-    from planner.explain.timed_unsolvability import TimedDiagnosis
-
+MOST_LINES: Final = 20
+"""Most lines of a diagnosis of tasks or times in lines for people."""
 MOST_SHARES: Final = 12
 """Most shares of the cost that are named in lines for people."""
 
@@ -41,7 +41,9 @@ class WhyNot:
     costs less than `reference_bound`. `plan` does what is asked for, and no such plan costs less than `lower_bound`.
     Where there is none, `conflicts` are smallest sets of demands that no plan meets together, and `diagnosis` says
     which needs are never met, and which smallest change would help. `shares` are what every plan of the problem pays.
-    `reasons` are sentences about the reference. `stopped_by` is the limit that ended the work, if one did.
+    `reasons` are sentences about the reference. Of plans for tasks, `methods_changed` are the topmost tasks that
+    `plan` does by another method than `reference`, such as "deliver(box) by m-plane, not by m-truck". `stopped_by` is
+    the limit that ended the work, if one did.
     """
 
     question: Question
@@ -51,9 +53,10 @@ class WhyNot:
     plan: Plan | None = None
     lower_bound: Number | None = None
     conflicts: tuple[Conflict, ...] = ()
-    diagnosis: Diagnosis | TimedDiagnosis | None = None
+    diagnosis: Reasons | None = None
     shares: tuple[CostShare, ...] = ()
     reasons: tuple[str, ...] = ()
+    methods_changed: tuple[str, ...] = ()
     stopped_by: StoppedBy | None = None
 
     @property
@@ -140,6 +143,7 @@ class WhyNot:
                 for word, steps in (("It adds", self.steps_added), ("It leaves out", self.steps_left_out)):
                     if steps:
                         yield f"{word} {', '.join(map(str, steps))}."
+        yield from (f"It does {each}." for each in self.methods_changed)
 
     def _compare(self, plan: Plan) -> str:
         if self.reference is None:
@@ -174,7 +178,13 @@ class WhyNot:
                     yield from part.lines()  # else the conflicts say all of it
             yield from self.diagnosis.change_lines()
         elif self.diagnosis is not None:
-            yield from str(self.diagnosis).splitlines()[1:]
+            from planner.explain.timed_unsolvability import TimedDiagnosis
+
+            head = 1 if isinstance(self.diagnosis, TimedDiagnosis) else 0  # it says that there is no plan
+            lines = str(self.diagnosis).splitlines()[head:]
+            yield from lines[:MOST_LINES]
+            if len(lines) > MOST_LINES:
+                yield f"… and {len(lines) - MOST_LINES} lines more"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON-ready data."""
@@ -192,6 +202,7 @@ class WhyNot:
             "reference_bound": json_number(self.reference_bound),
             "steps_added": list(map(str, self.steps_added)),
             "steps_left_out": list(map(str, self.steps_left_out)),
+            "methods_changed": list(self.methods_changed),
             "reasons": list(self.reasons),
             "shares": [each.to_dict() for each in self.shares],
             "conflicts": [each.to_dict() for each in self.conflicts],

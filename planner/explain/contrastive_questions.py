@@ -56,7 +56,7 @@ _CHEAPER: Final = re.compile(r"(?:not\s+)?(?:cheaper|less|better|faster|sooner|s
 _ORDER: Final = re.compile(r"(.+?)\s+(before|after)\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
 _NEGATIVE: Final = re.compile(r"(?:without|no|not|avoid|never)\b\s+", re.IGNORECASE)
 _FILLER: Final = re.compile(
-    r"(?:(?:by|with|using|via|use|through|doing|taking|the|an?|action|object|is|there|are|we|it|steps?)\b\s+)+",
+    r"\A(?:(?:by|with|using|via|use|through|doing|taking|the|an?|action|object|is|there|are|we|it|steps?)\b\s+)+",
     re.IGNORECASE,
 )
 _THROUGH: Final = re.compile(r"(?:through|sometime)\b\s+", re.IGNORECASE)
@@ -74,7 +74,7 @@ def read_question(problem: Problem, text: str, steps: Sequence[Step] | None = No
 
     Raises `InputError` for unknown names and what is no question.
     """
-    return _Reader(problem, steps).read(text)
+    return QuestionReader(problem, steps).read(text)
 
 
 def needs_plan(text: str) -> bool:
@@ -91,7 +91,9 @@ def _strip(text: str) -> str:
     return _WHY.sub("", text.strip().rstrip("?").rstrip(), count=1)
 
 
-class _Reader:
+class QuestionReader:
+    """Reads questions about a resolved problem and the `steps` of its plan; other kinds of problems have more names."""
+
     def __init__(self, problem: Problem, steps: Sequence[Step] | None) -> None:
         self._problem = problem
         self._steps = steps
@@ -141,14 +143,31 @@ class _Reader:
         negative = _NEGATIVE.match(text)
         body = text[negative.end() :] if negative else text
         avoid = flipped is not (negative is not None)
+        other = self.read_other(body, avoid=avoid)
+        if other is not None:
+            return other
         name = self._name_of(_THROUGH.sub("", body, count=1))
         if name in self._problem.domain.predicates and name not in self._versions:
             fact = read_fact(self._problem, _THROUGH.sub("", body, count=1))
             kind = ConstraintKind.AT_MOST if avoid else ConstraintKind.SOMETIME
             return ConstraintFoil(Constraint(kind, fact, times=0 if avoid else 1))
         if through and not negative and name not in self._versions and name not in self._objects:
-            raise self._unknown(name, ("predicate", self._problem.domain.predicates))
+            raise self.unknown(name, ("predicate", self._problem.domain.predicates))
         return StepFoil(FoilKind.AVOID if avoid else FoilKind.USE, self._read_steps(body))
+
+    def other_names(self) -> Sequence[tuple[str, Iterable[str]]]:
+        """Return the kinds of things, with their names, that a problem of another kind has besides."""
+        return ()
+
+    def read_other(self, text: str, *, avoid: bool) -> Foil | None:  # noqa: ARG002 - other kinds read them
+        """Return the demand to use, or avoid, what `text` names, if that is no action, object, type or fact."""
+        return None
+
+    def names_step(self, text: str) -> bool:
+        """Return whether the first word of `text` is an action, an object, a type or a fact."""
+        name = self._name_of(text)
+        known = (self._versions, self._objects, self._problem.domain.types, self._problem.domain.predicates)
+        return any(name in names for names in known) or _NUMBER.match(text) is not None
 
     def _read_steps(self, text: str) -> StepSet:
         """Return the steps that `text` names: by numbers, patterns, actions, objects or types, with "or" between."""
@@ -157,7 +176,7 @@ class _Reader:
         return StepSet(" or ".join([each.text for each in found]), tuple(patterns))
 
     def _read_mention(self, text: str) -> StepSet:
-        body = _FILLER.sub("", text.strip(), count=1) or text.strip()
+        body = strip_filler(text)
         if number := _NUMBER.match(body):
             return self._read_number(int(number[1]))
         name = self._name_of(body)
@@ -167,7 +186,7 @@ class _Reader:
         if is_bare and name in self._hierarchy_names and name not in self._versions:
             return StepSet(f"a {name}", tuple(self._patterns_of_type(name)))
         if name not in self._versions:
-            raise self._unknown(name, ("action", self._versions), ("object", self._objects))
+            raise self.unknown(name, ("action", self._versions), ("object", self._objects))
         patterns = self._read_versions(name, body)
         return StepSet(str(Atom(name, patterns[0].args)), tuple(patterns))
 
@@ -222,8 +241,9 @@ class _Reader:
         for action in self._problem.domain.actions.values():
             yield from ((action, place) for place in range(len(action.parameters)))
 
-    def _unknown(self, name: str, *kinds: tuple[str, Iterable[str]]) -> InputError:
+    def unknown(self, name: str, *kinds: tuple[str, Iterable[str]]) -> InputError:
         """Return the error for a name that none of these kinds of things has."""
+        kinds = (*kinds, *self.other_names())
         names = [each for _, known in kinds for each in known]
         what = " or ".join([kind for kind, _ in kinds])
         hint = did_you_mean(name, names) or f"ask such as {EXAMPLES}"
@@ -250,7 +270,10 @@ class _Reader:
         if name in self._versions or name in self._objects or name in self._hierarchy_names:
             return StepFoil(FoilKind.USE if holds else FoilKind.AVOID, self._read_steps(text))
         known = self._problem.domain.predicates
-        raise self._unknown(name, ("fact", known), ("action", self._versions), ("object", self._objects))
+        other = self.read_other(text, avoid=not holds)
+        if other is not None:
+            return other
+        raise self.unknown(name, ("fact", known), ("action", self._versions), ("object", self._objects))
 
     def _read_fact(self, text: str, *, holds: bool) -> Intervention:
         fact = read_fact(self._problem, text)
@@ -316,6 +339,11 @@ class _Reader:
         return Intervention(
             f"{function} = {amount}", lambda found: replace(found, values={**found.values, function: amount})
         )
+
+
+def strip_filler(text: str) -> str:
+    """Return `text` without words such as "by" and "with the" at its beginning."""
+    return _FILLER.sub("", text.strip(), count=1) or text.strip()
 
 
 def _make_question(foils: Sequence[Foil]) -> Question:

@@ -9,32 +9,23 @@ much at least, only with their proofs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 
-from planner.compilations.foils import Foil, FoilKind, StepFoil, apply_foils
-from planner.errors import InputError, PlanError, UnsupportedError, kind_of
-from planner.explain.conflicts import find_conflicts
+from planner.compilations.foils import ClassicalFoil, Foil, OtherFoil, StepFoil, apply_foils
+from planner.errors import InputError, kind_of
+from planner.explain.contrast_stages import ContrastStages
 from planner.explain.contrastive_answer import Outcome, WhyNot
-from planner.explain.contrastive_questions import Question, needs_plan, read_question
-from planner.explain.cost_proof import find_cost_shares
-from planner.explain.smallest_change import Change
-from planner.explain.unsolvability import Diagnosis, explain_compiled, explain_unsolvable
-from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
+from planner.explain.contrastive_questions import Question, needs_plan
+from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
 from planner.limits import Limits
-from planner.model import Problem
-from planner.model.domain import creates_objects, lists_patterns
 from planner.model.formulas import Number
-from planner.model.problem import is_temporal
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, StoppedBy
-from planner.problem_kinds import resolve_classical
-from planner.questions.notation import AnySteps, read_steps
+from planner.problem_kinds import AnyProblem, is_other_problem, service_of
+from planner.questions.notation import AnySteps
 
 if TYPE_CHECKING:
     import threading
-
-    from planner.explain.timed_unsolvability import TimedDiagnosis
 
 REFERENCE_SHARE: Final = 0.4
 """The part of the time for the plan of the problem as it is, where none is given."""
@@ -47,7 +38,7 @@ CONFLICT_SHARE: Final = 0.6
 
 
 def why_not(
-    problem: Problem,
+    problem: AnyProblem,
     question: str | Foil | Sequence[Foil],
     *,
     plan: AnySteps | None = None,
@@ -69,83 +60,61 @@ def why_not(
 
 
 def ask(
-    problem: Problem, question: str | Foil | Sequence[Foil], limits: Limits, plan: AnySteps | None = None
+    problem: AnyProblem, question: str | Foil | Sequence[Foil], limits: Limits, plan: AnySteps | None = None
 ) -> WhyNot:
     """Answer as `why_not` does, within `limits`."""
-    hint = "ask about its part without tasks: problem.classical"
-    problem = resolve_classical(problem, "why_not", hint)
-    asked = _read(problem, question)
+    if is_other_problem(problem):
+        found: WhyNot = service_of(problem).why_not(problem, question, limits, plan)
+        return found
+    return ask_by(ContrastStages(), problem, question, limits, plan)
+
+
+def ask_by(
+    stages: ContrastStages,
+    problem: Any,
+    question: str | Foil | Sequence[Foil],
+    limits: Limits,
+    plan: AnySteps | None = None,
+) -> WhyNot:
+    """Answer as `ask` does, by the `stages` for this kind of problem."""
+    problem = stages.resolve(problem)
+    asked = _read(stages, problem, question)
     about_cost = asked is not None and not asked.foils
-    reference = _find_reference(problem, plan, limits.share(COST_SHARE if about_cost else REFERENCE_SHARE))
+    reference = _find_reference(stages, problem, plan, limits.share(COST_SHARE if about_cost else REFERENCE_SHARE))
     steps = None if reference.plan is None else reference.plan.steps
     if asked is None or (steps is not None and isinstance(question, str)):
         assert isinstance(question, str)
         if steps is None and needs_plan(question):
-            return _no_reference(problem, Question(question), reference, limits)
-        asked = read_question(problem, question, steps)
-    return _Contrast(problem, asked, reference, limits, given=plan is not None).answer()
+            return _no_reference(stages, problem, Question(question), reference, limits)
+        asked = stages.read_question(problem, question, steps)
+    return _Contrast(stages, problem, asked, reference, limits, given=plan is not None).answer()
 
 
-def _read(problem: Problem, question: str | Foil | Sequence[Foil]) -> Question | None:
+def _read(stages: ContrastStages, problem: Any, question: str | Foil | Sequence[Foil]) -> Question | None:
     """Return the question, so that mistakes in it are found before anything is solved; None if it needs a plan."""
     if isinstance(question, str):
-        return None if needs_plan(question) else read_question(problem, question)
+        return None if needs_plan(question) else stages.read_question(problem, question, None)
     foils = tuple(question) if isinstance(question, Iterable) else (question,)
-    wrong = next((each for each in foils if not isinstance(each, Foil)), None)
+    wrong = next((each for each in foils if not isinstance(each, ClassicalFoil | OtherFoil)), None)
     if wrong is not None or not foils:
         raise InputError(f"a question is a text or foils, not {kind_of(wrong)}", hint="such as 'by truck1'")
     return Question(" and ".join(map(str, foils)), foils)
 
 
-def _find_reference(problem: Problem, plan: AnySteps | None, limits: Limits) -> Result:
+def _find_reference(stages: ContrastStages, problem: Any, plan: AnySteps | None, limits: Limits) -> Result:
     """Return the given plan, validated, as a result without a bound; or else what `solve` finds."""
     if plan is None:
-        return _solve(problem, limits)
-    from planner.compilations.object_creation import for_steps
-    from planner.semantics.simulation import price_steps
-    from planner.validation.timed_replay import in_turn
-    from planner.validation.validate import check_steps
-
-    if not isinstance(plan, Plan):
-        steps = read_steps(problem, plan)
-        if is_temporal(problem):
-            plan = in_turn(problem, steps)
-        else:
-            check = check_steps(problem, steps)
-            priced = price_steps(for_steps(problem, steps), steps) if check.valid else steps
-            plan = Plan(priced, problem)
-    elif is_temporal(problem) and not plan.times:
-        plan = in_turn(problem, plan.steps)
-    verdict = check_steps(problem, plan)
-    if not verdict.valid:
-        raise PlanError(f"this plan is not valid: {verdict.reason}", hint="ask without a plan, or mend it first")
-    return Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan)
+        return stages.solve(problem, limits)
+    return Result(Status.SOLVED, StoppedBy.FIRST_PLAN, stages.complete_plan(problem, plan, limits))
 
 
-def _solve(problem: Problem, limits: Limits) -> Result:
-    from planner.solve import answer
-
-    found = answer(problem, SolveOptions().within(limits))
-    if lists_patterns(problem.domain):
-        from planner.compilations.unlisted_objects import qualify_by_listings
-
-        found = qualify_by_listings(problem, found)
-    if found.status is Status.UNSUPPORTED:
-        raise UnsupportedError(found.reason)
-    return found
-
-
-def _no_reference(problem: Problem, question: Question, reference: Result, limits: Limits) -> WhyNot:
+def _no_reference(
+    stages: ContrastStages, problem: Any, question: Question, reference: Result, limits: Limits
+) -> WhyNot:
     """Return the answer where the problem has no plan, whatever is asked for, or none was found."""
     if reference.status is not Status.UNSOLVABLE:
         return WhyNot(question, Outcome.OPEN, stopped_by=reference.stopped_by)
-    diagnosis: Diagnosis | TimedDiagnosis
-    if is_temporal(problem):
-        from planner.explain.timed_unsolvability import explain_no_plan_in_time
-
-        diagnosis = explain_no_plan_in_time(problem, limits.share(1))
-    else:
-        diagnosis = explain_unsolvable(problem, limits.share(1), model_changes=True).as_unsolvable()
+    diagnosis = stages.explain_no_plan(problem, limits.share(1))
     reason = "The problem has no plan at all."
     return WhyNot(question, Outcome.IMPOSSIBLE, diagnosis=diagnosis, reasons=(reason,))
 
@@ -154,7 +123,8 @@ def _no_reference(problem: Problem, question: Question, reference: Result, limit
 class _Contrast:
     """One question about `problem`; `reference` has the plan that it is about, which users may have `given`."""
 
-    problem: Problem
+    stages: ContrastStages
+    problem: Any
     question: Question
     reference: Result
     limits: Limits
@@ -167,17 +137,17 @@ class _Contrast:
             and question.restricts
             and (reference.status is Status.UNSOLVABLE or not question.foils)
         ):
-            return _no_reference(self.problem, question, reference, self.limits)
+            return _no_reference(self.stages, self.problem, question, reference, self.limits)
         if not question.foils:
             return self._explain_cost()
         reasons, known = self._explain_reference()
         if known is not None and self._is_least(known):
             return self._conclude(known, reference.lower_bound, reasons, None)
-        compiled = apply_foils(self.problem, question.foils)
-        found = _solve(compiled, self.limits)
+        source, compiled = self._source, apply_foils(self.problem, question.foils)
+        found = self.stages.solve(compiled, self.limits)
         if found.status is Status.UNSOLVABLE and known is None:
-            return self._explain_impossible(compiled, reasons)
-        mapped = None if found.plan is None else replace(found.plan, problem=self._source)
+            return self._explain_impossible(source, compiled, reasons)
+        mapped = None if found.plan is None else self.stages.map_back(found.plan, source)
         plans = [each for each in (known, mapped) if each is not None]
         plan = min(plans, key=lambda each: each.charge, default=None)
         bounds = [found.lower_bound, reference.lower_bound if question.restricts else None]
@@ -185,7 +155,7 @@ class _Contrast:
         return self._conclude(plan, bound, reasons, found.stopped_by)
 
     @property
-    def _source(self) -> Problem:
+    def _source(self) -> Any:
         """The problem whose plans are asked for, but for the restrictions."""
         return apply_foils(self.problem, [each for each in self.question.foils if not each.restricts])
 
@@ -211,6 +181,7 @@ class _Contrast:
             plan,
             bound,
             reasons=tuple(reasons),
+            methods_changed=() if plan is None or reference is None else self.stages.compare(plan, reference),
             stopped_by=None if plan is not None and plan.charge == bound else stopped_by,
         )
 
@@ -219,7 +190,7 @@ class _Contrast:
         reference, best = self.reference.plan, self.reference
         assert reference is not None
         if self.given:
-            best = _solve(self.problem, self.limits.share(COST_SHARE))
+            best = self.stages.solve(self.problem, self.limits.share(COST_SHARE))
         cheaper = best.plan if best.plan is not None and best.plan.charge < reference.charge else None
         proved = best.lower_bound == reference.charge
         outcome = Outcome.IMPOSSIBLE if proved else Outcome.OPEN if cheaper is None else Outcome.CHEAPER
@@ -230,85 +201,40 @@ class _Contrast:
             best.lower_bound,
             cheaper,
             best.lower_bound,
-            shares=find_cost_shares(self.problem, self.limits.part(SHARE_SECONDS)),
-            reasons=tuple(self._explain_end()) if proved else (),
+            shares=self.stages.find_shares(self.problem, self.limits.part(SHARE_SECONDS)),
+            reasons=tuple(self.stages.explain_end(reference)) if proved and reference.times else (),
             stopped_by=None if proved else best.stopped_by,
         )
 
-    def _explain_end(self) -> Iterator[str]:
-        """Yield why a plan in time ends when it does."""
-        plan = self.reference.plan
-        if plan is not None and plan.times:
-            from planner.explain.timed_explanation import explain_times
-
-            yield f"The plan ends at {plan.makespan}:"
-            yield from (f"  {link}" for link in explain_times(self.problem, plan).chain)
-
-    def _explain_impossible(self, compiled: Problem, reasons: Sequence[str]) -> WhyNot:
+    def _explain_impossible(self, source: Any, compiled: Any, reasons: Sequence[str]) -> WhyNot:
         """Say which demands clash, which needs are never met, and which change would help."""
-        conflicts = find_conflicts(self.problem, self.limits.share(CONFLICT_SHARE), foils=self.question.foils)
-        diagnosis = None
-        with suppress(UnsupportedError):  # what search takes may be more than what it takes with assumptions
-            diagnosis = self._diagnose(compiled)
+        within = self.limits.share(CONFLICT_SHARE)
         return WhyNot(
             self.question,
             Outcome.IMPOSSIBLE,
             self.reference.plan,
             self.reference.lower_bound,
-            conflicts=conflicts,
-            diagnosis=diagnosis,
+            conflicts=self.stages.find_conflicts(self.problem, self.question.foils, within),
+            diagnosis=self.stages.diagnose(self.problem, source, compiled, self.limits.share(1)),
             reasons=tuple(reasons),
         )
-
-    def _diagnose(self, compiled: Problem) -> Diagnosis | TimedDiagnosis | None:
-        """Return which needs are never met, and a change that would help but is not what the question takes away."""
-        if is_temporal(compiled):
-            from planner.explain.timed_unsolvability import explain_no_plan_in_time
-
-            timed = explain_no_plan_in_time(compiled, self.limits.share(1))
-            return timed if timed.solvable is False and timed.blames_time else None
-        if creates_objects(compiled.domain) or compiled.unknown:
-            return None
-        found = explain_compiled(compiled, self._source, self.limits.share(1))
-        return replace(found, change=None) if self._is_undone_by(found.change) else found
-
-    def _is_undone_by(self, change: Change | None) -> bool:
-        """Return whether `change` only gives back what the question takes away."""
-        before, after = {*self.problem.initial}, {*self._source.initial}
-        return change is not None and before != after and {*change.problem.initial} == before
 
     def _explain_reference(self) -> tuple[list[str], Plan | None]:
         """Return what the reference says of the question, and a plan that needs no search, if there is one."""
         plan, foils = self.reference.plan, self.question.foils
-        if plan is None or not all(isinstance(each, StepFoil) for each in foils):
+        if plan is None or not all(isinstance(each, StepFoil | OtherFoil) for each in foils):
             return [], None
         if self._does_so(plan):
             return [], plan
-        if is_temporal(self.problem):
+        if self.stages.is_in_time(self.problem):
             return [], None
         if self.question.order is not None:
-            from planner.explain.step_order import explain_order
-
-            reasons, other = explain_order(self.problem, plan, *self.question.order)
+            reasons, other = self.stages.explain_order(self.problem, plan, *self.question.order)
             if other is not None and not self._does_so(other):
                 return [], None
             return reasons, other
-        return list(self._explain_steps(plan)), None
+        return list(self.stages.explain_parts(self.problem, plan, foils)), None
 
     def _does_so(self, plan: Plan) -> bool:
-        """Return whether the steps of `plan` are as the question asks."""
-        return all(each.holds_for(plan) for each in self.question.foils if isinstance(each, StepFoil))
-
-    def _explain_steps(self, plan: Plan) -> Iterator[str]:
-        """Yield what the steps that the question does without are there for."""
-        from planner.explain.plan_explanation import explain_plan
-
-        avoided = [
-            each.steps for each in self.question.foils if isinstance(each, StepFoil) and each.kind is FoilKind.AVOID
-        ]
-        if not any(steps.covers(step) for steps in avoided for step in plan.steps):
-            return
-        explanation = explain_plan(self.problem, plan)
-        for each, step in zip(explanation.steps, plan.steps, strict=True):
-            if any(steps.covers(step) for steps in avoided):
-                yield f"Step {each.number}, {each.step}, {explanation.describe_purpose(each)}."
+        """Return whether `plan` is as the question asks."""
+        return all(each.holds_for(plan) for each in self.question.foils if isinstance(each, StepFoil | OtherFoil))

@@ -146,8 +146,17 @@ def read_step(problem: Problem, given: AnyStep) -> Step:
 
 def read_step_pattern(problem: Problem, given: AnyFact) -> Atom:
     """Return the pattern of steps that `given` is or names, with `_` for any object; raises as `read_fact` does."""
-    found = _read_atom(problem, given, "step", problem.domain.actions)
-    parameters = problem.domain.actions[found.predicate].parameters
+    known = {name: each.parameters for name, each in problem.domain.actions.items()}
+    return read_pattern(problem, given, "step", known)
+
+
+def read_pattern(problem: Problem, given: AnyFact, what: str, known: Mapping[str, tuple[Variable, ...]]) -> Atom:
+    """Return the pattern of one of the names `known`, with their parameters; a name alone leaves all of them open.
+
+    `what` says in messages what is read. Raises as `read_fact` does.
+    """
+    found = _read_atom(problem, given, what, known)
+    parameters = known[found.predicate]
     if not found.args:
         return Atom(found.predicate, (OPEN,) * len(parameters))
     _check_arguments(problem, found, parameters, is_pattern=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
-from htn_brute import cheapest
 
+from benchmarks.htn_brute import cheapest
 from htn import problem_kind
 from htn.explain.task_explanations import explain_unsolvable
 from htn.language.hddl import parse_domain, parse_problem

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from random_hierarchies import USUAL, HtnFeatures, random_htn
 from unified_planning.environment import get_environment
 
 from benchmarks.planners.environments import find_peers_folder, interpreter_of
+from benchmarks.random_hierarchies import USUAL, HtnFeatures, random_htn
 from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import parse_domain, parse_problem, read, write

@@ -6,8 +6,8 @@ import heapq
 from itertools import combinations, count
 
 from candidate_twins import independent
-from htn_brute import Progression, Steps, World, remaining_of
 
+from benchmarks.htn_brute import Progression, Steps, World, remaining_of
 from htn.grounding.ground_htn import ground
 from htn.model import HtnProblem
 from planner.limits import Limits

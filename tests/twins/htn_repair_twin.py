@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import htn_brute
-
+from benchmarks import htn_brute
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, transitive_successors
 from planner.compilations.adl import compile_adl
 from planner.model import TRUE, Atom, Equals, Not, Or, Predicate

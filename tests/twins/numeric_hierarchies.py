@@ -12,8 +12,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Final
 
-from random_hierarchies import HtnFeatures, random_htn
-
+from benchmarks.random_hierarchies import HtnFeatures, random_htn
 from htn.model import HtnProblem
 from planner.model import Action, Atom, Formula, Goal, Not, Number, TypeHierarchy, Variable, When
 from planner.model.actions import NumericEffect

@@ -7,10 +7,10 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from htn_brute import TooManyNetworks, cheapest
-from random_hierarchies import PARTIAL, USUAL, HtnFeatures, random_htn
 from random_tasks import with_random_wishes
 
+from benchmarks.htn_brute import TooManyNetworks, cheapest
+from benchmarks.random_hierarchies import PARTIAL, USUAL, HtnFeatures, random_htn
 from htn.language.declare import Methods
 from htn.verification.plan_verification import validate
 from planner import Domain

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from brute_force import brute_force
-from htn_brute import TooManyNetworks, cheapest
 
+from benchmarks.htn_brute import TooManyNetworks, cheapest
 from benchmarks.random_problems import Features, random_problem
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import parse_domain, parse_problem, write

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 from brute_force import brute_force
-from htn_brute import TooManyNetworks, accepts, cheapest, cheapest_steps
-from random_hierarchies import ORDERED, random_htn
 
+from benchmarks.htn_brute import TooManyNetworks, accepts, cheapest, cheapest_steps
+from benchmarks.random_hierarchies import ORDERED, random_htn
 from benchmarks.random_problems import ALL, STRIPS, Features, random_problem
 from htn.compilations.methods_from_actions import add_derived_methods, as_htn, derived_methods
 from htn.model import HtnDomain, HtnProblem, Method, Task, sequence

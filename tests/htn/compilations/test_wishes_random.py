@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from htn_brute import TooManyNetworks, cheapest
-from random_hierarchies import PARTIAL, USUAL, HtnFeatures, random_htn
 from random_tasks import with_random_constraints, with_random_wishes
 
+from benchmarks.htn_brute import TooManyNetworks, cheapest
+from benchmarks.random_hierarchies import PARTIAL, USUAL, HtnFeatures, random_htn
 from htn.verification.plan_verification import validate
 from planner.model import Metric
 from planner.plan import Status

@@ -1,9 +1,9 @@
 """What is said to be proved about problems without a plan is true of random ones."""
 
 import pytest
-from htn_brute import TooManyNetworks, cheapest
-from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 
+from benchmarks.htn_brute import TooManyNetworks, cheapest
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from htn.explain.dead_end_search import FirstChoices, search_dead_ends
 from htn.explain.impossible_tasks import RelaxedHierarchy, find_impossible_tasks
 from htn.explain.task_explanations import explain_plan, explain_unsolvable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from htn_brute import cheapest_steps
 
+from benchmarks.htn_brute import cheapest_steps
 from htn.language.declare import Methods
 from htn.model import HtnProblem, Method, Network, Subtask, Task, sequence
 from planner import Domain, Entity, InputError, load, load_domain

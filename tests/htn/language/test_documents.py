@@ -7,9 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from htn_brute import cheapest_steps
-from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 
+from benchmarks.htn_brute import cheapest_steps
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from benchmarks.random_problems import random_problem
 from htn.compilations.methods_from_actions import as_htn, derived_methods
 from htn.language.documents import documents_of

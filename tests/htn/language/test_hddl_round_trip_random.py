@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from effort import examples
 from hypothesis import given, settings
-from random_hierarchies import ORDERED, WILD, HtnFeatures, htn_problems
 
+from benchmarks.random_hierarchies import ORDERED, WILD, HtnFeatures, htn_problems
 from htn.language.hddl import parse_domain, parse_problem, read
 from htn.language.hddl.hddl_writer import write_domain, write_problem
 from htn.model import HtnProblem, Network

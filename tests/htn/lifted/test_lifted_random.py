@@ -1,9 +1,9 @@
 """Depth-first search without grounding: what it finds are plans, and where tasks are ordered it misses none."""
 
 import pytest
-from htn_brute import cheapest
-from random_hierarchies import ORDERED, PARTIAL, HtnFeatures, random_htn
 
+from benchmarks.htn_brute import cheapest
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, HtnFeatures, random_htn
 from htn.lifted.compiled_problem import compile_problem, plan_by
 from htn.lifted.depth_first import DepthFirst
 from htn.verification.plan_verification import validate

@@ -6,11 +6,11 @@ import random
 from collections import Counter
 from dataclasses import replace
 
-import htn_brute
 import htn_repair_twin
 import pytest
-from random_hierarchies import ORDERED, PARTIAL, random_htn
 
+from benchmarks import htn_brute
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, random_htn
 from benchmarks.random_problems import instances
 from htn.repair.subtree_repair import repair
 from planner.model import Atom

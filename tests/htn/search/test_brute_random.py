@@ -2,10 +2,10 @@
 
 import pytest
 from effort import examples
-from htn_brute import Progression, Sequences, TooManyNetworks, World, accepts, cheapest, cheapest_steps
 from hypothesis import given, settings
-from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, htn_problems, random_htn
 
+from benchmarks.htn_brute import Progression, Sequences, TooManyNetworks, World, accepts, cheapest, cheapest_steps
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, htn_problems, random_htn
 from htn.model import HtnProblem
 from planner.model import TypeHierarchy
 from planner.validation.validate import validate

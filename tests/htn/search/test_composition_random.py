@@ -6,8 +6,8 @@ import random
 from itertools import product
 
 import pytest
-from random_hierarchies import ORDERED, PARTIAL, random_htn
 
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, random_htn
 from htn.grounding.ground_htn import GroundHtn, ground
 from htn.search.packed_hierarchy import PackedHierarchy, make_guide
 from planner.jit.arrays import index, words

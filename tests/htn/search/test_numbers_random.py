@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from htn_brute import TooManyNetworks, cheapest
 from numeric_hierarchies import random_numeric_htn
-from random_hierarchies import PARTIAL, WILD, HtnFeatures
 
+from benchmarks.htn_brute import TooManyNetworks, cheapest
+from benchmarks.random_hierarchies import PARTIAL, WILD, HtnFeatures
 from htn.model import HtnProblem
 from htn.verification.chart_parsing import verify
 from htn.verification.plan_verification import validate

@@ -1,9 +1,9 @@
 """Hierarchical planning against the enumeration of decompositions."""
 
 import pytest
-from htn_brute import TooManyNetworks, cheapest
-from random_hierarchies import ORDERED, HtnFeatures, random_htn
 
+from benchmarks.htn_brute import TooManyNetworks, cheapest
+from benchmarks.random_hierarchies import ORDERED, HtnFeatures, random_htn
 from htn.model import HtnProblem
 from htn.verification.plan_verification import validate
 from planner.plan import Result, Status

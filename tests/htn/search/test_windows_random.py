@@ -1,9 +1,9 @@
 """Pieces of plans made better: what comes out are plans, ever cheaper, and none is cheaper than enumeration knows."""
 
 import pytest
-from htn_brute import cheapest
-from random_hierarchies import HtnFeatures, random_htn
 
+from benchmarks.htn_brute import cheapest
+from benchmarks.random_hierarchies import HtnFeatures, random_htn
 from htn.grounding.ground_htn import ground
 from htn.lifted.compiled_problem import compile_problem, moves_by, plan_by
 from htn.lifted.depth_first import DepthFirst

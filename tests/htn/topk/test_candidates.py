@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from random_hierarchies import PARTIAL, WILD, HtnFeatures, random_htn
 
+from benchmarks.random_hierarchies import PARTIAL, WILD, HtnFeatures, random_htn
 from htn.language.declare import Methods
 from htn.verification.plan_verification import validate
 from planner import Domain, StoppedBy, UnsupportedError, candidates, k_best, rank, solve

@@ -11,9 +11,9 @@ from effort import examples
 from htn_candidate_twin import HtnTraces, is_wasteful, plans
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_hierarchies import ORDERED, PARTIAL, USUAL, WILD, HtnFeatures, random_htn
 from random_tasks import with_random_constraints, with_random_wishes
 
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, USUAL, WILD, HtnFeatures, random_htn
 from htn.verification.plan_verification import validate
 from planner import StoppedBy, candidates
 from planner.lightweight import replace

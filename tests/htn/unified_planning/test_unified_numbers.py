@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import pytest
 from numeric_hierarchies import random_numeric_htn
-from random_hierarchies import HtnFeatures
 from unified_planning.engines import PlanGenerationResultStatus, ValidationResultStatus
 from unified_planning.engines.sequential_simulator import UPSequentialSimulator
 from unified_planning.model.htn import HierarchicalProblem, Method
@@ -28,6 +27,7 @@ from unified_planning.shortcuts import (
 )
 from unified_planning.shortcuts import Problem as ForeignProblem
 
+from benchmarks.random_hierarchies import HtnFeatures
 from htn.language.hddl.hddl_reader import parse_domain, parse_problem
 from htn.model import HtnProblem
 from htn.unified_planning import to_ground_unified_planning

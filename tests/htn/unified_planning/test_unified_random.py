@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from unified_planning.engines import UPSequentialSimulator
 from unified_planning.model.htn import HierarchicalProblem
 from unified_planning.plans import HierarchicalPlan
 
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from htn import problem_kind
 from htn.verification.plan_verification import validate
 from planner.plan import Status

@@ -7,11 +7,11 @@ from itertools import count, permutations, product
 
 import pytest
 from effort import examples
-from htn_brute import TooManyNetworks, accepts, cheapest_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 
+from benchmarks.htn_brute import TooManyNetworks, accepts, cheapest_steps
+from benchmarks.random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from htn.language.plan_text import plan_from_data, read_plan, write_plan
 from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.chart_parsing import find_decomposition, verify

@@ -254,12 +254,6 @@ def test_the_command_answers_in_text_and_json(capsys) -> None:
     assert json.loads(out)["redundant"] == []
 
 
-def test_the_command_refuses_problems_with_tasks() -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["explain", "incident", "--why-not", "cheaper", "--time-limit", "5"])
-    assert ended.value.code == Exit.UNSUPPORTED
-
-
 def test_wrong_answers_are_seen_by_the_trials() -> None:
     problem = seal(random_problem(6))
     subject = Subject(problem, explore(problem), None)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from random_hierarchies import HtnFeatures, random_htn
 from search_twins import applied, closed, finished, is_goal, perfect, random_task, reachable, replayed, successors
 from uncertain_aims import WAYS, aim_of, board_of, compiled
 
+from benchmarks.random_hierarchies import HtnFeatures, random_htn
 from htn import kernels
 from htn.grounding import instances
 from htn.grounding.ground_htn import ground as ground_htn

@@ -10,8 +10,8 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_hierarchies import random_htn
 
+from benchmarks.random_hierarchies import random_htn
 from benchmarks.random_problems import Features, random_problem
 from planner import StoppedBy, candidates, causal_links, diverse
 from planner.problem_kinds import classical_of

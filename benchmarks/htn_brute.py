@@ -11,11 +11,13 @@ all pairs of a state and what remains to be done are visited, cheapest first; th
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import count, product
+from typing import Any, TypeAlias
 
 from benchmarks.random_problems import key_of
-from htn.model import HtnProblem, Network
+from htn.model import HtnProblem, Method, Network, Node
 from planner.errors import ForethoughtError
 from planner.model import Atom, Formula, Number
 from planner.model.formulas import substitute
@@ -23,12 +25,14 @@ from planner.plan import Step
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
-Steps = tuple[Step, ...]
-Found = tuple[Number, Steps]
-Remaining = tuple[tuple[Atom, frozenset[int]], ...]
+Steps: TypeAlias = tuple[Step, ...]
+Found: TypeAlias = tuple[Number, Steps]
+Remaining: TypeAlias = tuple[tuple[Atom, frozenset[int]], ...]
 """Tasks to be done, each with the places of those that come before it: all of them, not only the next."""
 
 
+Asking: TypeAlias = tuple[int, Atom] | None
+"""A state and the task that is looked at there; None for the whole problem."""
 MOST_TASKS = 16
 """A network of more tasks than this is taken for one that grows without end."""
 
@@ -58,15 +62,17 @@ class World:
         self._truths: dict[tuple[int, Formula], bool] = {}
 
     @staticmethod
-    def _key(state: Simulation, watches: ConstraintMonitors, spent: tuple[Number, ...]):
+    def _key(state: Simulation, watches: ConstraintMonitors, spent: tuple[Number, ...]) -> tuple[Any, ...]:
         return key_of(state), frozenset(state.values.items()), watches.key, spent
 
     def holds(self, state: int, formula: Formula) -> bool:
+        """Return whether `formula` holds in the state of this number."""
         if (state, formula) not in self._truths:
             self._truths[state, formula] = self.states[state].holds(formula)
         return self._truths[state, formula]
 
     def is_end(self, state: int) -> bool:
+        """Return whether a plan may end here."""
         watches = self.watches[state]
         return self.holds(state, self.problem.classical.goal.hard) and not watches.broken and not any(watches.unmet)
 
@@ -119,9 +125,11 @@ class Replay(World):
             self.watches.append(self.watches[0])
 
     def is_end(self, state: int) -> bool:
+        """Return whether the steps are over, and may end here."""
         return state == len(self.steps) and super().is_end(state)
 
     def after(self, state: int, action: Atom) -> tuple[Step, int] | None:
+        """Return the next one of the steps, if it is `action`, and where it leads."""
         if state + 1 >= len(self.states):
             return None
         step = self.steps[state]
@@ -136,46 +144,57 @@ class Hierarchy:
         self.problem = world.problem
         self.domain = world.problem.domain
         self._objects = world.states[0].rules.universe
-        self._methods: dict[Atom, list[tuple[Formula, Network]]] = {}
+        self._methods: dict[Atom, list[tuple[Formula, Network, Node]]] = {}
 
     def is_action(self, task: Atom) -> bool:
+        """Return whether `task` is an action, not a compound task."""
         return task.predicate in self.domain.classical.actions
 
     def starts(self) -> list[Network]:
         """Return the initial network for each choice of its parameters."""
         problem = self.problem
-        return [network for _, network in self._instances(problem.parameters, {}, (), problem.network)]
+        nothing = Method("", Atom(""), problem.parameters, network=problem.network)
+        return [network for _, network, _ in self._instances(nothing, {}, Atom(""))]
 
     def ways(self, state: int, task: Atom) -> list[Network]:
         """Return what the methods make of `task` in this state."""
+        return [network for network, _ in self.ways_by_methods(state, task)]
+
+    def ways_by_methods(self, state: int, task: Atom) -> list[tuple[Network, Node]]:
+        """Return the same, each with a node that says which method is used, and with which objects."""
         if task not in self._methods:
             self._methods[task] = list(self._all_ways(task))
-        return [network for condition, network in self._methods[task] if self.world.holds(state, condition)]
+        return [
+            (network, node) for condition, network, node in self._methods[task] if self.world.holds(state, condition)
+        ]
 
-    def _all_ways(self, task: Atom):
+    def _all_ways(self, task: Atom) -> Iterator[tuple[Formula, Network, Node]]:
         declared = self.domain.tasks[task.predicate].parameters
         if not all(self._fits(arg, each.types) for arg, each in zip(task.args, declared, strict=True)):
             return
         for method in self.domain.methods_for(task.predicate):
             binding = unified(method.task.args, task.args)
             if binding is not None:
-                yield from self._instances(method.parameters, binding, (method.precondition,), method.network)
+                yield from self._instances(method, binding, task)
 
     def _fits(self, arg: str, types: tuple[str, ...]) -> bool:
         return arg in self._objects.of_types(types)
 
-    def _instances(self, parameters, binding, conditions, network):
-        names = [each.name for each in parameters]
+    def _instances(
+        self, method: Method, binding: Mapping[str, str], task: Atom
+    ) -> Iterator[tuple[Formula, Network, Node]]:
+        """Yield the precondition, the network and the use of `method` for each choice of objects."""
+        names, network = [each.name for each in method.parameters], method.network
         choices = [
             [name for name in self._objects.of_types(each.types) if binding.get(each.name, name) == name]
-            for each in parameters
+            for each in method.parameters
         ]
         for values in product(*choices):
             full = dict(zip(names, values, strict=True))
             if self.world.states[0].holds(substitute(network.constraints, full)):
-                condition = substitute(conditions[0], full) if conditions else network.constraints
                 tasks = tuple([type(each)(each.task.substitute(full)) for each in network.subtasks])
-                yield condition, Network(tasks, network.ordering)
+                node = Node(task, method=method.name, binding=values)
+                yield substitute(method.precondition, full), Network(tasks, network.ordering), node
 
 
 def unified(pattern: tuple[str, ...], args: tuple[str, ...]) -> dict[str, str] | None:
@@ -195,10 +214,11 @@ class Sequences:
         self.hierarchy = Hierarchy(world)
         self.limit = limit
         self.ends: dict[tuple[int, Atom], dict[int, Found]] = {}
-        self.askers: dict[tuple[int, Atom], dict] = {}
-        self.queue: dict = {}
+        self.askers: dict[tuple[int, Atom], dict[Asking, None]] = {}
+        self.queue: dict[Asking, None] = {}
 
     def cheapest(self) -> Found | None:
+        """Return a cheapest plan with its charge; None where there is none."""
         starts = self.hierarchy.starts()
         self.queue = {None: None}
         best: dict[int, Found] = {}
@@ -221,14 +241,14 @@ class Sequences:
             self.ends[key] = found
             self.queue.update(self.askers[key])
 
-    def _through_any(self, state: int, networks: list[Network], asking) -> dict[int, Found]:
+    def _through_any(self, state: int, networks: list[Network], asking: Asking) -> dict[int, Found]:
         best: dict[int, Found] = {}
         for network in networks:
             for end, found in self._through(state, network, asking).items():
                 improve(best, end, found)
         return best
 
-    def _through(self, state: int, network: Network, asking) -> dict[int, Found]:
+    def _through(self, state: int, network: Network, asking: Asking) -> dict[int, Found]:
         reached: dict[int, Found] = {state: (0, ())}
         for each in in_order(network):
             further: dict[int, Found] = {}
@@ -238,7 +258,7 @@ class Sequences:
             reached = further
         return reached
 
-    def _ends_of(self, state: int, task: Atom, asking) -> dict[int, Found]:
+    def _ends_of(self, state: int, task: Atom, asking: Asking) -> dict[int, Found]:
         if self.hierarchy.is_action(task):
             after = self.world.after(state, task)
             return {} if after is None else {after[1]: (after[0].cost, (after[0],))}
@@ -252,11 +272,13 @@ class Sequences:
 
 
 def improve(best: dict[int, Found], end: int, found: Found) -> None:
+    """Keep `found` for `end` in `best` where it is cheaper than what is there."""
     if end not in best or found[0] < best[end][0]:
         best[end] = found
 
 
 def cost_of(found: Found) -> Number:
+    """Return the cost of what was found."""
     return found[0]
 
 
@@ -269,10 +291,13 @@ class Progression:
         self.limit = limit
 
     def cheapest(self) -> Found | None:
+        """Return a cheapest plan with its charge; None where there is none."""
         ticket = count()
-        queue = [(0, 0, next(ticket), 0, remaining_of(start), ()) for start in self.hierarchy.starts()]
+        queue: list[tuple[Number, int, int, int, Remaining, Steps]] = [
+            (0, 0, next(ticket), 0, remaining_of(start), ()) for start in self.hierarchy.starts()
+        ]
         over = remaining_of(Network())
-        closed = set()
+        closed: set[tuple[int, Remaining]] = set()
         while queue:
             cost, work, _, state, remaining, steps = heapq.heappop(queue)
             if state == OVER:
@@ -290,7 +315,7 @@ class Progression:
                 heapq.heappush(queue, (*key, end, rest, (*steps, *more)))
         return None
 
-    def moves(self, state: int, remaining: Remaining):
+    def moves(self, state: int, remaining: Remaining) -> Iterator[tuple[Step | None, int, Remaining]]:
         """Yield what can be done next: the step, if it is one, and what that leads to."""
         for place, (task, before) in enumerate(remaining):
             if before:
@@ -305,6 +330,7 @@ class Progression:
 
 
 def remaining_of(network: Network) -> Remaining:
+    """Return what is to be done for `network`."""
     return replaced(((Atom("the problem"), frozenset()),), 0, network)
 
 
@@ -312,12 +338,12 @@ def replaced(remaining: Remaining, place: int, network: Network) -> Remaining:
     """Return `remaining` with `network` instead of the task at `place`, which nothing precedes."""
     size = len(remaining)
     new = set(range(size, size + len(network.subtasks)))
-    tasks = {}
+    tasks: dict[int, tuple[Atom, frozenset[int]]] = {}
     for number, (task, before) in enumerate(remaining):
         if number != place:
             tasks[number] = task, (before - {place} | new if place in before else before)
-    for number, before in enumerate(predecessors(network)):
-        tasks[size + number] = network.subtasks[number].task, frozenset(size + each for each in before)
+    for number, earlier in enumerate(predecessors(network)):
+        tasks[size + number] = network.subtasks[number].task, frozenset(size + each for each in earlier)
     return numbered(tasks)
 
 
