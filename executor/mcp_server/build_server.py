@@ -20,8 +20,8 @@ INSTRUCTIONS: Final = """\
 Plans for the domain {name!r}, proved before they are carried out. Begin with `describe`: it lists the actions, the \
 predicates and the problems. Facts and conditions are written `predicate(object, …)`, steps `action(object, …)`. \
 `about` says what a call is about: another goal or state, further objects, a problem by name or as text. `plan` finds \
-a plan, `why_not` says why there is none, `validate` and `repair` judge and mend yours, `run` carries one out \
-({world}) and observes what happens."""
+a plan, `why_not` says why there is none, or why it is not another one, `validate` and `repair` judge and mend yours, \
+`run` carries one out ({world}) and observes what happens."""
 
 
 def make_server(

@@ -17,6 +17,7 @@ from executor.mcp_server import tool_data
 from planner import questions
 from planner.errors import InputError, PlanError
 from planner.explain.any_problem import explain_any_plan, explain_no_plan
+from planner.explain.why_not import ask
 from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.problem_builder import ProblemBuilder
@@ -164,11 +165,23 @@ class PlanningTools:
         reasons = explain_any_plan(self.read_plan(problem, steps), limits)
         return tool_data.ExplanationAnswer(text=str(reasons), data=reasons.to_dict())
 
-    def why_not(self, given: tool_data.Given, limits: Limits, step: Any) -> tool_data.ExplanationAnswer:
-        """Explain why there is no plan and which smallest change would give one; or why `step` cannot be done now."""
+    def why_not(
+        self, given: tool_data.Given, limits: Limits, step: Any = None, question: str | None = None, steps: Any = None
+    ) -> tool_data.ExplanationAnswer:
+        """Explain why there is no plan and which smallest change would give one; or why `step` cannot be done now.
+
+        A contrastive `question` is about the plan of `steps`, or about the best plan.
+        """
+        if step is not None and question is not None:
+            raise InputError("the call has both `step` and `question`", hint="leave one of them out")
+        if steps is not None and question is None:
+            raise InputError("`steps` is a plan, and no question is about it", hint="give `question` too")
         problem = self.find_problem(given, needs_goal=step is None)
         if step is not None:
             return _explain_step(classical_of(problem), step)
+        if question is not None:
+            answer = ask(problem, question, limits, None if steps is None else self.read_plan(problem, steps))
+            return tool_data.ExplanationAnswer(text=str(answer), data=answer.to_dict())
         found = solve(problem, mode="first", **_options_of(limits.share(SEARCH_SHARE)))
         if found.plan is not None:
             text = f"There is a plan, cost {found.plan.cost}:\n{found.plan}"

@@ -97,11 +97,21 @@ class QuestionTools:
         step: Annotated[
             Steps | None, Field(description="Ask about this step instead: why it cannot be done in the state.")
         ] = None,
+        question: Annotated[
+            str | None,
+            Field(
+                description="Ask instead why the plan does not do otherwise, or what would change: 'by truck1',"
+                " 'without step 3', 'load before drive', 'never at(r2, hall)', 'by method m', 'cheaper', 'if not door(a, b)'."
+            ),
+        ] = None,
+        steps: Annotated[
+            Steps | None, Field(description="The plan that `question` is about; by default the best one.")
+        ] = None,
         about: About = None,
         time_limit: Seconds = None,
     ) -> tool_data.ExplanationAnswer:
-        """Explain why there is no plan: what is missing, and the smallest change that would give one."""
-        return await self._desk.answer(self._planning.why_not, about, step, seconds=time_limit)
+        """Explain why there is no plan, and the smallest change that would give one; or why not another plan."""
+        return await self._desk.answer(self._planning.why_not, about, step, question, steps, seconds=time_limit)
 
     async def repair(self, steps: Steps, about: About = None, time_limit: Seconds = None) -> tool_data.RepairAnswer:
         """Repair a plan with the least change, also one with wrong names or missing arguments."""

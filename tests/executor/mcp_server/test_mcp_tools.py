@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 
 import jsonschema
@@ -10,8 +11,11 @@ import pytest
 from mcp_setting import LONG, MODES, call, fail, make_server, sliding_problem, talk, until, write_parcels, write_real
 from mcp_types import ElicitResult
 
+from domains import travel
 from executor.mcp_server.call_limits import CallLimits
-from planner import Step, load, validate
+from htn.language.plan_text import write_plan
+from planner import Step, load, solve, validate
+from planner.cli import main
 
 pytestmark = pytest.mark.parametrize("mode", MODES)
 PLAN = ["go(lobby, lab)", "take(box, lab)", "go(lab, lobby)", "hand_over(box)"]
@@ -35,7 +39,7 @@ def test_every_tool_has_schemas_and_hints_and_keeps_them(parcels, mode) -> None:
             "candidates": {},
             "validate": {"steps": PLAN},
             "explain": {"steps": PLAN},
-            "why_not": {"about": {"problem": "locked"}},
+            "why_not": {"question": "without go"},
             "repair": {"steps": PLAN[1:]},
             "applicable": {},
             "progress": {"steps": PLAN},
@@ -97,6 +101,44 @@ def test_plans_of_others_are_judged_explained_and_repaired(parcels, mode, tmp_pa
     assert lacks["data"]["condition"] == "at(lab)"
     assert locked["data"]["solvable"] is False
     assert "cannot be reached" in locked["text"]
+
+
+def test_why_not_otherwise_is_answered_as_the_command_answers(parcels, mode, tmp_path, capsys) -> None:
+    roundabout = [*PLAN[:3], "go(lobby, lab)", "go(lab, lobby)", PLAN[3]]
+
+    async def ask(client):
+        dearer = await call(client, "why_not", question="if not door(lobby, lab)")
+        order = await call(client, "why_not", question="why take before hand_over")
+        cheaper = await call(client, "why_not", question="cheaper", steps=roundabout)
+        own = await call(client, "why_not", question="without go", about={"state": ["at(lobby)", "has(box)"]})
+        return dearer, order, cheaper, own
+
+    closed, order, cheaper, own = talk(parcels, ask, mode=mode)
+    assert (closed["data"]["outcome"], closed["data"]["proved"]) == ("IMPOSSIBLE", True)
+    assert "2. take(box, lab) comes before 4. hand_over(box), as it provides has(box) for it." in order["text"]
+    assert (cheaper["data"]["outcome"], cheaper["data"]["extra"]) == ("CHEAPER", -4)
+    assert own["data"]["outcome"] == "SAME"
+    with pytest.raises(SystemExit):
+        main(
+            ["explain", str(tmp_path / "parcels.yaml"), "one", "--what-if", "not door(lobby, lab)", "--json", "--quiet"]
+        )
+    assert json.loads(capsys.readouterr().out) == closed["data"]
+
+
+def test_why_not_otherwise_is_answered_for_tasks(mode) -> None:
+    plan = write_plan(solve(travel.problems()["board"]).expect_plan())
+
+    async def ask(client):
+        best = await call(client, "why_not", question="by method by_train and without fly")
+        mine = await call(client, "why_not", question="without step 1", steps=plan)
+        wrong = await fail(client, "why_not", question="by method by_trian")
+        return best, mine, wrong
+
+    best, mine, wrong = talk(make_server("travel", "board")[0], ask, mode=mode)
+    assert best["data"]["plan"]["decomposition"]
+    assert best["data"]["proved"]
+    assert mine["data"]["reasons"][0].startswith("Step 1, ")
+    assert "did you mean 'by_train'" in wrong
 
 
 def test_states_steps_and_landmarks(parcels, mode) -> None:
@@ -180,6 +222,10 @@ def test_problems_come_as_text_of_either_language(parcels, mode) -> None:
         ("repair", {"steps": [{"colour": "red"}]}, "names no action"),
         ("explain", {"steps": ["hand_over(box)"]}, "requires has(box)"),
         ("why_not", {"step": ["take(box, lab)", "go(lab, lobby)"]}, "one step"),
+        ("why_not", {"question": "by lorry"}, "no action or object 'lorry'"),
+        ("why_not", {"question": "cheaper", "step": "go(lobby, lab)"}, "both `step` and `question`"),
+        ("why_not", {"question": "cheaper", "steps": ["go(lobby, lab)"]}, "this plan is not valid"),
+        ("why_not", {"steps": ["go(lobby, lab)"]}, "no question is about it"),
         ("progress", {"steps": "(" * 5000}, ""),
         ("run", {"about": {"domain_text": LONG}}, "served domain"),
         ("run", {"about": {"problem": "locked"}}, "no plan"),
