@@ -101,7 +101,8 @@ class QuestionTools:
             str | None,
             Field(
                 description="Ask instead why the plan does not do otherwise, or what would change: 'by truck1',"
-                " 'without step 3', 'load before drive', 'never at(r2, hall)', 'by method m', 'cheaper', 'if not door(a, b)'."
+                " 'without step 3', 'load before drive', 'never at(r2, hall)', 'by method m', 'cheaper',"
+                " 'if not door(a, b)'."
             ),
         ] = None,
         steps: Annotated[
