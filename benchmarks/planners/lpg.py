@@ -84,11 +84,13 @@ class Lpg:
 
 
 def read_best_plan(log: str, folder: Path) -> str | None:
-    """Return the plan of the best quality: the last of several is not always that."""
+    """Return the plan of the best quality, which the last of several is not always; a file without steps is no plan."""
     stated = re.findall(r"Plan quality:\s+([\d.]+).*?Plan file:\s+(\S+)", log, re.DOTALL)
     qualities = {name: float(quality) for quality, name in stated}
     found = []
     for path in folder.glob(f"{PLAN_FILE}*.SOL"):
         text = path.read_text(encoding="utf-8", errors="replace")
+        if not read_timed_steps(text):
+            continue
         found.append((qualities.get(path.name, math.inf), find_makespan(text) or 0.0, path.name, text))
     return write_timed_plan(read_timed_steps(min(found)[3])) if found else None

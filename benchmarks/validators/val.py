@@ -2,6 +2,9 @@
 
 `FORETHOUGHT_VAL` names its program `Validate`: VAL is built from its sources, no package carries it. It reads PDDL 2.2
 and calculates in double precision. Its comparisons allow an error of 0.0001, strict ones too: it takes 0 > 0 for true.
+
+VAL gets copies of the files that it can take (`val_files`). Costs are what steps add to the metric: from its value,
+what the metric is before the first step is taken away.
 """
 
 from __future__ import annotations
@@ -9,15 +12,17 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.pddltext import find_sections, read_file, read_plan_steps
+from benchmarks.pddltext import find_sections, read_file, read_plan_steps, write_expression
 from benchmarks.planners.base import parse_number
 from benchmarks.timed_plans import read_timed_steps, write_timed_plan
 from benchmarks.validators import VAL_VARIABLE, VALID, Verdict
 from benchmarks.validators.fast_downward import find_misfit
+from benchmarks.validators.val_files import adapt_domain, read_values, value_at_start
 
 REFUSALS: Final = ("Goal not satisfied", "Plan failed to execute", "Bad plan description!")
 """What it says of plans that are none; all else without a value is a fault of the files, or a crash."""
@@ -34,17 +39,24 @@ def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
     wrong = find_misfit(domain, problem, steps)
     if wrong:
         return Verdict(f"invalid: {wrong}")
+    timed = read_timed_steps(plan)
+    lines = write_timed_plan(timed) if timed else "".join(f"({' '.join(step)})\n" for step in steps)
     with TemporaryDirectory(prefix="val-") as folder:
-        file = Path(folder, "plan")
-        timed = read_timed_steps(plan)
-        lines = write_timed_plan(timed) if timed else "".join(f"({' '.join(step)})\n" for step in steps)
-        file.write_text(lines, encoding="utf-8")
+        files = [Path(folder, name) for name in ("domain.pddl", "problem.pddl", "plan")]
+        texts = (write_expression(adapt_domain(domain)), write_expression(problem), lines)
+        for file, text in zip(files, texts, strict=True):
+            file.write_text(text, encoding="utf-8")
         options = ("-t", TOLERANCE) if timed else ()
-        command = (os.environ[VAL_VARIABLE], *options, str(domain_path), str(problem_path), str(file))
+        command = (os.environ[VAL_VARIABLE], *options, *map(str, files))
         run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     verdict = read_verdict(run.stdout, run.stderr, run.returncode, rounded=bool(timed))
-    has_metric = any(find_sections(problem, ":metric"))
-    return verdict if has_metric or not verdict.valid else Verdict(VALID, len(steps))
+    if not verdict.valid:
+        return verdict
+    metrics = list(find_sections(problem, ":metric"))
+    if not metrics:
+        return Verdict(VALID, len(steps))
+    before = value_at_start(metrics[0][-1], read_values(problem))
+    return verdict if verdict.cost is None or before is None else replace(verdict, cost=verdict.cost - before)
 
 
 def read_verdict(stdout: str, stderr: str, returncode: int, *, rounded: bool = False) -> Verdict:

@@ -110,12 +110,14 @@ class Unfinished:
     """The parts of a PDDL domain that its problems complete.
 
     `undeclared` are objects that the domain names and problems declare, `constraints` those of each problem, and
-    `preferences` those in the preconditions of actions, by action.
+    `preferences` those in the preconditions of actions, by action. `costs_at_start` says of actions that last how
+    many of their costs, the first ones, come at their start, where a problem makes the sum of costs a function.
     """
 
     undeclared: Mapping[str, tuple[Mention, ...]] = field(default_factory=dict)
     constraints: tuple[Stated, ...] = ()
     preferences: Mapping[str, tuple[Stated, ...]] = field(default_factory=dict)
+    costs_at_start: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_any(self) -> bool:

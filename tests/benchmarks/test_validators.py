@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.pddltext import read_features
+from benchmarks.pddltext import read_expression, read_features, write_expression
 from benchmarks.process import Limits
 from benchmarks.validators import FOREIGN, VAL_VARIABLE, VALIDATORS, Verdict, validate_plan
 from benchmarks.validators.plan_checks import CHECKS
 from benchmarks.validators.val import read_verdict
+from benchmarks.validators.val_files import adapt_domain, read_values, value_at_start
 
 STRIPS = """(define (domain parcels)
   (:requirements :strips :typing)
@@ -208,3 +209,34 @@ def test_costs_that_nobody_states_begin_at_zero(cost: str, valid: bool, tmp_path
     )
     problem.write_text("(define (problem q) (:domain d) (:init (= (x) 1)) (:goal (p)))")
     assert CHECKS["unified-planning"](domain, problem, "(a)\n").valid is valid
+
+
+def test_val_gets_moments_at_single_effects_and_the_requirement_of_durations() -> None:
+    text = """
+    (define (domain d) (:requirements :typing)
+      (:durative-action A :parameters (?x) :duration (= ?duration 1) :condition (at start (p ?x))
+        :effect (and (at start (not (p ?x))) (at end (forall (?y) (when (q ?y) (and (r ?y) (not (q ?y)))))))))
+    """
+    assert write_expression(adapt_domain(read_expression(text, "d"))).replace("( ", "(").replace(" )", ")") == (
+        "(define (domain d) (:requirements :durative-actions :typing) "
+        "(:durative-action a :parameters (?x) :duration (= ?duration 1) :condition (at start (p ?x)) "
+        ":effect (and (at start (not (p ?x))) "
+        "(forall (?y) (when (at end (q ?y)) (and (at end (r ?y)) (at end (not (q ?y)))))))))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        ("(+ (* 25 (- (subs) 3)) (total-time))", -75),
+        ("(total-cost)", 4),
+        ("(- (/ (used a) 2))", -1.5),
+        ("(/ (used a) (subs))", None),
+        ("(is-violated p)", None),
+    ],
+)
+def test_what_a_metric_is_before_the_first_step(metric: str, value: float | None) -> None:
+    values = read_values(
+        read_expression("(define (problem p) (:init (= (subs) 0) (at 5 (q)) (= (used a) 3) (= (total-cost) 4)))", "p")
+    )
+    assert value_at_start(read_expression(metric, "p"), values) == value

@@ -15,7 +15,7 @@ from math import prod
 from planner.language.pddl.pddl_vocabulary import Vocabulary
 from planner.language.pddl.syntax import TOTAL_COST, quote
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
-from planner.model.actions import CostTerm, NumericEffect
+from planner.model.actions import Action, CostTerm, NumericEffect
 from planner.model.arithmetic import Exact, as_fraction, as_number, exact_value
 from planner.model.domain import DomainModel, Function, conditions_of, has_numbers, numeric_effects, numeric_fluents
 from planner.model.formulas import (
@@ -62,16 +62,24 @@ def settle_total_cost(domain: DomainModel, words: Vocabulary) -> DomainModel:
 def count_total(domain: DomainModel, *, keep: bool) -> DomainModel:
     """Add the function for `total-cost` to `domain`, increased by each action's cost; keep the costs only if `keep`."""
     functions = {**domain.functions, TOTAL_AS_FUNCTION: Function(TOTAL_AS_FUNCTION)}
-    total = Atom(TOTAL_AS_FUNCTION)
-    actions = {
-        name: replace(
-            action,
-            cost=action.cost if keep else (),
-            numbers=(*action.numbers, *[NumericEffect(total, "+=", _expression_of(term)) for term in action.cost]),
-        )
-        for name, action in domain.actions.items()
-    }
+    started = domain.unfinished.costs_at_start
+    actions = {name: _count_cost(action, started.get(name, 0), keep=keep) for name, action in domain.actions.items()}
     return replace(domain, functions=functions, actions=actions)
+
+
+def _count_cost(action: Action, started: int, *, keep: bool) -> Action:
+    """Let `action` increase the function for `total-cost` by its cost: by its `started` first terms at its start."""
+    total = Atom(TOTAL_AS_FUNCTION)
+    increases = [NumericEffect(total, "+=", _expression_of(term)) for term in action.cost]
+    at_start = action.at_start
+    if started:
+        at_start = replace(at_start, numbers=(*at_start.numbers, *increases[:started]))
+    return replace(
+        action,
+        cost=action.cost if keep else (),
+        numbers=(*action.numbers, *increases[started:]),
+        at_start=at_start,
+    )
 
 
 def _expression_of(term: CostTerm) -> Expression:

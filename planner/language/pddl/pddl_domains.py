@@ -67,7 +67,8 @@ def build_domain(definition: Definition, *, last_counts: bool = False) -> tuple[
     axioms = tuple([read_axiom(tree, words) for tree in definition.all(":derived")])
     objects = tuple(constants.values())
     predicates, functions = words.predicates, words.functions
-    unfinished = Unfinished(constraints=tuple(_read_constraints(definition, words)), preferences=preferences)
+    stated = tuple(_read_constraints(definition, words))
+    unfinished = Unfinished(constraints=stated, preferences=preferences, costs_at_start=words.numbers.costs_at_start)
     model = DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms)
     spelling = Spelling((definition.source.text,))
     model = replace(model, unfinished=unfinished, versions=versions, misplaced=words.misplaced, spelling=spelling)

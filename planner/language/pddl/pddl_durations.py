@@ -77,6 +77,7 @@ def read_durative_action(tree: Tree, words: Vocabulary, derived: frozenset[str])
     for found in (starting, ending):
         if found.choices:
             raise refuse_construct(source, syntax.UNIVERSAL_CHANCE, parts[":effect"])
+    words.numbers.costs_at_start[name] = len(starting.cost)
     start, end = map(_moment_of, (starting, ending))
     end = replace(end, requires=at_end, provides=())
     action = Action(

@@ -192,7 +192,8 @@ class NumberUses:
 
     `total` is the name of `total-cost` in the model where it is a function like others. It is one where `is_total_odd`:
     some effect on it is no unconditional increase. `bad_costs` are the errors of numbers that no cost may be. Where it
-    `has_duration`, expressions may read `?duration`.
+    `has_duration`, expressions may read `?duration`. `costs_at_start` says of actions that last how many of
+    their costs, the first ones, come at their start; the others come at their end.
     """
 
     total: str = TOTAL_COST
@@ -201,6 +202,7 @@ class NumberUses:
     is_total_odd: bool = False
     bad_costs: list[PddlError] = field(default_factory=list)
     has_duration: bool = False
+    costs_at_start: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from timed_domains import letters
 
-from planner import Domain, Problem, solve, validate
+from planner import Domain, Problem, load, solve, validate
 from planner.errors import PlanError
 from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.plan import Status
@@ -135,3 +135,27 @@ def test_a_step_that_writes_what_another_one_has_in_use_is_told_so() -> None:
     assert "when step 1 paint(x) began to modify wall(x)" in verdict.reason
     assert name_as_declared("not busy at(r)", problem) == "that no other step modifies at(r, _)"
     assert name_as_declared("paint starts(x) takes 1 arguments", problem) == "paint(x) takes 1 arguments"
+
+
+@pytest.mark.parametrize(("moment", "cost"), [("at start", 34), ("at end", 0)])
+def test_a_price_counts_at_the_moment_of_its_increase(moment: str, cost: int) -> None:
+    """The shop is empty once the purchase has begun, and the price depends on what it had."""
+    problem = load(
+        f"""
+        (define (domain market) (:requirements :durative-actions :numeric-fluents)
+          (:predicates (has) (open))
+          (:functions (stock) (price) (total-cost))
+          (:durative-action buy :parameters () :duration (= ?duration 1)
+            :condition (and (at start (> (stock) 0)) (over all (open)))
+            :effect (and (at start (assign (stock) 0)) ({moment} (increase (total-cost) (* (stock) (price))))
+                         (at end (has)))))
+        """,
+        """
+        (define (problem p) (:domain market)
+          (:init (open) (= (stock) 17) (= (price) 2) (= (total-cost) 0))
+          (:goal (has)) (:metric minimize (+ (total-cost) (total-time))))
+        """,
+    )
+    plan = solve(problem).expect_plan()
+    assert plan.cost == cost + 1
+    assert validate(problem, plan).cost == cost + 1
