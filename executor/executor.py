@@ -129,6 +129,15 @@ class Executor:
         outcome: RunOutcome = await self.start(what, **options)
         return outcome
 
+    async def enqueue(self, what: Runnable, **options: Any) -> str:
+        """Record a run in the journal for a worker to carry out, and return its id; see `start`.
+
+        A problem is solved here. Raises `RunError` without a journal, and as `start` does.
+        """
+        self._require_journal()
+        outcome: RunOutcome = await self.start(what, enqueue=True, **options)
+        return outcome.run
+
     def start(
         self,
         what: Runnable,
@@ -142,6 +151,7 @@ class Executor:
         approve: Callback = None,
         client: ModelAccess | None = None,
         reported: Mapping[Atom, bool] | None = None,
+        enqueue: bool = False,
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, a policy, or the solution of a problem, which is searched in a thread.
@@ -151,7 +161,8 @@ class Executor:
         `memory` has the initial values of working memory; `entities` are the Python values of objects in the plan.
         `alternatives` are other plans for the same problem, such as those of `k_best`: if the plan fails, the end of
         one that fits the observed state may be taken. `learned`, `fill`, `approve` and `client` replace those of the
-        executor for this run. The values of `reported` facts count as reported, and not as given by the problem.
+        executor for this run. The values of `reported` facts count as reported, and not as given by the problem. With
+        `enqueue`, the run is recorded and not carried out.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for a value that is neither plan nor
         problem, `JournalError` or `RunError` if the id `run` exists already, and `RunError` without an event loop. A
@@ -165,6 +176,7 @@ class Executor:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
         begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client)
+        begun.is_enqueued = enqueue
         if made is not None:
             begun.take(self._make_state(made := add_alternatives(made, alternatives)))
         if run is not None:
@@ -188,13 +200,18 @@ class Executor:
             with self._claim_run(run.id) as events, self._register_run(run):
                 if events:
                     raise RunError(f"there is already a run {run.id!r}", hint="take another name")
-                plan, values = run.state.plan, Memory.from_dict(memory, self.capacity).to_dict()
-                run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, values))
-                for wish in made.dropped:
-                    run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
-                if reported:
-                    run.report(reported)
-                return await run.drive()
+                self._record_start(run, made, memory, reported)
+                return run.outcome if run.is_enqueued else await run.drive()
+
+    def _record_start(
+        self, run: Run, made: PreparedPlan, memory: Mapping[str, Any], reported: Mapping[Atom, bool]
+    ) -> None:
+        plan, values = run.state.plan, Memory.from_dict(memory, self.capacity).to_dict()
+        run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, values, self.world.model.name))
+        for wish in made.dropped:
+            run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+        if reported:
+            run.report(reported)
 
     async def _search(
         self, run: Run, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any], alternatives: Any
@@ -291,6 +308,20 @@ class Executor:
         )
         return outcome
 
+    async def hand_over(
+        self,
+        run: str,
+        *,
+        answers: Mapping[str, Any] | None = None,
+        results: Mapping[str, Any] | None = None,
+        entities: Mapping[str, object] | None = None,
+    ) -> None:
+        """Record answers to open questions and results of waiting steps, and leave the run to a worker.
+
+        Raises as `resume` does.
+        """
+        await self.take_up(run, answers=answers, results=results, entities=entities, enqueue=True)
+
     def take_up(
         self,
         run: str,
@@ -303,16 +334,18 @@ class Executor:
         client: ModelAccess | None = None,
         facts: Mapping[Atom, bool] | None = None,
         aim: Mapping[str, Any] | None = None,
+        enqueue: bool = False,
     ) -> Run:
         """Begin to resume a run, and return it; awaiting it raises as `resume` does.
 
         `facts` are the values of facts that have changed meanwhile; `aim` is the new goal, as data of
-        `executor.plans.action_plan`.
+        `executor.plans.action_plan`. With `enqueue`, all this is recorded, and the run is not carried out.
         """
         check_named(answers=answers, entities=entities, results=results)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
         taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client)
+        taken.is_enqueued = enqueue
         news = (facts or {}, aim)
         taken.start(self._take_up(taken, answers or {}, entities, results or {}, news))
         return taken
@@ -343,7 +376,7 @@ class Executor:
                     taken.answer(question, answer)
                 for step, result in given_results.items():
                     taken.complete(step, result)
-                return await taken.drive()
+                return taken.outcome if taken.is_enqueued else await taken.drive()
 
     def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
         """Return the live state of a run that is driven here, or the state of another run by the journal."""

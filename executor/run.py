@@ -142,6 +142,8 @@ class Run:
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._interrupted = False
+        self.is_enqueued = False
+        """Whether the run is recorded only, for a worker to carry out."""
         self.recorded: list[tuple[run_events.Event, float]] = []
         """Events with their times, for a run without a journal."""
         self._lost: BaseException | None = None
@@ -219,15 +221,23 @@ class Run:
         elif journal is None:
             self.recorded.append((event, now))
         else:
-            status = event.status.name if isinstance(event, run_events.RunEnded) else STATUS_BY_EVENT.get(kind)
             try:
-                journal.append(self.id, kind, dump_json(run_events.event_to_data(event)), status=status, at=now)
+                data = dump_json(run_events.event_to_data(event))
+                journal.append(self.id, kind, data, status=self._status_after(event), at=now)
             except BaseException as error:
                 self._lost = error
                 raise
         self.state.apply(event, now)
         self._release_reserved(event)
         self.audience.tell(event)
+
+    def _status_after(self, event: run_events.Event) -> str | None:
+        """Return the status of the run for the journal if `event` changes it."""
+        if isinstance(event, run_events.RunEnded):
+            return event.status.name
+        if self.is_enqueued and isinstance(event, run_events.RunStarted):
+            return run_events.RunStatus.PROPOSED.name
+        return STATUS_BY_EVENT.get(type(event).__name__)
 
     def _check_driven(self) -> None:
         """Raise `FencedError` if another process has taken over the run."""

@@ -21,6 +21,10 @@ SETTINGS = {
 }
 
 
+MEMORY = "/dev/shm"
+"""Folder of a file system in memory, where there is one."""
+
+
 def find_programs():
     """Return the folder of the server's programs, the latest version; None where there is none."""
     folders = [
@@ -52,7 +56,9 @@ class PostgresServer:
     """A server that is started by the constructor; `stop` ends it and deletes its files."""
 
     def __init__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="forethought-pg-", dir="/tmp"))
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="forethought-pg-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
+        )
         self.port = find_port()
         self._programs = find_programs()
         self._server = None

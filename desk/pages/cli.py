@@ -26,6 +26,7 @@ from planner.plan import Plan, Progress, Result, Status
 
 if TYPE_CHECKING:
     from desk.pages.document import Page, Search
+    from executor.journal import Place
     from planner.lint.findings import Finding
     from planner.problem_kinds import AnyDomain, AnyProblem
 
@@ -171,6 +172,10 @@ def _collect(asked: _Asked) -> tuple[Page, Exit]:
     """Find out what the words name, and collect its page."""
     if asked.what == "-":
         return _page_of_json(sys.stdin.read(), "<stdin>"), Exit.OK
+    if asked.what.startswith(("postgresql://", "postgres://")):
+        from executor.cli.places import journal_place
+
+        return _page_of_run(journal_place(asked.what), asked), Exit.OK
     path = Path(asked.what)
     if path.is_file():
         with path.open("rb") as file:
@@ -185,13 +190,13 @@ def _collect(asked: _Asked) -> tuple[Page, Exit]:
     return _page_of_domain(asked)
 
 
-def _page_of_run(path: Path, asked: _Asked) -> Page:
+def _page_of_run(place: Place, asked: _Asked) -> Page:
     from desk.pages.run_page import run_page
-    from executor.journal import Journal
+    from executor.cli.places import open_existing
 
     if asked.plan is not None:
         raise InputError("a journal takes the id of a run, and nothing after it")
-    with Journal(path) as journal:
+    with open_existing(place) as journal:
         return run_page(journal, asked.problem)
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from executor import ActionPlan, Event, ExecutionPolicy, Executor, Journal, Proposal, RunOutcome, Show, World
+from executor import ActionPlan, Event, ExecutionPolicy, Executor, Proposal, RunOutcome, Show, World
 from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import usage_of
 from executor.agent.run_goals import plan_to_run
 from executor.cli.sentence import SentenceContext, SentenceOptions, propose_sentence
 from executor.events.run_state import RunState
 from executor.events.tasks import Hierarchy
+from executor.journal import Place, open_journal
 from executor.learning.experience import OPTIMISTIC
 from executor.loop.parameters import Fill
 from executor.plan_check.check_plan import errors_in
@@ -137,7 +138,8 @@ class RunOptions:
     quantile: float | None = None
     """The share of attempts that the durations to plan with did not exceed; None is their mean."""
     seed: int = 0
-    journal: Path | None = None
+    journal: Place | None = None
+    enqueues: bool = False
     resume: str | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
@@ -160,6 +162,8 @@ class RunReport:
     holds: bool | None = None
     error: BaseException | None = None
     again: str = ""
+    is_enqueued: bool = False
+    """Whether the run was left to workers."""
     proposal: Proposal | None = None
 
 
@@ -228,9 +232,10 @@ def run_task(
         what, options = found.executor_arguments(planning())
         if isinstance(what, PreparedPlan) and what.plan.basis.unverified:
             options["approve"] = ApproveShown(world.model.actions, executor.approve, list(what.plan.steps))
+        options["enqueue"] = wanted.enqueues
         main = executor.run(what, run=run, memory={} if fill is not None else sample_memory(simulated), **options)
     else:
-        main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)
+        main = _resume(executor, wanted, run, found.entities)
     error: BaseException | None = None
     try:
         with interruptible(running):
@@ -243,7 +248,14 @@ def run_task(
         if executor.journal is not None:
             executor.journal.close()
     holds = None if simulated is None else simulated.holds(simulated.problem.goal.hard)
-    return RunReport(outcome, holds, error, "" if wanted.journal is None else _resume_command(wanted, run))
+    again = "" if wanted.journal is None else _resume_command(wanted, run)
+    return RunReport(outcome, holds, error, again, is_enqueued=wanted.enqueues and error is None)
+
+
+async def _resume(executor: Executor, wanted: RunOptions, run: str, entities: Mapping[str, object]) -> RunOutcome:
+    options: dict[str, Any] = {"answers": wanted.answers, "results": wanted.results, "entities": entities}
+    outcome: RunOutcome = await executor.take_up(run, enqueue=wanted.enqueues, **options)
+    return outcome
 
 
 def _find_times(wanted: RunOptions, problem: AnyProblem) -> tuple[float, float]:
@@ -255,7 +267,7 @@ def _find_times(wanted: RunOptions, problem: AnyProblem) -> tuple[float, float]:
     now = time.time() if start is None else start.timestamp()
     if wanted.resume is None or wanted.journal is None:
         return now, now
-    with Journal(wanted.journal) as journal:
+    with open_journal(wanted.journal) as journal:
         times = [each.time for each in journal.read(wanted.resume)]
     if not times:
         return now, now
@@ -303,10 +315,13 @@ def check_options(wanted: RunOptions) -> None:
         raise InputError("--quantile is about what is learned", hint="say --learn, too")
     if wanted.learns and wanted.journal is None:
         raise InputError("--learn learns from a journal", hint="name its file with --journal FILE")
-    if wanted.journal is not None and (wanted.journal.is_dir() or not wanted.journal.name):
+    if isinstance(wanted.journal, Path) and (wanted.journal.is_dir() or not wanted.journal.name):
         raise InputError(
             "--journal is a file, and this is a folder", Location(str(wanted.journal)), "name a file in it"
         )
+    if wanted.enqueues and (wanted.journal is None or not wanted.is_real):
+        found = "--enqueue leaves a run to `forethought worker`, which calls handlers"
+        raise InputError(found, hint="add --real and --journal PLACE")
     if wanted.resume is not None:
         _check_resumed(wanted, wanted.resume)
     elif wanted.answers:
@@ -319,7 +334,7 @@ def _check_resumed(wanted: RunOptions, run: str) -> None:
     """Raise `InputError` where the run cannot be resumed."""
     if wanted.journal is None:
         raise InputError("--resume takes up a run from a journal", hint="name its file with --journal FILE")
-    if not wanted.journal.exists():
+    if isinstance(wanted.journal, Path) and not wanted.journal.exists():
         raise InputError("there is no such journal", Location(str(wanted.journal)))
     is_simulated = ledger_path(wanted.journal, run).exists()
     if is_simulated is wanted.is_real:
@@ -328,8 +343,10 @@ def _check_resumed(wanted: RunOptions, run: str) -> None:
         raise InputError(f"the run {run!r} has {where}", Location(str(wanted.journal)), hint)
 
 
-def ledger_path(journal: Path, run: str) -> Path:
-    """Return the file beside the journal that keeps the simulated world of a run."""
+def ledger_path(journal: Place, run: str) -> Path:
+    """Return the file that keeps the simulated world of a run: beside the journal, or else in the current folder."""
+    if not isinstance(journal, Path):
+        return Path(f"{journal.database}.{journal.schema}.{run}.world")
     return journal.with_name(f"{journal.name}.{run}.world")
 
 

@@ -21,6 +21,8 @@ def exit_of(ended: RunReport) -> Exit:
     """Return the exit code for the outcome of a run."""
     if ended.error is not None:
         return judge(ended.error)[0]
+    if ended.is_enqueued:
+        return Exit.OK
     match ended.outcome.status:
         case RunStatus.SUCCEEDED | RunStatus.LOWERED:
             return Exit.OK
@@ -95,6 +97,8 @@ def _list_open_points(ended: RunReport) -> Iterator[str]:
 def describe_end(ended: RunReport) -> str:
     """Describe the outcome of a run in words."""
     outcome = ended.outcome
+    if ended.is_enqueued:
+        return "recorded, for `forethought worker` to carry out"
     said = f"{outcome.status.name}, {outcome.status.value}"
     reason = outcome.reason if ended.error is None else judge(ended.error)[1]
     why = f" ({line_of(reason, WHOLE)})" if reason else ""
@@ -138,6 +142,8 @@ def to_dict(ended: RunReport) -> dict[str, Any]:
         },
         "metrics": dict(outcome.metrics),
     }
+    if ended.is_enqueued:
+        found["enqueued"] = True
     if ended.proposal is not None:
         found["proposal"] = ended.proposal.to_dict()
     return found if ended.holds is None else found | {"simulated": {"goal": ended.holds}}

@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from executor.cli.places import journal_place
 from executor.plans.execution_models import ExecutionModel
 from planner.cli.interrupt import finite_limit, interruptible, remaining_seconds
 from planner.cli.parser import read_gibibytes, read_seconds
@@ -79,7 +80,17 @@ def run(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Determines what is random in the simulated world.")] = 0,
-    journal: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep what happens in FILE.")] = None,
+    journal: Annotated[
+        Any,
+        typer.Option(
+            parser=journal_place,
+            metavar="PLACE",
+            help="Keep what happens in a file, or at postgresql://user@host/name.",
+        ),
+    ] = None,
+    enqueue: Annotated[
+        bool, typer.Option("--enqueue", help="Record the run, or the answers to it, for `forethought worker`.")
+    ] = False,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Take up a run from the journal.")] = None,
     answer: Annotated[
         list[str] | None, typer.Option(metavar="QUESTION=ANSWER", help="Answer an open question of that run.")
@@ -142,6 +153,7 @@ def run(
             quantile=quantile,
             seed=seed,
             journal=journal,
+            enqueues=enqueue,
             resume=resume,
             answers=_split_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
             results=_read_results(complete or []),

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import time
 from json import dumps
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
+from executor.cli.places import journal_place, open_existing
 from executor.errors import DrivenError
 from planner.cli.output import Exit, give, tell
 from planner.errors import InputError
-
-if TYPE_CHECKING:
-    from executor.journal import Journal
 
 app = typer.Typer(no_args_is_help=True, help="List and delete the runs in a journal.")
 UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 """Seconds in each unit of time."""
 _LISTED: Final = ("run", "plan", "created", "updated", "events")
-File = Annotated[Path, typer.Argument(metavar="JOURNAL", help="The file that --journal named.")]
+Journal = Annotated[
+    Any, typer.Argument(parser=journal_place, metavar="JOURNAL", help="The file or the address that --journal named.")
+]
 Age = Annotated[str | None, typer.Option(metavar="AGE", help="Such as 30d; units are s, m, h, d and w.")]
 
 
 @app.command("list")
 def list_runs(
-    journal: File, *, as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False
+    journal: Journal, *, as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False
 ) -> None:
     """List the runs, the oldest first: id, status, time of the last event, events, plan."""
     from executor.events.stored_runs import load_runs
 
-    with _open_journal(journal) as opened:
+    with open_existing(journal) as opened:
         found = load_runs(opened).values()
     if as_json:
         give(dumps([{name: getattr(each, name) for name in _LISTED} | {"status": each.status.name} for each in found]))
@@ -43,12 +42,12 @@ def list_runs(
 
 @app.command()
 def delete(
-    journal: File,
+    journal: Journal,
     runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Ids of runs that no process drives.")],
 ) -> None:
     """Delete runs with all their events."""
     driven = False
-    with _open_journal(journal) as opened:
+    with open_existing(journal) as opened:
         for run in runs:
             try:
                 opened.delete(run)
@@ -61,25 +60,37 @@ def delete(
 
 
 @app.command()
-def prune(journal: File, *, over: Age = None, unfinished: Age = None) -> None:
+def prune(journal: Journal, *, over: Age = None, unfinished: Age = None) -> None:
     """Delete the runs whose last event is older: those that are over, and those that wait or are in doubt."""
     from executor.events.stored_runs import Retention, delete_expired
 
     if over is None and unfinished is None:
         raise InputError("nothing says which runs expire", hint="such as --over 30d")
     retention = Retention(_read_age("--over", over), _read_age("--unfinished", unfinished))
-    with _open_journal(journal) as opened:
+    with open_existing(journal) as opened:
         for run in delete_expired(opened, retention):
             give(f"deleted {run}")
 
 
-def _open_journal(path: Path) -> Journal:
-    """Open the journal in the file `path`; raises `InputError` where there is none."""
-    from executor.journal import Journal
+@app.command()
+def copy(
+    source: Annotated[Any, typer.Argument(parser=journal_place, metavar="FROM", help="The journal of the runs.")],
+    target: Annotated[Any, typer.Argument(parser=journal_place, metavar="TO", help="The journal to copy them to.")],
+    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN…", help="Ids of runs.", show_default="all")] = None,
+) -> None:
+    """Copy runs to another journal; those that are not over leave the first one, as they must not go on twice."""
+    from executor.events.stored_runs import copy_run
+    from executor.journal import open_journal
 
-    if not path.is_file():
-        raise InputError(f"there is no journal {path}", hint="forethought run … --journal FILE makes one")
-    return Journal(path)
+    driven = False
+    with open_existing(source) as old, open_journal(target) as new:
+        for run in runs or [each.run for each in old.runs()]:
+            try:
+                give(f"{copy_run(old, new, run)} {run}")
+            except DrivenError as error:
+                driven = True
+                tell(str(error))
+    raise typer.Exit(Exit.NEGATIVE if driven else Exit.OK)
 
 
 def _read_age(option: str, age: str | None) -> float | None:

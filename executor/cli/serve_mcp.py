@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from executor.cli.places import journal_place
 from executor.cli.run import Memory, seconds_of
 from planner.cli.interrupt import MEMORY_SHARE, available_gibibytes, finite_limit, limit_memory
 from planner.cli.output import Exit, tell
@@ -43,7 +44,12 @@ def mcp(
         ),
     ] = None,
     real: Annotated[bool, typer.Option("--real", help="Runs call the handlers that are bound to the domain.")] = False,
-    journal: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep runs in FILE.")] = None,
+    journal: Annotated[
+        Any,
+        typer.Option(
+            parser=journal_place, metavar="PLACE", help="Keep runs in a file, or at postgresql://user@host/name."
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Approve all steps that need approval, unasked.")] = False,
     seed: Annotated[int, typer.Option(help="Determines what is random in the simulated world.")] = 0,
     time_limit: Annotated[

@@ -133,12 +133,16 @@ class Rung(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run began with this `plan` (an `ActionPlan` as data) and `memory`; the first event of every run."""
+    """A run began with this `plan` (an `ActionPlan` as data) and `memory`; the first event of every run.
+
+    `domain` is the name of the domain, "" in journals of before it was kept.
+    """
 
     run: str
     plan: Mapping[str, Any]
     model: ExecutionModel
     memory: Mapping[str, Any] = field(default_factory=dict)
+    domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,24 @@ def delete_expired(journal: AnyJournal, retention: Retention) -> list[str]:
     return deleted
 
 
+def copy_run(source: AnyJournal, target: AnyJournal, run: str) -> str:
+    """Copy `run` with all its events; return "copied", or "moved" for a run that is not over: it leaves `source`.
+
+    A run that `target` has already, with the same events, counts as copied. Raises `DrivenError` for a run that is
+    being driven, and `JournalError` if `target` has another run of this name.
+    """
+    with source.drive(run):
+        entries = list(source.read(run))
+        if all(each.run != run for each in target.runs()):
+            target.create(run)
+        with target.drive(run):
+            target.restore(run, entries)
+    is_over = bool(entries) and RunStatus[entries[-1].status or "PROPOSED"].is_over
+    if not is_over:
+        source.delete(run, events=len(entries))
+    return "copied" if is_over else "moved"
+
+
 def load_goals(journal: AnyJournal) -> dict[str, Goals]:
     """Return all goals by name, in the order of their first saving; raises `JournalError`."""
     return {each.name: Goals.model_validate_json(each.data) for each in journal.goals()}

@@ -109,6 +109,9 @@ class AnyJournal(RunHistory, Protocol):
     def extend(self, run: str, events: Iterable[NewEvent], at: float | None = None) -> int:
         """Append events, all or none; return the number of the last one. Raises as `append`."""
 
+    def restore(self, run: str, entries: Iterable[Entry]) -> None:
+        """Append the events of another journal, with their times, to a run without events; all or none."""
+
     def free(self, statuses: Collection[str]) -> list[RunRecord]:
         """Return the runs with one of `statuses` that nobody drives, in the order of their creation."""
 

@@ -33,6 +33,7 @@ from executor.journal.records import (
     RunHead,
     RunRecord,
     Sort,
+    check_same,
     compute_document_checksum,
     compute_first_checksum,
 )
@@ -229,17 +230,32 @@ class Journal:
         events = tuple(events)
         with self._store.use():
             driven = self._find_driven(run)
-            rows = list(driven.make_rows(events, time.time() if at is None else at))
-            if len(rows) == 1:
-                self._store.connection.execute(_APPEND, rows[0])
-            elif rows:
-                with self._store.transaction():
-                    self._store.connection.executemany(_APPEND, rows)
-            if rows:
-                driven.move_to(rows[-1])
-                self._store.locks.set_count(driven.number, driven.seq)
-                self._store.check_file()
+            self._append(driven, list(driven.make_rows(events, time.time() if at is None else at)))
             return driven.seq
+
+    def restore(self, run: str, entries: Iterable[Entry]) -> None:
+        """Append the events of another journal, with their times, to a run without events; all or none.
+
+        Raises `JournalError` if the run has other events.
+        """
+        entries = list(entries)
+        with self._store.use():
+            driven = self._find_driven(run)
+            if not driven.seq:
+                self._append(driven, list(driven.copy_rows(entries)))
+                return
+        check_same(self.path, run, self.read(run), entries)
+
+    def _append(self, driven: RunHead, rows: list[Row]) -> None:
+        if len(rows) == 1:
+            self._store.connection.execute(_APPEND, rows[0])
+        elif rows:
+            with self._store.transaction():
+                self._store.connection.executemany(_APPEND, rows)
+        if rows:
+            driven.move_to(rows[-1])
+            self._store.locks.set_count(driven.number, driven.seq)
+            self._store.check_file()
 
     def delete(self, run: str, *, events: int | None = None) -> bool:
         """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.

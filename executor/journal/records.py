@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from executor.errors import JournalError
 from planner.lightweight import dataclass
 
 LOG_PREFIX: Final = "log:"
@@ -78,6 +80,12 @@ def compute_document_checksum(number: int, sort: Sort, document: Document) -> in
     return zlib.crc32(f"{number} {sort} {time!r} {status} {name} {data}".encode())
 
 
+def check_same(place: Path | str, run: str, kept: Iterable[Entry], entries: Iterable[Entry]) -> None:
+    """Raise `JournalError` if `run` in the journal at `place` has other events than `entries`."""
+    if list(kept) != list(entries):
+        raise JournalError(place, f"there is already another run {run!r}", "delete it first")
+
+
 @dataclass(slots=True)
 class RunHead:
     """State of a run after an event; `token` is the fencing token of whoever drives it."""
@@ -104,6 +112,13 @@ class RunHead:
             status = status if changed is None else changed
             checksum = compute_next_checksum(checksum, seq, stamp, (kind, data, status))
             yield self.number, seq, stamp, kind, data, status, checksum
+
+    def copy_rows(self, entries: Iterable[Entry]) -> Iterator[Row]:
+        """Yield the rows of `entries`, the first events of the run, with their times."""
+        checksum = self.checksum
+        for each in entries:
+            checksum = compute_next_checksum(checksum, each.seq, each.time, (each.kind, each.data, each.status))
+            yield self.number, each.seq, each.time, each.kind, each.data, each.status, checksum
 
     def move_to(self, row: Row) -> None:
         """Advance to the event in `row`, which was appended here."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 from mcp.server import MCPServer
 
 from executor.cli.execute import RunOptions
+from executor.journal import Place
 from executor.mcp_server.call_limits import CallLimits
 from executor.mcp_server.planning_tools import PlanningTools
 from executor.mcp_server.question_tools import QuestionTools
@@ -25,7 +25,7 @@ a plan, `why_not` says why there is none, or why it is not another one, `validat
 
 
 def make_server(
-    domain: str, problem: str | None = None, *, real: bool = False, journal: Path | None = None
+    domain: str, problem: str | None = None, *, real: bool = False, journal: Place | None = None
 ) -> tuple[MCPServer, RunTools]:
     """Return the server of `forethought mcp DOMAIN [PROBLEM]` with its default limits, for programs that embed it.
 

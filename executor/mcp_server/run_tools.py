@@ -27,7 +27,7 @@ from executor.cli.execute import (
 )
 from executor.cli.outcome import to_dict
 from executor.events.run_state import RunState
-from executor.journal import Journal
+from executor.journal import open_journal
 from executor.mcp_server import tool_data
 from executor.report.progress import event_line
 from executor.testing import SimulatedWorld, run_virtual
@@ -97,7 +97,7 @@ class RunTools:
         self._options = options
         self._entities = entities
         self._source = source
-        self._journal = None if options.journal is None else Journal(options.journal)
+        self._journal = None if options.journal is None else open_journal(options.journal)
         self._known: dict[str, KnownRun] = {}
         """The runs at work; without a journal, others too."""
         self._tasks: set[asyncio.Future[Any]] = set()

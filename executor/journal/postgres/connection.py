@@ -12,6 +12,7 @@ import random
 import struct
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol, TypeVar
 
@@ -71,7 +72,9 @@ class Database:
         self.place: Final = str(address)
         self._process = os.getpid()
         self._guard = threading.RLock()
-        self._connection: Any = None
+        self._connections: list[Any] = []
+        """The connection, if there is one; it is closed with the database, also when nobody has closed that."""
+        weakref.finalize(self, _close_all, self._connections)
         self._prepared: dict[str, Any] = {}
         self._is_safe = is_safe
         """Whether each commit waits for the disk, however the database is set."""
@@ -145,7 +148,7 @@ class Database:
 
     def _roll_back(self) -> None:
         """Roll back, by losing the connection where that is not possible: the database does the same then."""
-        if self._connection is None:
+        if not self._connections:
             return
         try:
             self._execute("ROLLBACK")
@@ -156,13 +159,13 @@ class Database:
         """Run one statement; raises `_Lost`, and `JournalError` where the database refuses it."""
         import pg8000.exceptions
 
-        if self._connection is None:
+        if not self._connections:
             raise _Lost
         try:
             if not values:
-                return self._connection.run(statement) or []
+                return self._connections[0].run(statement) or []
             if statement not in self._prepared:
-                self._prepared[statement] = self._connection.prepare(statement)
+                self._prepared[statement] = self._connections[0].prepare(statement)
             return self._prepared[statement].run(**values) or []
         except pg8000.exceptions.DatabaseError as error:
             if _code_of(error) in _RESTARTS:
@@ -191,10 +194,8 @@ class Database:
 
     def _drop(self) -> None:
         """Close the connection without a word to the database."""
-        connection, self._connection, self._prepared = self._connection, None, {}
-        if connection is not None:
-            with contextlib.suppress(Exception):
-                connection.close()
+        self._prepared = {}
+        _close_all(self._connections)
 
     def _connect_at_first(self) -> None:
         import_driver()
@@ -209,7 +210,7 @@ class Database:
 
     def _connect(self) -> None:
         """Connect, unless there is a connection; raises as `_execute`."""
-        if self._connection is not None:
+        if self._connections:
             return
         import pg8000.exceptions
         import pg8000.native
@@ -220,7 +221,7 @@ class Database:
         options |= {} if is_folder else {"host": address.host, "port": address.port}
         options["ssl_context"] = False if is_folder else _make_ssl_context(address.sslmode)
         try:
-            self._connection = pg8000.native.Connection(
+            made = pg8000.native.Connection(
                 address.user,
                 database=address.database,
                 password=address.password,
@@ -228,6 +229,7 @@ class Database:
                 application_name="forethought",
                 **options,
             )
+            self._connections.append(made)
         except pg8000.exceptions.DatabaseError as error:
             if _code_of(error) in _RESTARTS:
                 raise _Lost from error
@@ -242,6 +244,13 @@ class Database:
         if self._is_safe:
             self._execute("SET synchronous_commit TO on")
         self._execute(f"SET idle_in_transaction_session_timeout TO {milliseconds}")
+
+
+def _close_all(connections: list[Any]) -> None:
+    """Close connections, and forget them."""
+    while connections:
+        with contextlib.suppress(Exception):
+            connections.pop().close()
 
 
 def _code_of(error: BaseException | None) -> str:

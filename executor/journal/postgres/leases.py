@@ -14,6 +14,8 @@ import os
 import socket
 import threading
 import time
+import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -79,6 +81,12 @@ class Lease:
         self._valid_until = 0.0
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
+        weakref.finalize(self, self._ending.set)
+
+    @property
+    def holder(self) -> int | None:
+        """The number of this process as a holder, if it has a lease."""
+        return self._holder
 
     def begin(self) -> int:
         """Return the number of this process as a holder, with a lease that has not expired as far as anybody knows."""
@@ -89,7 +97,8 @@ class Lease:
                 ((self._holder,),) = self._database.run(_BEGIN, lease=self._seconds, **values)
                 self._valid_until = sent + self._seconds
             if self._thread is None:
-                self._thread = threading.Thread(target=self._keep, name="forethought lease", daemon=True)
+                parts = weakref.ref(self), self._ending, _make_impatient(self._database.address)
+                self._thread = threading.Thread(target=_keep, args=parts, name="forethought lease", daemon=True)
                 self._thread.start()
             return self._holder
 
@@ -122,27 +131,34 @@ class Lease:
         self._valid_until = sent + self._seconds
         return True
 
-    def _keep(self) -> None:
-        """Renew the lease at a third of its time, until it ends."""
-        address, database = _make_impatient(self._database.address), None
-        while not self._ending.wait(self._seconds / 3):
-            try:
-                database = database or Database(address)
-                sent, holder = read_clock(), self._holder
-                if holder is None:
-                    continue
-                is_there = bool(database.run(_RENEW, lease=self._seconds, holder=holder))
-            except JournalError:
-                continue  # the next time
-            with self._guard:
-                if self._holder == holder and is_there:
-                    self._valid_until = max(self._valid_until, sent + self._seconds)
-                elif self._holder == holder:
-                    self._holder = None
-        if database is not None:
-            database.close()
+    def note_renewal(self, holder: int, sent: float, *, is_there: bool) -> None:
+        """Note that the lease of `holder` was renewed by what was `sent` at that time, or that it is gone."""
+        with self._guard:
+            if self._holder == holder and is_there:
+                self._valid_until = max(self._valid_until, sent + self._seconds)
+            elif self._holder == holder:
+                self._holder = None
+
+
+def _keep(lease: Callable[[], Lease | None], ending: threading.Event, address: DatabaseAddress) -> None:
+    """Renew a lease at a third of its time, until it ends, or nobody has it any more: then it is given back."""
+    database, holder = None, None
+    while not ending.wait(address.lease):
+        kept = lease()
+        holder = None if kept is None else kept.holder
+        if kept is not None and holder is not None:
+            with contextlib.suppress(JournalError):  # the next time
+                database, sent = database or Database(address), read_clock()
+                is_there = bool(database.run(_RENEW, lease=3 * address.lease, holder=holder))
+                kept.note_renewal(holder, sent, is_there=is_there)
+        del kept
+    if database is not None:
+        if holder is not None:
+            with contextlib.suppress(JournalError):  # it expires
+                database.run(_END, holder=holder)
+        database.close()
 
 
 def _make_impatient(address: DatabaseAddress) -> DatabaseAddress:
-    """Return the address with a patience of a third of its lease."""
-    return replace(address, patience=address.lease / 3)
+    """Return the address with a lease and a patience of a third of its lease."""
+    return replace(address, lease=address.lease / 3, patience=address.lease / 3)

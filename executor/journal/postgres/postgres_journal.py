@@ -33,6 +33,7 @@ from executor.journal.records import (
     RunHead,
     RunRecord,
     Sort,
+    check_same,
     compute_document_checksum,
     compute_first_checksum,
 )
@@ -49,9 +50,10 @@ _APPEND: Final = f"""{_HELD} INSERT INTO events
     SELECT run, CAST(:last AS bigint), CAST(:time AS float8), :kind, :data, :status, CAST(:checksum AS bigint) FROM head
     RETURNING seq"""  # noqa: S608 - no values
 _EXTEND: Final = f"""{_HELD} INSERT INTO events
-    SELECT head.run, new.seq, CAST(:time AS float8), new.kind, new.data, new.status, new.checksum FROM head,
-    unnest(CAST(:seqs AS bigint[]), CAST(:kinds AS text[]), CAST(:texts AS text[]), CAST(:statuses AS text[]),
-    CAST(:checksums AS bigint[])) AS new(seq, kind, data, status, checksum) ORDER BY new.seq RETURNING seq"""  # noqa: S608 - as above
+    SELECT head.run, new.seq, new.time, new.kind, new.data, new.status, new.checksum FROM head,
+    unnest(CAST(:seqs AS bigint[]), CAST(:times AS float8[]), CAST(:kinds AS text[]), CAST(:texts AS text[]),
+    CAST(:statuses AS text[]), CAST(:checksums AS bigint[])) AS new(seq, time, kind, data, status, checksum)
+    ORDER BY new.seq RETURNING seq"""  # noqa: S608 - as above
 _EVENTS: Final = f"""SELECT run, seq, time, kind, data, status, checksum FROM events
     WHERE run = :run AND seq > :seq ORDER BY seq LIMIT {_BATCH}"""  # noqa: S608 - a number
 _LAST: Final = """SELECT run, seq, time, kind, data, status, checksum FROM events
@@ -236,6 +238,24 @@ class PostgresJournal:
                 head.move_to(rows[-1])
             return head.seq
 
+    def restore(self, run: str, entries: Iterable[Entry]) -> None:
+        """Append the events of another journal, with their times, to a run without events; all or none.
+
+        Raises `JournalError` if the run has other events.
+        """
+        entries = list(entries)
+        for each in entries:
+            self._check_text(each.kind, each.data)
+        with self._database.use():
+            head = self._find_driven(run)
+            if not head.seq:
+                rows = list(head.copy_rows(entries))
+                if rows:
+                    self._append(head, rows)
+                    head.move_to(rows[-1])
+                return
+        check_same(self.place, run, self.read(run), entries)
+
     def _append(self, head: RunHead, rows: list[Row]) -> None:
         """Append `rows` in one statement; after the connection was lost in it, look whether they are there."""
         number, last, stamp, kind, data, status, checksum = rows[-1]
@@ -247,9 +267,9 @@ class PostgresJournal:
                 return True
             if len(rows) == 1:
                 return bool(execute(_APPEND, kind=kind, data=data, **values))
-            _, seqs, _, kinds, texts, statuses, checksums = map(list, zip(*rows, strict=True))
-            parts = {"seqs": seqs, "kinds": kinds, "texts": texts, "statuses": statuses, "checksums": checksums}
-            return bool(execute(_EXTEND, **values, **parts))
+            names = "seqs", "times", "kinds", "texts", "statuses", "checksums"
+            columns = map(list, list(zip(*rows, strict=True))[1:])
+            return bool(execute(_EXTEND, **values, **dict(zip(names, columns, strict=True))))
 
         if not self._database.repeat(append):
             raise self._explain_refusal(head)
@@ -285,7 +305,7 @@ class PostgresJournal:
             if execute("SELECT created FROM runs WHERE number = :number", number=number) == [[DELETED]]:
                 if is_repeated:
                     return True
-                raise NoRunError(self.place, f"run {run!r} was deleted", "it cannot be restored")
+                raise self._make_deleted_error(run)
             if events is not None and kept != events:
                 return False
             checksum = compute_first_checksum(number, name, DELETED)
@@ -315,7 +335,9 @@ class PostgresJournal:
                 if not at.follow(tuple(row)):
                     raise self._make_damage_error(at)
                 yield Entry(*row[1:6])
-        if at.seq < kept and self._find_run(run)[0].number == at.number:
+        if at.seq < kept:
+            if self._database.run("SELECT created FROM runs WHERE number = :number", number=at.number) == [[DELETED]]:
+                raise self._make_deleted_error(run)
             raise self._make_event_loss_error(at, kept)
 
     def runs(self) -> list[RunRecord]:
@@ -413,6 +435,9 @@ class PostgresJournal:
         if checksum != compute_first_checksum(number, run, created):
             raise DamagedError(self.place, f"run {number}, {run!r}, is changed", _RESTORE)
         return RunHead(run, number, 0, created, "", checksum), events
+
+    def _make_deleted_error(self, run: str) -> NoRunError:
+        return NoRunError(self.place, f"run {run!r} was deleted", "it cannot be restored")
 
     def _read_to_end(self, head: RunHead, kept: int) -> None:
         """Advance `head` from its beginning to the last event of its run, the last of `kept` ones."""

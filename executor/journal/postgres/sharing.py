@@ -18,7 +18,7 @@ from planner.model.arithmetic import Exact
 PAUSE: Final = 0.1
 """Polling interval for what other processes have, in seconds: each poll is a question to the database."""
 _TAKE: Final = "INSERT INTO locks VALUES (:name, :holder) ON CONFLICT DO NOTHING RETURNING holder"
-_FREE: Final = "DELETE FROM locks WHERE name = :name AND holder NOT IN (SELECT number FROM holders)"
+_FREE: Final = "DELETE FROM locks WHERE name = :name AND holder NOT IN (SELECT number FROM holders) RETURNING 1"
 
 
 class LocksInPostgres:
@@ -43,7 +43,8 @@ class LocksInPostgres:
             if run(_TAKE, name=name, holder=holder):
                 return True
             bury(run)
-            run(_FREE, name=name)
+            if run(_FREE, name=name) and run(_TAKE, name=name, holder=holder):
+                return True
             return run("SELECT holder FROM locks WHERE name = :name", name=name) == [[holder]]
 
         if not self._database.repeat(take):

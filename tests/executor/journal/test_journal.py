@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import DamagedError, DrivenError, JournalError
-from executor.journal import Journal, RunRecord
+from executor.journal import Journal, RunRecord, open_journal
 from planner.errors import ForethoughtError
 
 
@@ -24,7 +24,7 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def journal(path):
+def file(path):
     with Journal(path) as opened:
         yield opened
 
@@ -33,8 +33,8 @@ def kinds(journal, run):
     return [entry.kind for entry in journal.read(run)]
 
 
-def filled(path, runs=("r1",), events=3):
-    with Journal(path) as journal:
+def filled(place, runs=("r1",), events=3):
+    with open_journal(place) as journal:
         for run in runs:
             journal.create(run)
             with journal.drive(run):
@@ -57,9 +57,9 @@ def test_what_is_appended_is_read_in_its_order(journal):
     assert times == sorted(times)
 
 
-def test_a_journal_that_is_opened_again_goes_on_where_it_was(path):
-    filled(path)
-    with Journal(path, durability="power") as journal, journal.drive("r1"):
+def test_a_journal_that_is_opened_again_goes_on_where_it_was(place):
+    filled(place)
+    with open_journal(place, durability="power") as journal, journal.drive("r1"):
         assert journal.append("r1", "Later", "") == 4
         assert kinds(journal, "r1") == ["Step", "Step", "Step", "Later"]
 
@@ -99,25 +99,25 @@ def test_runs_are_listed_with_their_last_status(journal):
     assert all(isinstance(each, RunRecord) and each.created <= each.updated for each in found)
 
 
-def test_the_status_of_a_run_outlives_the_journal(path):
-    with Journal(path) as journal:
+def test_the_status_of_a_run_outlives_the_journal(place):
+    with open_journal(place) as journal:
         journal.create("r1")
         with journal.drive("r1"):
             journal.append("r1", "RunStarted", "{}", status="ACTIVE")
-    with Journal(path) as journal, journal.drive("r1"):
+    with open_journal(place) as journal, journal.drive("r1"):
         journal.append("r1", "Step", "{}")
         assert [each.status for each in journal.runs()] == ["ACTIVE"]
 
 
-def test_goals_and_plans_are_listed_as_they_were_saved_last(path):
-    with Journal(path) as journal:
+def test_goals_and_plans_are_listed_as_they_were_saved_last(place):
+    with open_journal(place) as journal:
         journal.save_plan("p1", "first", status="PROPOSED")
         journal.save_goal("g1", "a goal")
         journal.save_plan("p2", "second")
         journal.save_plan("p1", "better", status="ACTIVE")
         expected = [("p1", "ACTIVE", "better"), ("p2", "", "second")]
         assert [(each.name, each.status, each.data) for each in journal.plans()] == expected
-    with Journal(path) as journal:
+    with open_journal(place) as journal:
         assert [(each.name, each.status, each.data) for each in journal.plans()] == expected
         assert [(each.name, each.data) for each in journal.goals()] == [("g1", "a goal")]
 
@@ -160,10 +160,10 @@ def test_only_who_drives_a_run_appends_to_it(journal):
     assert kinds(journal, "r1") == ["A"]
 
 
-def test_a_run_is_driven_once_in_a_process_also_through_two_journals(path, journal):
+def test_a_run_is_driven_once_in_a_process_also_through_two_journals(place, journal):
     journal.create("r1")
     journal.create("r2")
-    with Journal(path) as other:
+    with open_journal(place) as other:
         with journal.drive("r1"):
             for each in (journal, other):
                 with pytest.raises(DrivenError, match="this process drives run 'r1' already"), each.drive("r1"):
@@ -175,8 +175,8 @@ def test_a_run_is_driven_once_in_a_process_also_through_two_journals(path, journ
             assert other.append("r1", "B", "") == 2
 
 
-def test_a_run_is_free_after_an_error_and_after_closing(path):
-    with Journal(path) as journal:
+def test_a_run_is_free_after_an_error_and_after_closing(place):
+    with open_journal(place) as journal:
         journal.create("r1")
         with pytest.raises(ZeroDivisionError), journal.drive("r1"):
             _ = 1 / 0
@@ -184,7 +184,7 @@ def test_a_run_is_free_after_an_error_and_after_closing(path):
         driving.__enter__()
         journal.close()
         driving.__exit__(None, None, None)
-    with Journal(path) as journal, journal.drive("r1"):
+    with open_journal(place) as journal, journal.drive("r1"):
         journal.append("r1", "A", "")
 
 
@@ -201,15 +201,15 @@ def test_a_thousand_runs_need_one_descriptor(journal):
     assert {each.events for each in journal.runs()} == {1}
 
 
-def test_who_appends_past_the_lock_is_found_out(path, journal):
-    journal.create("r1")
-    with journal.drive("r1"):
+def test_who_appends_past_the_lock_is_found_out(path, file):
+    file.create("r1")
+    with file.drive("r1"):
         connection = sqlite3.connect(path)
         connection.execute("INSERT INTO events VALUES (1, 1, 0, 'Foreign', '', '', 0)")
         connection.commit()
         connection.close()
         with pytest.raises(JournalError, match="somebody else has appended"):
-            journal.append("r1", "A", "")
+            file.append("r1", "A", "")
 
 
 def test_threads_take_turns(journal):
@@ -249,8 +249,8 @@ def test_names_of_runs_are_unique_and_known(journal):
     assert len(journal.runs()) == 1
 
 
-def test_a_closed_journal_says_so(path):
-    journal = Journal(path)
+def test_a_closed_journal_says_so(place):
+    journal = open_journal(place)
     journal.create("r1")
     journal.close()
     journal.close()
@@ -334,32 +334,32 @@ def test_an_empty_file_becomes_a_journal(path):
         assert len(kinds(journal, "r1")) == 3
 
 
-def test_a_journal_that_somebody_locks_is_told(path, journal):
-    journal.create("r1")
-    journal._store.connection.execute("PRAGMA busy_timeout = 20")
+def test_a_journal_that_somebody_locks_is_told(path, file):
+    file.create("r1")
+    file._store.connection.execute("PRAGMA busy_timeout = 20")
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
-    with journal.drive("r1"):
+    with file.drive("r1"):
         with pytest.raises(JournalError, match="another process kept it locked"):
-            journal.append("r1", "A", "")
+            file.append("r1", "A", "")
         connection.execute("ROLLBACK")
         connection.close()
-        assert journal.append("r1", "A", "") == 1
+        assert file.append("r1", "A", "") == 1
 
 
-def test_a_full_database_loses_nothing(journal):
-    journal.create("r1")
-    connection = journal._store.connection
+def test_a_full_database_loses_nothing(file):
+    file.create("r1")
+    connection = file._store.connection
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages + 3}")
     done = []
-    with journal.drive("r1"):
+    with file.drive("r1"):
         with pytest.raises(JournalError, match=r"the disk is full .SQLITE_FULL.*make room and try again"):
-            done.extend(journal.extend("r1", [("A", "x" * 700, None), ("B", "", None)]) for _ in range(1000))
+            done.extend(file.extend("r1", [("A", "x" * 700, None), ("B", "", None)]) for _ in range(1000))
         assert done
-        assert kinds(journal, "r1") == ["A", "B"] * len(done)
+        assert kinds(file, "r1") == ["A", "B"] * len(done)
         connection.execute(f"PRAGMA max_page_count = {pages + 100}")
-        assert journal.append("r1", "C", "") == done[-1] + 1
+        assert file.append("r1", "C", "") == done[-1] + 1
 
 
 def test_a_journal_that_was_emptied_or_deleted_is_no_new_one(path):
@@ -404,10 +404,10 @@ def test_a_log_without_its_database_is_not_thrown_away(path):
     ("deleted", "found"),
     [("journal.db", "deleted, moved or replaced while it was open"), ("journal.db-lock", "deleted or replaced")],
 )
-def test_no_run_begins_in_a_file_that_was_deleted(path, journal, deleted, found):
-    journal.create("r1")
+def test_no_run_begins_in_a_file_that_was_deleted(path, file, deleted, found):
+    file.create("r1")
     path.with_name(deleted).unlink()
-    with pytest.raises(JournalError, match=found), journal.drive("r1"):
+    with pytest.raises(JournalError, match=found), file.drive("r1"):
         pass
 
 

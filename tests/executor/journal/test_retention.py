@@ -29,6 +29,7 @@ from executor import (
 from executor.cli.runs import app
 from executor.events.stored_runs import PLANNING
 from executor.journal import journal as deletion
+from executor.journal import open_journal
 from executor.testing import run_virtual
 from planner import Domain
 from planner.errors import InputError
@@ -46,14 +47,14 @@ def one(handler=lambda: None):
     return world, domain.problem(goal=["done"])
 
 
-def filled(path, *runs, status="SUCCEEDED", data='{"n": 1}'):
+def filled(place, *runs, status="SUCCEEDED", data='{"n": 1}'):
     """Make a journal with `runs`, of two events each."""
-    with Journal(path) as journal:
+    with open_journal(place) as journal:
         for run in runs:
             journal.create(run)
             with journal.drive(run):
                 journal.extend(run, [("RunStarted", data, "ACTIVE"), ("RunEnded", data, status)])
-    return path
+    return place
 
 
 def names(journal):
@@ -72,8 +73,8 @@ def later(monkeypatch):
     monkeypatch.setattr(executor.events.stored_runs, "time", SimpleNamespace(time=lambda: now + AGE))
 
 
-def test_a_deleted_run_is_gone_and_the_others_are_whole(path):
-    with Journal(filled(path, "a", "b", "c")) as journal:
+def test_a_deleted_run_is_gone_and_the_others_are_whole(place):
+    with open_journal(filled(place, "a", "b", "c")) as journal:
         assert journal.delete("b")
         assert names(journal) == ["a", "c"]
         with pytest.raises(NoRunError, match="there is no run 'b'"):
@@ -82,13 +83,13 @@ def test_a_deleted_run_is_gone_and_the_others_are_whole(path):
             pass
         with pytest.raises(NoRunError):
             journal.delete("b")
-    with Journal(path) as again:
+    with open_journal(place) as again:
         assert names(again) == ["a", "c"]
         assert [entry.seq for entry in again.read("c")] == [1, 2]
 
 
-def test_the_name_of_a_deleted_run_is_free_again(path):
-    with Journal(filled(path, "a", "b")) as journal:
+def test_the_name_of_a_deleted_run_is_free_again(place):
+    with open_journal(filled(place, "a", "b")) as journal:
         journal.delete("a")
         journal.create("a")
         with journal.drive("a") as events:
@@ -139,8 +140,8 @@ def test_a_deletion_that_fails_leaves_the_run_as_it_was(path, monkeypatch):
             journal.append("a", "RunResumed", "{}")
 
 
-def test_a_run_that_is_driven_stays(path):
-    with Journal(filled(path, "a")) as journal, journal.drive("a"):
+def test_a_run_that_is_driven_stays(place):
+    with open_journal(filled(place, "a")) as journal, journal.drive("a"):
         with pytest.raises(DrivenError):
             journal.delete("a")
         assert names(journal) == ["a"]
@@ -148,22 +149,22 @@ def test_a_run_that_is_driven_stays(path):
 
 DRIVE = """
 import sys
-from executor.journal import Journal
-with Journal(sys.argv[1]) as journal, journal.drive("a"):
+from executor.journal import open_journal
+with open_journal(sys.argv[1]) as journal, journal.drive("a"):
     print("driven", flush=True)
     sys.stdin.read()
 """
 
 
 @pytest.mark.usefixtures("later")
-def test_a_run_that_another_process_drives_stays(path):
-    filled(path, "a", "b")
+def test_a_run_that_another_process_drives_stays(place):
+    filled(place, "a", "b")
     other = subprocess.Popen(
-        [sys.executable, "-c", DRIVE, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", DRIVE, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         assert other.stdout.readline() == "driven\n"
-        with Journal(path) as journal:
+        with open_journal(place) as journal:
             with pytest.raises(DrivenError):
                 journal.delete("a")
             assert executor.events.stored_runs.delete_expired(journal, Retention(over=AGE / 2)) == ["b"]
@@ -172,18 +173,18 @@ def test_a_run_that_another_process_drives_stays(path):
         other.communicate("")
 
 
-def test_a_run_with_news_since_it_was_listed_stays(path):
-    with Journal(filled(path, "a")) as journal:
+def test_a_run_with_news_since_it_was_listed_stays(place):
+    with open_journal(filled(place, "a")) as journal:
         assert not journal.delete("a", events=1)
         assert names(journal) == ["a"]
 
 
 @pytest.mark.usefixtures("later")
-def test_runs_expire_by_how_they_are(path):
-    filled(path, "over")
-    filled(path, "waits", status="WAITING")
-    filled(path, "doubt", status="IN_DOUBT")
-    with Journal(path) as journal:
+def test_runs_expire_by_how_they_are(place):
+    filled(place, "over")
+    filled(place, "waits", status="WAITING")
+    filled(place, "doubt", status="IN_DOUBT")
+    with open_journal(place) as journal:
         journal.create("never begun")
         delete = executor.events.stored_runs.delete_expired
         assert delete(journal, Retention()) == []
@@ -197,8 +198,8 @@ def test_a_run_without_events_is_kept_as_long_as_it_may_be_planned():
     assert Retention(unfinished=2 * PLANNING).seconds(RunStatus.PROPOSED) == 2 * PLANNING
 
 
-def test_a_run_that_was_read_half_and_is_deleted_then_says_so(path):
-    with Journal(path) as journal, Journal(path) as other:
+def test_a_run_that_was_read_half_and_is_deleted_then_says_so(place):
+    with open_journal(place) as journal, open_journal(place) as other:
         journal.create("a")
         with journal.drive("a"):
             journal.extend("a", [("K", str(number), None) for number in range(100)])
@@ -209,9 +210,9 @@ def test_a_run_that_was_read_half_and_is_deleted_then_says_so(path):
             list(entries)
 
 
-def test_what_was_learned_of_a_deleted_run_stays_and_a_new_one_of_its_name_counts(path):
+def test_what_was_learned_of_a_deleted_run_stays_and_a_new_one_of_its_name_counts(place):
     world, problem = one()
-    done = Executor(world, path)
+    done = Executor(world, place)
     run_virtual(done.run(problem, run="a"))
     known = learn(done.journal)
     assert known.of("do").count == 1
@@ -221,9 +222,9 @@ def test_what_was_learned_of_a_deleted_run_stays_and_a_new_one_of_its_name_count
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_an_executor_deletes_runs_that_wait_with_a_journal_and_without(path, kept):
+def test_an_executor_deletes_runs_that_wait_with_a_journal_and_without(place, kept):
     world, problem = one(lambda: Wait(event="never"))
-    made = Executor(world, path if kept else None)
+    made = Executor(world, place if kept else None)
 
     async def main():
         waits = await made.run(problem, run="a")
@@ -238,9 +239,9 @@ def test_an_executor_deletes_runs_that_wait_with_a_journal_and_without(path, kep
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_run_at_work_is_not_deleted(path, kept):
+def test_a_run_at_work_is_not_deleted(place, kept):
     world, problem = one(lambda: Wait(event="later"))
-    made = Executor(world, path if kept else None, stay=True)
+    made = Executor(world, place if kept else None, stay=True)
 
     async def main():
         run = made.start(problem, run="a")
@@ -255,9 +256,9 @@ def test_a_run_at_work_is_not_deleted(path, kept):
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_an_executor_forgets_what_expires_by_itself(path, kept):
+def test_an_executor_forgets_what_expires_by_itself(place, kept):
     world, problem = one(lambda: Wait(event="never"))
-    made = Executor(world, path if kept else None, retention=Retention(over=0, unfinished=0))
+    made = Executor(world, place if kept else None, retention=Retention(over=0, unfinished=0))
     for _ in range(3):
         assert asyncio.run(made.run(problem)).status is RunStatus.WAITING
     assert not made._unfinished
@@ -296,37 +297,37 @@ def command(*arguments):
     return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
-def test_the_command_lists_runs(path):
+def test_the_command_lists_runs(place):
     world, problem = one()
-    plan = run_virtual(Executor(world, path).run(problem, run="a")).state.plan.id
-    filled_line = command("list", path)
+    plan = run_virtual(Executor(world, place).run(problem, run="a")).state.plan.id
+    filled_line = command("list", place)
     assert filled_line.exit_code == 0
     assert filled_line.stdout.split()[:2] == ["a", "SUCCEEDED"]
-    (listed,) = json.loads(command("list", path, "--json").stdout)
+    (listed,) = json.loads(command("list", place, "--json").stdout)
     assert (listed["run"], listed["status"], listed["plan"]) == ("a", "SUCCEEDED", plan)
 
 
-def test_the_command_deletes_runs(path):
-    done = command("delete", filled(path, "a", "b", "c"), "a", "c")
+def test_the_command_deletes_runs(place):
+    done = command("delete", filled(place, "a", "b", "c"), "a", "c")
     assert (done.exit_code, done.stdout) == (0, "deleted a\ndeleted c\n")
-    with Journal(path) as journal:
+    with open_journal(place) as journal:
         assert names(journal) == ["b"]
 
 
-def test_the_command_says_which_runs_are_driven(path):
-    with Journal(filled(path, "a", "b")) as journal, journal.drive("a"):
-        done = command("delete", path, "a", "b")
+def test_the_command_says_which_runs_are_driven(place):
+    with open_journal(filled(place, "a", "b")) as journal, journal.drive("a"):
+        done = command("delete", place, "a", "b")
     assert done.exit_code == 10
     assert done.stdout.endswith("deleted b\n")
 
 
 @pytest.mark.usefixtures("later")
-def test_the_command_deletes_what_is_older(path):
-    filled(path, "a")
-    filled(path, "b", status="WAITING")
-    assert command("prune", path, "--over", "1h").stdout == ""
-    assert command("prune", path, "--over", "10m").stdout == "deleted a\n"
-    assert command("prune", path, "--unfinished", "10m").stdout == "deleted b\n"
+def test_the_command_deletes_what_is_older(place):
+    filled(place, "a")
+    filled(place, "b", status="WAITING")
+    assert command("prune", place, "--over", "1h").stdout == ""
+    assert command("prune", place, "--over", "10m").stdout == "deleted a\n"
+    assert command("prune", place, "--unfinished", "10m").stdout == "deleted b\n"
 
 
 @pytest.mark.parametrize(

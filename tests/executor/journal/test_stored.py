@@ -29,18 +29,13 @@ def statuses(executor):
     return {name: each.status for name, each in executor.plans().items()}
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "runs.db"
-
-
-def test_what_was_saved_is_listed_as_it_was_saved_last(path):
-    executor = Executor(world(), path)
+def test_what_was_saved_is_listed_as_it_was_saved_last(place):
+    executor = Executor(world(), place)
     executor.save_plan(plan("p1", name="first"))
     executor.save_plan(plan("p2"))
     executor.save_plan(plan("p1", name="better"))
     executor.save_goal("tidy", Goals(hard=["done"], soft={"done": 2}))
-    again = Executor(world(), path)
+    again = Executor(world(), place)
     assert again.plans() == {"p1": plan("p1", name="better"), "p2": plan("p2")}
     assert again.goals() == {"tidy": Goals(hard=("done",), soft={"done": 2})}
     assert again.runs() == {}
@@ -51,26 +46,26 @@ def test_what_was_saved_is_listed_as_it_was_saved_last(path):
     [(True, lambda: None, "completed"), (False, lambda: False, "abandoned"), (True, lambda: Wait("for it"), "active")],
 )
 @pytest.mark.parametrize("saved", [True, False])
-def test_a_plan_is_what_its_run_has_made_of_it(path, sees, handler, status, saved):
-    executor = Executor(world(handler, sees), path)
+def test_a_plan_is_what_its_run_has_made_of_it(place, sees, handler, status, saved):
+    executor = Executor(world(handler, sees), place)
     if saved:
         executor.save_plan(plan())
         assert statuses(executor) == {"p1": "proposed"}
     outcome = asyncio.run(executor.run(plan(), run="r1"))
     assert statuses(executor) == {"p1": status}
-    info = Executor(world(), path).runs()["r1"]
+    info = Executor(world(), place).runs()["r1"]
     assert (info.plan, info.status) == ("p1", outcome.status)
     assert info.created <= info.updated
 
 
-def test_the_latest_word_counts_but_a_run_that_is_not_over_counts_most(path):
-    executor = Executor(world(), path)
+def test_the_latest_word_counts_but_a_run_that_is_not_over_counts_most(place):
+    executor = Executor(world(), place)
     asyncio.run(executor.run(plan(), run="r1"))
     executor.save_plan(plan(status="abandoned"))
     assert statuses(executor) == {"p1": "abandoned"}
     asyncio.run(executor.run(plan(), run="r2"))
     assert statuses(executor) == {"p1": "completed"}
-    waits = Executor(world(lambda: Wait("for it")), path)
+    waits = Executor(world(lambda: Wait("for it")), place)
     asyncio.run(waits.run(plan(), run="r3"))
     asyncio.run(executor.run(plan(), run="r4"))
     executor.save_plan(plan(status="proposed"))
@@ -79,7 +74,7 @@ def test_the_latest_word_counts_but_a_run_that_is_not_over_counts_most(path):
     assert statuses(executor) == {"p1": "completed"}
 
 
-def test_statuses_are_read_while_a_run_goes(path):
+def test_statuses_are_read_while_a_run_goes(place):
     async def followed():
         begun, may_end = asyncio.Event(), asyncio.Event()
 
@@ -87,7 +82,7 @@ def test_statuses_are_read_while_a_run_goes(path):
             begun.set()
             await may_end.wait()
 
-        executor, other = Executor(world(handler), path), Executor(world(), path)
+        executor, other = Executor(world(handler), place), Executor(world(), place)
         run = executor.start(plan(), run="r1")
         assert executor.runs()["r1"].status is RunStatus.PROPOSED
         await begun.wait()

@@ -1,0 +1,253 @@
+"""Take up the runs of a journal that nobody drives: those whose process has died, and those that were enqueued.
+
+Several workers, also on several hosts, may share one journal: each run is driven by one of them. Workers ask the
+journal for runs from time to time. A run whose process died again and again without any progress is given up, as it may
+be what kills them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from executor.errors import DrivenError, JournalError, NoRunError
+from executor.events.events import RunEnded, RunStatus, event_to_data
+from executor.executor import Executor
+from executor.journal import AnyJournal, Entry, RunRecord
+from executor.loop.run_loop import INTERRUPTED
+from executor.run import Run
+from executor.tools.json_data import dump_json, load_json
+from planner.errors import ForethoughtError, InputError
+
+_log = logging.getLogger(__name__)
+
+UNDRIVEN: Final = (RunStatus.PROPOSED.name, RunStatus.ACTIVE.name, RunStatus.WAITING.name)
+"""Statuses of runs that may be due; runs in doubt are left to people."""
+GRACE_SECONDS: Final = 30.0
+"""Time for steps at work to end when a worker is stopped, in seconds; then their runs are left as they are."""
+_PROGRESS: Final = frozenset({"StepEnded", "StepReturned", "Answered"})
+"""Kinds of events that show that a run gets on."""
+_MOST_JUDGED: Final = 10_000
+"""Number of runs that are not due and whose histories are not read again."""
+
+
+class History(NamedTuple):
+    """What the events of a run say to a worker.
+
+    `deaths` is the number of processes that died while they drove the run, since it last got on; `at_work` are the
+    steps whose handlers had been called then.
+    """
+
+    domain: str
+    deaths: int
+    at_work: tuple[str, ...]
+    is_due: bool
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> History:
+        """Read the events of a run."""
+        domain, deaths, at_work, is_driven, last = "", 0, dict[str, None](), False, None
+        for last in entries:
+            if last.kind == "RunStarted":
+                domain, is_driven = load_json(last.data).get("domain", ""), last.status == RunStatus.ACTIVE.name
+            elif last.kind == "RunResumed":
+                deaths, is_driven = deaths + is_driven, True
+            elif last.kind == "RunEnded":
+                deaths, is_driven = 0, False
+            elif last.kind in _PROGRESS:
+                deaths = 0
+            if last.kind == "StepStarted":
+                at_work[load_json(last.data)["step"]] = None
+            elif last.kind in ("StepEnded", "StepWaiting"):
+                at_work.pop(load_json(last.data)["step"], None)
+        is_interrupted = last is not None and last.kind == "RunEnded" and load_json(last.data)["reason"] == INTERRUPTED
+        is_due = last is not None and (last.status != RunStatus.WAITING.name or is_interrupted)
+        return cls(domain, deaths + is_driven, tuple(at_work), is_due)
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """Takes up the runs of the domain of `executor`, which has a journal; at most `concurrency` at once.
+
+    `poll` is the time between questions to the journal, in seconds. A run is given up after `deaths` of its processes
+    without any progress: it ends as IN_DOUBT, or as FAILED where no step was at work. `entities` are the Python values
+    of objects. `tell` is called with messages for people.
+    """
+
+    executor: Executor
+    concurrency: int = 16
+    poll: float = 1.0
+    deaths: int = 5
+    entities: Mapping[str, object] | None = None
+    tell: Callable[[str], None] = lambda _: None
+    done: int = field(init=False, default=0)
+    """Number of runs that were driven here until they ended or waited."""
+    _at_work: dict[str, tuple[Run, asyncio.Task[None]]] = field(init=False, default_factory=dict)
+    _judged: dict[tuple[str, float], int] = field(init=False, default_factory=dict)
+    """Number of events, when they were judged, of the runs that are not due here, by name and time of creation."""
+    _taken: dict[str, float] = field(init=False, default_factory=dict)
+    """Until when runs are left to the workers that were faster, in seconds of the monotonic clock."""
+    _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _is_stopping: bool = field(init=False, default=False)
+    _journal: AnyJournal = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("concurrency", "deaths"):
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= 1):
+                raise InputError(f"{name} of a worker is a whole number above 0, not {value!r}")
+        if self.executor.journal is None:
+            raise InputError("a worker needs a journal", hint="Executor(world, 'postgresql://…')")
+        self._journal = self.executor.journal
+
+    async def work(self, *, once: bool = False) -> None:
+        """Take up runs until `stop` is called; with `once`, until no run is due any more.
+
+        Errors of single runs are told. Raises `JournalError` with `once`; otherwise a journal that cannot be read is
+        tried again.
+        """
+        try:
+            while not self._is_stopping:
+                begun = await self._take_up_due(once=once)
+                if once and not begun and not self._at_work:
+                    return
+                self._news.clear()
+                is_full = len(self._at_work) >= self.concurrency
+                if not self._is_stopping and not (begun and not is_full):
+                    await self._wait()
+        finally:
+            await self._end()
+
+    def stop(self) -> None:
+        """Take up no more runs, and interrupt those at work; a second call breaks off their steps. Thread-unsafe."""
+        if self._is_stopping:
+            for _, task in self._at_work.values():
+                task.cancel()
+        self._is_stopping = True
+        for run, _ in self._at_work.values():
+            run.interrupt()
+        self._news.set()
+
+    async def _wait(self) -> None:
+        """Wait for the next question to the journal, or until a run has ended."""
+        try:
+            async with asyncio.timeout(self.poll * random.uniform(0.8, 1.2)):
+                await self._news.wait()
+        except TimeoutError:
+            pass
+
+    async def _end(self) -> None:
+        """Wait until the runs at work have been interrupted, and leave those that do not end in time."""
+        for run, _ in self._at_work.values():
+            run.interrupt()
+        tasks = [task for _, task in self._at_work.values()]
+        if tasks:
+            _, left = await asyncio.wait(tasks, timeout=GRACE_SECONDS)
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _take_up_due(self, *, once: bool) -> int:
+        """Take up runs that are due, as many as there is room for; return how many."""
+        begun, room = 0, self.concurrency - len(self._at_work)
+        if room <= 0:
+            return 0
+        try:
+            found = await asyncio.to_thread(self._find_due, room)
+        except JournalError as error:
+            if once:
+                raise
+            self.tell(str(error))
+            return 0
+        for run, history in found:
+            if self._is_stopping:
+                break
+            if history.deaths >= self.deaths:
+                self._give_up(run, history)
+            else:
+                self._begin(run, history)
+            begun += 1
+        return begun
+
+    def _find_due(self, room: int) -> list[tuple[str, History]]:
+        """Return up to `room` runs of this domain that are due; raises `JournalError`."""
+        found: list[tuple[str, History]] = []
+        self._taken = {run: until for run, until in self._taken.items() if until > time.monotonic()}
+        for record in self._journal.free(UNDRIVEN):
+            if record.run in self._at_work or record.run in self._taken:
+                continue
+            if self._judged.get((record.run, record.created)) == record.events:
+                continue
+            try:
+                history = History.of(self._journal.read(record.run))
+            except NoRunError:
+                continue
+            if history.is_due and history.domain in ("", self.executor.world.model.name):
+                found.append((record.run, history))
+                if len(found) >= room:
+                    break
+            else:
+                self._note_judged(record)
+        return found
+
+    def _note_judged(self, record: RunRecord) -> None:
+        if len(self._judged) >= _MOST_JUDGED:
+            self._judged.clear()
+        self._judged[record.run, record.created] = record.events
+
+    def _begin(self, name: str, history: History) -> None:
+        """Take up a run in a task of its own."""
+        died = f" after {history.deaths} of its processes died" if history.deaths > 1 else ""
+        self.tell(f"{name}: taken up{died}")
+        run = self.executor.take_up(name, entities=self.entities)
+        task = asyncio.get_running_loop().create_task(self._drive(name, run))
+        self._at_work[name] = run, task
+
+    async def _drive(self, name: str, run: Run) -> None:
+        """Drive a run until it ends or waits, and say how."""
+        try:
+            outcome = await run
+        except DrivenError as error:
+            _log.info("%s", error)  # another worker was faster, or has taken it over
+            self._taken[name] = time.monotonic() + self.poll
+        except ForethoughtError as error:
+            self.tell(f"{name}: {error}")
+            self._leave_alone(name)
+        except Exception as error:  # noqa: BLE001 - what breaks one run off must not end the others
+            _log.exception("the run %s broke off", name)
+            self.tell(f"{name}: broke off by {type(error).__name__}: {error}")
+            self._leave_alone(name)
+        else:
+            self.done += 1
+            self.tell(f"{name}: {outcome.status.name}{f' ({outcome.reason})' if outcome.reason else ''}")
+        finally:
+            del self._at_work[name]
+            self._news.set()
+
+    def _leave_alone(self, name: str) -> None:
+        """Take a run that cannot be driven here up no more, until something is appended to it."""
+        try:
+            for record in self._journal.runs():
+                if record.run == name:
+                    self._note_judged(record)
+        except JournalError as error:
+            self.tell(str(error))
+
+    def _give_up(self, run: str, history: History) -> None:
+        """End a run that kills its processes, without looking at its state: that may be what kills them."""
+        steps = ", ".join(history.at_work)
+        last = f" while {steps} {'was' if len(history.at_work) == 1 else 'were'} at work" if steps else ""
+        reason = f"given up: {history.deaths} processes died one after the other{last}, and it got no further"
+        status = RunStatus.IN_DOUBT if steps else RunStatus.FAILED
+        ended = RunEnded(status, reason)
+        try:
+            with self._journal.drive(run):
+                self._journal.append(run, "RunEnded", dump_json(event_to_data(ended)), status=status.name)
+        except DrivenError:
+            return
+        self.tell(f"{run}: {status.name} ({reason})")
