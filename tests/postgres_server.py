@@ -3,11 +3,13 @@
 It is Debian's, or that in PATH. The superuser must not run it, so that it then runs as the user "postgres".
 """
 
+import contextlib
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -112,3 +114,47 @@ class PostgresServer:
         if port is not None:
             return f"postgresql://postgres@127.0.0.1:{port}/postgres?{query}"
         return f"postgresql://postgres@:{self.port}/postgres?host={self.folder}&{query}"
+
+
+class Wire:
+    """A connection between a port of its own and the server, which is cut as often as wanted, or stays silent."""
+
+    def __init__(self, server):
+        self.server, self.cut_at, self.sent, self.is_silent = server, None, 0, False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self.server.port))
+            threading.Thread(target=self._carry, args=(near, far, True), daemon=True).start()
+            threading.Thread(target=self._carry, args=(far, near, False), daemon=True).start()
+
+    def _carry(self, source, target, is_request):
+        try:
+            while data := source.recv(1 << 16):
+                self.sent += 1
+                while self.is_silent:
+                    time.sleep(0.02)
+                if self.cut_at is not None and self.sent > self.cut_at:
+                    if is_request and self.sent % 2:
+                        target.sendall(data)  # the server hears it, and its answer is lost
+                        time.sleep(0.02)
+                    self.cut_at = None
+                    break
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        source.close()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()

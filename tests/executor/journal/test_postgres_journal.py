@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
-import socket
 import subprocess
 import sys
 import threading
 import time
 
 import pytest
+from postgres_server import Wire
 
 from executor import Executor, World
 from executor.errors import DamagedError, DrivenError, FencedError, JournalError
@@ -181,48 +180,6 @@ def test_reservations_are_in_one_order_for_all_processes(address, journal):
         assert other.reservations.reserve("r2", "s1", {"gold": -1, "iron": 2}) == []
         other.reservations.release("r2", "s1")
         assert run_sql(address, "SELECT count(*) FROM reservations") == [[0]]
-
-
-class Wire:
-    """A connection between a port of its own and the server, which is cut as often as wanted, or stays silent."""
-
-    def __init__(self, server):
-        self.server, self.cut_at, self.sent = server, None, 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            far = socket.create_connection(("127.0.0.1", self.server.port))
-            threading.Thread(target=self._carry, args=(near, far, True), daemon=True).start()
-            threading.Thread(target=self._carry, args=(far, near, False), daemon=True).start()
-
-    def _carry(self, source, target, is_request):
-        try:
-            while data := source.recv(1 << 16):
-                self.sent += 1
-                if self.cut_at is not None and self.sent > self.cut_at:
-                    if is_request and self.sent % 2:
-                        target.sendall(data)  # the server hears it, and its answer is lost
-                        time.sleep(0.02)
-                    self.cut_at = None
-                    break
-                target.sendall(data)
-        except OSError:
-            pass
-        for end in (source, target):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-        source.close()
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 @pytest.fixture
