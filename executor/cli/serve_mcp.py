@@ -64,11 +64,9 @@ def mcp(
     try:
         from executor.mcp_server.build_server import build_server
         from executor.mcp_server.http_endpoint import (
-            check_access,
-            listen,
+            PATH,
+            check_mcp_access,
             make_http_server,
-            name_url,
-            read_address,
             read_token,
             security_options,
         )
@@ -77,6 +75,7 @@ def mcp(
             f"this needs {error.name}, which is not installed", hint="pip install 'forethought[mcp]'"
         ) from None
     from executor.cli.execute import RunOptions
+    from executor.listening import listen, name_url, read_address
     from executor.mcp_server.call_limits import CallLimits
 
     memory = _find_memory_limit(memory_limit, real=real)
@@ -89,12 +88,12 @@ def mcp(
         server, runs = build_server(source, problem, options, limits)
         code = asyncio.run(_serve(server.run_stdio_async(), runs))
     else:
-        address, token = read_address(http), read_token(token_file)
-        check_access(address, token)
+        address, token = read_address(http, "--http"), read_token(token_file)
+        check_mcp_access(address, token)
         server, runs = build_server(source, problem, options, limits, **security_options(token))
         listening = listen(address)
         asked = "" if token else " (no token: any program on this machine may call)"
-        tell(f"serving {name_url(listening, address)}{asked}")
+        tell(f"serving {name_url(listening, address, PATH)}{asked}")
         http_server = make_http_server(server, address, size)
         code = asyncio.run(_serve(http_server.serve(sockets=[listening]), runs))
     raise typer.Exit(code)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import os
-import socket
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,44 +12,16 @@ from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
+from executor.listening import Address, check_access, check_token
 from planner.errors import InputError, Location
 from planner.lightweight import dataclass
 
 TOKEN_VARIABLE: Final = "FORETHOUGHT_MCP_TOKEN"  # noqa: S105 - a name, no token
 """The environment variable with the token that clients must send."""
-SHORTEST_TOKEN: Final = 16
-"""Fewest characters of a token: shorter ones can be guessed."""
 PATH: Final = "/mcp"
 GRACE_SECONDS: Final = 5
 """Seconds that open connections have when the server stops."""
 MOST_CONNECTIONS: Final = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen."""
-
-    host: str
-    port: int
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only programs on this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
-
-
-def read_address(text: str) -> Address:
-    """Read HOST:PORT, [HOST]:PORT for IPv6, or PORT alone, which means this machine; raises `InputError`."""
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not (port.isascii() and port.isdigit() and int(port) <= 65535) or (":" in host and not text.startswith("[")):
-        raise InputError(f"--http takes HOST:PORT, not {text!r}", hint="such as --http 127.0.0.1:8000")
-    return Address(host or "127.0.0.1", int(port))
 
 
 def read_token(file: Path | None) -> str | None:
@@ -65,18 +35,13 @@ def read_token(file: Path | None) -> str | None:
             token, place = file.read_text(encoding="utf-8"), str(file)
         except UnicodeDecodeError:
             raise InputError("the file with the token is no text", Location(str(file))) from None
-    token = token.strip()
-    if len(token) < SHORTEST_TOKEN or not token.isascii() or any(each.isspace() for each in token):
-        hint = "make one: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
-        raise InputError(f"a token has {SHORTEST_TOKEN} characters or more, and no blanks", Location(place), hint)
-    return token
+    return check_token(token, place)
 
 
-def check_access(address: Address, token: str | None) -> None:
+def check_mcp_access(address: Address, token: str | None) -> None:
     """Raise `InputError` where other machines could reach a server that asks for no token."""
-    if token is None and not address.is_loopback:
-        hint = f"put one into {TOKEN_VARIABLE}, or into a file: --token-file FILE"
-        raise InputError(f"{address.host} can be reached from other machines, and there is no token", hint=hint)
+    hint = f"put one into {TOKEN_VARIABLE}, or into a file: --token-file FILE"
+    check_access(address, has_token=token is not None, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +65,6 @@ def security_options(token: str | None) -> dict[str, Any]:
     return {"token_verifier": OneToken(token), "auth": settings}
 
 
-def listen(address: Address) -> socket.socket:
-    """Return a socket that listens; raises `InputError` where that is impossible."""
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        found.bind((address.host, address.port))
-    except OSError as error:
-        found.close()
-        raise InputError(f"nothing can be served at {address.host}:{address.port}: {error.strerror or error}") from None
-    found.listen()
-    return found
-
-
 def make_http_server(server: MCPServer, address: Address, most_bytes: int) -> uvicorn.Server:
     """Return the HTTP server for `server`; a request may have so many bytes."""
     app = server.streamable_http_app(streamable_http_path=PATH, host=address.host, max_request_body_size=most_bytes)
@@ -127,9 +78,3 @@ def make_http_server(server: MCPServer, address: Address, most_bytes: int) -> uv
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )
-
-
-def name_url(listening: socket.socket, address: Address) -> str:
-    """Return the URL for clients."""
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return f"http://{host}:{listening.getsockname()[1]}{PATH}"

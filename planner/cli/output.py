@@ -42,7 +42,7 @@ class Exit(IntEnum):
     """Interrupted from the keyboard, or asked to terminate."""
 
 
-OWN_PACKAGES: Final = ("planner", "htn", "executor", "domains", "benchmarks")
+OWN_PACKAGES: Final = ("planner", "htn", "executor", "domains", "desk", "service", "benchmarks")
 """The packages of Forethought: a module that is missing there is a bug, elsewhere an incomplete environment."""
 MAX_CAUSES: Final = 20
 """Number of causes that are followed back from an exception."""

@@ -12,7 +12,7 @@ import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("planner", "htn", "executor", "domains", "desk", "benchmarks")
+PACKAGES = ("planner", "htn", "executor", "domains", "desk", "service", "benchmarks")
 HEAVY = {"networkx", "numba", "numpy", "pydantic", "rich", "ruamel", "typer", "unified_planning"}
 FACADES = [
     path

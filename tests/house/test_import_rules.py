@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("planner", "htn", "executor", "domains", "desk", "benchmarks")
+PACKAGES = ("planner", "htn", "executor", "domains", "desk", "service", "benchmarks")
 MOST_IN_A_CIRCLE = 7
 ARRAYS = {"__future__", "array", "collections", "math", "numpy", "typing"}
 """What kernels may import besides kernels."""
