@@ -13,7 +13,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, Final
 
-from planner.lightweight import dataclass, field
+from planner.lightweight import dataclass, field, replace
 from planner.plan import StoppedBy
 from service.keys import Busy, Client
 from service.metrics import Metrics
@@ -27,6 +27,8 @@ RETRY_SECONDS: Final = 2.0
 """Seconds between two attempts to start a process, and the least time after which a refused client is asked back."""
 MOST_JOBS: Final = 10_000
 """Most questions that have ended and can still be asked for."""
+ENDED_SHARE: Final = 0.25
+"""Bytes of the answers to these, as JSON, as a share of those of answers that are kept: as objects they take more."""
 CANCELLED: Final = StoppedBy.CANCELLED.name.lower()
 CRASHED: Final = "crashed"
 LIMITED: Final = frozenset({StoppedBy.TIME.name.lower(), StoppedBy.MEMORY.name.lower(), CANCELLED, CRASHED})
@@ -120,6 +122,10 @@ class Job:
         self.error = {"kind": kind, "message": message}
         self.change(State.CANCELLED if kind == "cancelled" else State.FAILED)
 
+    def forget_texts(self) -> None:
+        """Forget the task, which nobody needs at the end."""
+        self.request = replace(self.request, question=replace(self.question, domain="", problem=None, options={}))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the job as JSON-ready data."""
         data: dict[str, Any] = {
@@ -141,12 +147,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An answer that was found within `time_limit` seconds; more time would not change one that `is_final`."""
+    """An answer, as JSON, that was found within `time_limit` seconds; more would not change one that `is_final`."""
 
-    answer: dict[str, Any]
+    text: str
     time_limit: float
     is_final: bool
-    size: int
 
 
 class Answers:
@@ -166,24 +171,21 @@ class Answers:
         if kept is None or not (time_limit is None or kept.is_final or kept.time_limit >= time_limit):
             return None
         self._kept.move_to_end(content_hash)
-        return kept.answer
+        found: dict[str, Any] = json.loads(kept.text)
+        return found
 
-    def keep(self, job: Job) -> None:
-        """Keep the answer of `job`, unless a limit has left it without a result."""
+    def keep(self, job: Job, text: str) -> None:
+        """Keep the answer of `job`, which is `text` in JSON, unless a limit has left it without a result."""
         answer = job.answer
-        if answer is None or not is_worth_keeping(answer):
+        if answer is None or not is_worth_keeping(answer) or len(text) > self._most:
             return
-        size = job.size
-        if size > self._most:
-            return
-        key = job.content_hash
-        before = self._kept.pop(key, None)
+        before = self._kept.pop(job.content_hash, None)
         if before is not None:
-            self.bytes -= before.size
-        self._kept[key] = Kept(answer, job.time_limit, is_final(job.question.kind, answer), size)
-        self.bytes += size
+            self.bytes -= len(before.text)
+        self._kept[job.content_hash] = Kept(text, job.time_limit, is_final(job.question.kind, answer))
+        self.bytes += len(text)
         while self.bytes > self._most:
-            self.bytes -= self._kept.popitem(last=False)[1].size
+            self.bytes -= len(self._kept.popitem(last=False)[1].text)
 
 
 def is_worth_keeping(answer: dict[str, Any]) -> bool:
@@ -320,7 +322,8 @@ class Desk:
 
     def _forget(self) -> None:
         """Forget the jobs that have ended first, where there are too many, or where their answers are too large."""
-        while self._ended and (len(self._ended) > MOST_JOBS or self._ended_bytes > self.settings.answer_bytes):
+        most = ENDED_SHARE * self.settings.answer_bytes
+        while self._ended and (len(self._ended) > MOST_JOBS or self._ended_bytes > most):
             job = self._ended.popleft()
             self._ended_bytes -= job.size
             self._jobs.pop(job.id, None)
@@ -359,8 +362,13 @@ class Desk:
         taking, ending = asyncio.ensure_future(self._take()), asyncio.ensure_future(worker.wait())
         try:
             await asyncio.wait({taking, ending}, return_when=asyncio.FIRST_COMPLETED)
-            if taking.done():
-                await self._answer(taking.result(), worker)
+            if not taking.done():
+                return
+            job = taking.result()
+            if job.state.is_end:  # cancelled just now
+                job.client.running -= 1
+            else:
+                await self._answer(job, worker)
         finally:
             taking.cancel()
             ending.cancel()
@@ -434,9 +442,11 @@ class Desk:
         """Write down how a job has ended."""
         if not job.state.is_end:
             job.fail("stopping", "the server has stopped")
-        job.size = 0 if job.answer is None else len(json.dumps(job.answer))
+        text = "" if job.answer is None else json.dumps(job.answer)
+        job.size = len(text) * (1 if job.progress is None else 2)
         if not job.cached:
-            self.answers.keep(job)
+            self.answers.keep(job, text)
+        job.forget_texts()
         self._ended.append(job)
         self._ended_bytes += job.size
         self._forget()

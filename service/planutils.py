@@ -114,8 +114,6 @@ class OtherInterfaces:
 
     async def check(self, request: Request) -> Response:
         """Answer with the result of a task, or that it is pending."""
-        if request.method == "POST":
-            await self._service.read_json(request) if request.headers.get("content-length", "0") != "0" else None
         job = self._service.find(request)
         if not job.state.is_end:
             return JSONResponse({"status": "PENDING"})

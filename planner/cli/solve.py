@@ -197,6 +197,8 @@ def add_arguments(parser: Parser) -> None:
     about = "Seed of the random choices of a search (default: %(default)s)."
     parser.add_argument("--seed", type=read_whole_number, default=0, metavar="N", help=about)
     options.add_plain(parser)
+    about = "Tell the search debugger at URL, on this machine, of each expansion; implies --plain."
+    parser.add_argument("--search-tree-dump", metavar="URL", help=about)
     add_objective(parser)
     options.add_problem_changes(parser)
     add_candidate_options(parser)
@@ -233,7 +235,10 @@ def run_search(started: float, given: Namespace) -> Exit:
         raise InputError("--every-plan is for plan files", hint="add '--plan-file FILE'")
     if given.proved and given.mode == "first":
         raise InputError("--proved goes without --mode first", hint="the first plan is rarely proved optimal")
-    plain = options.plain_options(given)
+    debugger = None if given.search_tree_dump is None else open_debugger(given.search_tree_dump)
+    if debugger is not None:
+        given.plain = True
+    plain = options.plain_options(given) | ({} if debugger is None else {"on_expansion": debugger})
     file = None if given.plan_file is None else PlanFile(given.plan_file, numbered=given.every_plan)
     keep = None if given.proved or given.mode != "anytime" else file
     memory, watch = limit_memory(given.memory_limit), Watch(keep)
@@ -264,6 +269,8 @@ def run_search(started: float, given: Namespace) -> Exit:
 
     with show_progress(watch, quiet=given.quiet):
         result = attempt(solve_given, watch)
+    if debugger is not None:
+        debugger.end(result.plan)
     with delay_interrupts(), pause_collector():
         if not given.quiet or result.status is Status.UNSUPPORTED:
             tell(summarise(result))
@@ -276,6 +283,19 @@ def run_search(started: float, given: Namespace) -> Exit:
         finally:
             _print_result(result, json=given.json, withheld=withheld)
     return Exit.NO_VERDICT if withheld and exit_of(result) is Exit.OK else exit_of(result)
+
+
+def open_debugger(url: str) -> Any:
+    """Return what tells the search debugger at `url` of expansions; raises `InputError` where there is none.
+
+    The package that knows debuggers names its class in the entry point `http` of the group
+    `forethought.search_debuggers`.
+    """
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="forethought.search_debuggers", name="http"):
+        return entry.load()(url)
+    raise InputError("no installed package knows search debuggers")
 
 
 def attempt(work: Callable[[], Result], watch: Watch) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 
 import pytest
@@ -195,21 +196,25 @@ async def test_a_full_queue_refuses():
 def job_with(answer, *, domain="d", kind="solve", time_limit=10.0):
     question = Question(kind, domain)
     job = Job(Request(question), Client("c"), time_limit, 5, question.content_hash)
-    job.answer, job.size = answer, 100
+    job.answer = answer | {"reason": "x" * (100 - len(json.dumps(answer | {"reason": ""})))}
     return job
+
+
+def keep(answers, job):
+    answers.keep(job, json.dumps(job.answer))
 
 
 async def test_kept_answers_are_as_good_as_new_ones():
     answers = Answers(250)
     proved = job_with({"status": "OPTIMAL", "stopped_by": "exhausted"})
-    answers.keep(proved)
+    keep(answers, proved)
     assert answers.find(proved.content_hash, 1000.0) == proved.answer
     found = job_with({"status": "SOLVED", "stopped_by": "time"}, domain="e")
-    answers.keep(found)
+    keep(answers, found)
     assert answers.find(found.content_hash, 10.0) == found.answer
     assert answers.find(found.content_hash, 10.5) is None, "more time might give more"
     assert answers.find(proved.content_hash) == proved.answer
-    answers.keep(job_with({"status": "OPTIMAL", "stopped_by": "exhausted"}, domain="f"))
+    keep(answers, job_with({"status": "OPTIMAL", "stopped_by": "exhausted"}, domain="f"))
     assert (len(answers), answers.bytes) == (2, 200)
     assert answers.find(found.content_hash) is None, "the one asked for least recently goes first"
     for answer in [
@@ -218,5 +223,5 @@ async def test_kept_answers_are_as_good_as_new_ones():
         {"status": "SOLVED", "stopped_by": "crashed"},
     ]:
         bad = job_with(answer, domain=str(answer))
-        answers.keep(bad)
+        keep(answers, bad)
         assert answers.find(bad.content_hash) is None

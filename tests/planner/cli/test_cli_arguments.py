@@ -27,6 +27,7 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--seed": ("3", 3),
     "--pruning": ("h2", ["h2"]),
     "--expansion-limit": ("4", 4),
+    "--search-tree-dump": ("http://localhost:8000", "http://localhost:8000"),
     "--objective": ("cost", "cost"),
     "--penalty": ("2.5", Decimal("2.5")),
     "--budget": ("money=2.5", [("money", Decimal("2.5"))]),
@@ -60,7 +61,7 @@ DEFAULTS = {
     **dict.fromkeys(
         ("search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty", "budget")
     ),
-    **dict.fromkeys(("pruning", "expansion_limit")),
+    **dict.fromkeys(("pruning", "expansion_limit", "search_tree_dump")),
     **dict.fromkeys(("deadline", "soft", "candidates", "within", "diverse", "least", "rank", "rule")),
 }
 
