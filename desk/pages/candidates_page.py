@@ -112,7 +112,7 @@ def page_of_data(data: Mapping[str, Any], source: str) -> doc.Page:
     """Return the page of a JSON result; raises `InputError` where it holds no plan, or is none."""
     try:
         if "candidates" in data:
-            return _candidates_page(_Candidates.model_validate(data), source)
+            return _candidates_page(_Candidates.model_validate(data), _title(source, "Candidates"))
         if data.get("plan", data) is None:
             raise InputError(f"it holds no plan: {data.get('reason') or data.get('status')}", Location(source))
         result = _Result.model_validate(data if "plan" in data else {"plan": data})
@@ -122,6 +122,10 @@ def page_of_data(data: Mapping[str, Any], source: str) -> doc.Page:
         hint = "`forethought solve --json` prints what is read here"
         raise InputError(f"no result: {where}: {first['msg']}", Location(source), hint) from None
     return _plan_page(result, source)
+
+
+def _title(source: str, otherwise: str) -> str:
+    return otherwise if source.startswith("<") else source
 
 
 def candidates_page(found: CandidateSet, title: str = "") -> doc.Page:
@@ -182,7 +186,7 @@ def _plan_page(found: _Result, source: str) -> doc.Page:
     figures += [doc.Figure(name, f"{value:g}") for name, value in amounts.items() if value is not None]
     return doc.Page(
         "plan",
-        source,
+        _title(source, "Plan"),
         "a plan from a file",
         tuple(figures),
         ("Give the domain and the problem before this file to see why each step is there.",),

@@ -1,4 +1,4 @@
-"""`forethought view`: one self-contained page of a plan, a decomposition, a run, a domain or candidates."""
+"""`forethought view`: one self-contained page of a plan, a decomposition, a policy, a run, a domain or candidates."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import time
 import webbrowser
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeGuard
 
 import typer
 
@@ -22,7 +23,7 @@ from planner.cli.watching import limit_words, watch
 from planner.errors import InputError, PlanError
 from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
 from planner.limits import LimitReached, Limits
-from planner.plan import Plan, Progress, Result, Status
+from planner.plan import Plan, Progress, Result, Status, exact
 
 if TYPE_CHECKING:
     from desk.pages.document import Page, Search
@@ -48,6 +49,14 @@ class Format(StrEnum):
     PNG = "png"
 
 
+class Aim(StrEnum):
+    """What a policy is for; a name of `planner.policies.decision.Objective` in small letters."""
+
+    SUCCESS = "success"
+    COST = "cost"
+    UTILITY = "utility"
+
+
 class Part(StrEnum):
     """What a picture shows."""
 
@@ -61,13 +70,19 @@ def view(
     context: typer.Context,
     what: Annotated[str, typer.Argument(help="A domain, a journal, or a JSON result; '-' for JSON on stdin.")],
     problem: Annotated[str | None, typer.Argument(help="A problem; of a journal, the id of a run.")] = None,
-    plan: Annotated[str | None, typer.Argument(help="A file with a plan or candidates.", show_default="solves")] = None,
+    plan: Annotated[
+        str | None, typer.Argument(help="A file with a plan, a policy or candidates.", show_default="solves")
+    ] = None,
     *,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there.")] = None,
     to: Annotated[Format, typer.Option(help="What to write.")] = Format.HTML,
     of: Annotated[Part, typer.Option(help="What a picture shows (svg, dot, mermaid, png).")] = Part.GRAPH,
     open_page: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
     domain_only: Annotated[bool, typer.Option("--domain", help="Show the domain alone; solve nothing.")] = False,
+    objective: Annotated[
+        Aim | None, typer.Option(help="Show a policy for uncertain outcomes, as `solve --objective` finds it.")
+    ] = None,
+    penalty: Annotated[float | None, typer.Option(metavar="N", min=0, help="Cost of giving up, for that.")] = None,
     time_limit: Annotated[
         float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For reading and solving; 'none' for no limit.")
     ] = 10.0,
@@ -75,16 +90,20 @@ def view(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages, only errors.")] = False,
     watching: Annotated[bool, typer.Option("--watch", help=ABOUT_WATCH)] = False,
 ) -> None:
-    """Show a plan, a decomposition, a run, a domain or candidates as one HTML page."""
+    """Show a plan, a decomposition, a policy, a run, a domain or candidates as one HTML page."""
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     _check_target(out, to, open_page=open_page)
     if watching:
         named = [each for each in (what, problem, plan) if each is not None]
         limits = limit_words(time_limit, memory_limit)
         flags = [*(["--domain"] if domain_only else []), *(["--quiet"] if quiet else [])]
+        flags += [] if objective is None else [f"--objective={objective}"]
+        flags += [] if penalty is None else [f"--penalty={penalty:g}"]
         _watch([f"--to={to}", f"--of={of}", *limits, *flags], named, out, open_page=open_page)
     asked = _Asked(what, problem, plan, domain_only, remaining_seconds(time_limit, started), memory_limit)
-    page, code = _collect(asked)
+    if penalty is not None and objective is not Aim.COST:
+        raise InputError("--penalty is what giving up costs a policy", hint="add --objective cost")
+    page, code = _collect(replace(asked, objective=objective, penalty=penalty))
     written = _write(page, to, of)
     if out is None and open_page:
         out = _temporary_file(to)
@@ -119,6 +138,8 @@ class _Asked:
     domain_only: bool
     seconds: float | None
     memory: float | None
+    objective: Aim | None = None
+    penalty: float | None = None
 
 
 def _check_target(out: Path | None, to: Format, *, open_page: bool) -> None:
@@ -182,10 +203,8 @@ def _collect(asked: _Asked) -> tuple[Page, Exit]:
             if file.read(len(SQLITE)) == SQLITE:
                 return _page_of_run(path, asked), Exit.OK
         if path.suffix.lower() == ".json" and asked.problem is None:
-            from desk.pages.candidates_page import is_result
-
             text = _read(path)
-            if is_result(_parse(text, asked.what)):
+            if _is_shown(_parse(text, asked.what)):
                 return _page_of_json(text, asked.what), Exit.OK
     return _page_of_domain(asked)
 
@@ -217,10 +236,25 @@ def _parse(text: str, source: str) -> Any:
         return None  # the reader of domains says more
 
 
+def _is_shown(data: Any) -> bool:
+    """Return whether JSON `data` has a page of its own, without a domain."""
+    from desk.pages.candidates_page import is_result
+
+    return is_result(data) or _is_policy(data)
+
+
+def _is_policy(data: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(data, Mapping) and ({"nodes", "watched"} <= data.keys() or {"policy", "objective"} <= data.keys())
+
+
 def _page_of_json(text: str, source: str) -> Page:
     from desk.pages.candidates_page import is_result, page_of_data
 
     data = _parse(text, source)
+    if _is_policy(data):
+        from desk.pages.policy_page import policy_page
+
+        return policy_page(data, "Policy" if source == "<stdin>" else Path(source).name, source)
     if not is_result(data):
         raise InputError("found no result and no plan in the JSON", hint="as `forethought solve --json` prints them")
     return page_of_data(data, Path(source).name)
@@ -239,12 +273,14 @@ def _page_of_domain(asked: _Asked) -> tuple[Page, Exit]:
         if loaded is None or asked.domain_only:
             domain = source.domain()
             return domain_page(domain, loaded, _find_findings(domain if loaded is None else loaded)), Exit.OK
-        if plan is None:
+        if asked.objective is not None and plan is None:
+            page, code = _decide(loaded, asked, watchman)
+        elif plan is None:
             result, search = _solve(loaded, asked, watchman)
     findings = _find_findings(loaded)
     if plan is not None:
         page, code = _page_of_plan_file(Path(plan), loaded), Exit.OK
-    else:
+    elif asked.objective is None:
         page, code = replace(_page_of_result(loaded, result, findings), search=search), exit_of(result)
     return replace(page, domain=page.domain or domain_item(loaded.domain, loaded, findings)), code
 
@@ -261,6 +297,27 @@ def _solve(problem: AnyProblem, asked: _Asked, watchman: Watchman) -> tuple[Resu
     return result, search_part(result, seen)
 
 
+def _decide(problem: AnyProblem, asked: _Asked, watchman: Watchman) -> tuple[Page, Exit]:
+    """Find a policy for `problem`, and return its page; raises `InputError` where there is none."""
+    from desk.pages.policy_page import policy_page
+    from planner.policies.decide import decide
+    from planner.policies.decision import Objective
+
+    assert asked.objective is not None
+    with limited_memory(asked.memory), watchman.searching() as cancel:
+        decision = decide(
+            problem,
+            objective=Objective[asked.objective.name],
+            penalty=None if asked.penalty is None else exact(Decimal(str(asked.penalty))),
+            time_limit=asked.seconds,
+            memory_limit=asked.memory,
+            cancel=cancel,
+        )
+    if decision.policy is None:
+        raise InputError(f"there is no policy for the problem '{problem.name}': {decision.describe()}")
+    return policy_page(decision.to_dict(), problem.name), exit_of(Result(decision.status, decision.stopped_by))
+
+
 def _is_plan(text: str, source: Source) -> bool:
     """Return whether the word after the domain is a plan for its first problem: a file that is no problem."""
     own = source.problems()
@@ -268,9 +325,7 @@ def _is_plan(text: str, source: Source) -> bool:
 
 
 def _holds_result(path: Path) -> bool:
-    from desk.pages.candidates_page import is_result
-
-    return path.suffix.lower() == ".json" and is_result(_parse(_read(path), str(path)))
+    return path.suffix.lower() == ".json" and _is_shown(_parse(_read(path), str(path)))
 
 
 def _load(source: Source, problem: str | None) -> AnyProblem | None:
@@ -328,6 +383,8 @@ def _page_of_plan_file(path: Path, problem: AnyProblem) -> Page:
         from desk.pages.candidates_page import page_of_data
 
         return page_of_data(data, problem.name)
+    if _is_policy(data):
+        return _page_of_policy(data, path, problem)
     plan: Plan = read_plan_file(path, problem)[0]
     if not isinstance(problem, Problem):
         verdict = service_of(problem).validate(problem, plan, Limits(2 * CHECK_SECONDS))
@@ -338,6 +395,21 @@ def _page_of_plan_file(path: Path, problem: AnyProblem) -> Page:
     if not verdict.valid:
         raise PlanError(f"the plan in {path} is not valid: {verdict.reason}", hint="`forethought validate` says more")
     return plan_page(plan)
+
+
+def _page_of_policy(data: Mapping[str, Any], path: Path, problem: AnyProblem) -> Page:
+    """Return the page of a policy for `problem`; raises `PlanError` where it cannot be followed."""
+    from desk.pages.policy_page import policy_page
+    from planner.model import Problem
+    from planner.policies.evaluation import evaluate
+    from planner.policies.policy import Policy
+
+    if not isinstance(problem, Problem):
+        raise InputError(f"{path} holds a policy, and there are none for problems with tasks")
+    held = data.get("policy", data)
+    if held is not None:
+        evaluate(problem, Policy.from_dict(held, problem), Limits(2 * CHECK_SECONDS).check)
+    return policy_page(data, problem.name, str(path))
 
 
 def _find_findings(loaded: AnyProblem | AnyDomain) -> list[Finding]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from desk.pages import document as doc
 from desk.pages.drawings import walk
 from planner.errors import InputError
+
+CHANCES: Final = ("outcome", "back")
+"""Kinds of edges of policies, whose labels are probabilities."""
 
 
 def dot_graph(page: doc.Page) -> str:
@@ -16,7 +21,8 @@ def dot_graph(page: doc.Page) -> str:
         for place, node in enumerate(graph.nodes)
     ]
     lines += [
-        f"  n{edge.source} -> n{edge.target} [tooltip={_dot_text(edge.label)}{styles.get(edge.kind, '')}];"
+        f"  n{edge.source} -> n{edge.target}"
+        f" [{'label' if edge.kind in CHANCES else 'tooltip'}={_dot_text(edge.label)}{styles.get(edge.kind, '')}];"
         for edge in graph.edges
     ]
     return _dot(page.title, "LR", lines)
@@ -48,7 +54,7 @@ def _dot_text(text: str) -> str:
 
 
 def _dot_shape(node: doc.GraphNode) -> str:
-    return {"goal": " shape=oval", "predicate": " shape=oval"}.get(node.kind, "")
+    return {"goal": " shape=oval", "end": " shape=oval", "predicate": " shape=oval"}.get(node.kind, "")
 
 
 def mermaid_graph(page: doc.Page) -> str:
@@ -56,7 +62,7 @@ def mermaid_graph(page: doc.Page) -> str:
     graph = _graph_of(page)
     lines = [f"  n{place}{_mermaid_box(node)}" for place, node in enumerate(graph.nodes)]
     lines += [
-        f"  n{edge.source} {'-.->' if edge.kind in ('threat', 'item') else '-->'} n{edge.target}"
+        f"  n{edge.source} {'-.->' if edge.kind in ('threat', 'item') else '-->'}{_mermaid_chance(edge)} n{edge.target}"
         for edge in graph.edges
     ]
     return "\n".join(["flowchart LR", *lines, ""])
@@ -88,7 +94,11 @@ def mermaid_chart(page: doc.Page) -> str:
 
 def _mermaid_box(node: doc.GraphNode) -> str:
     text = _mermaid_text(_node_label(node))
-    return f'(["{text}"])' if node.kind in ("goal", "predicate") else f'["{text}"]'
+    return f'(["{text}"])' if node.kind in ("goal", "end", "predicate") else f'["{text}"]'
+
+
+def _mermaid_chance(edge: doc.GraphEdge) -> str:
+    return f'|"{_mermaid_text(edge.label)}"|' if edge.kind in CHANCES else ""
 
 
 def _mermaid_text(text: str) -> str:

@@ -18,7 +18,7 @@ VERSION: Final = 1
 """Version of the schema; it grows when a reader of older documents would misread a newer one."""
 Number = int | float
 Tone = Literal["good", "warn", "bad", "plain"]
-Kind = Literal["plan", "run", "domain", "candidates"]
+Kind = Literal["plan", "run", "domain", "candidates", "policy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +276,42 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyState:
+    """A state in which a policy takes the step of the same number: what holds there, by place in `Page.texts`.
+
+    `success` and `cost` are expected from here on; `visits` is how often the state is visited in the mean.
+    """
+
+    facts: tuple[int, ...]
+    unknown: tuple[int, ...] = ()
+    supposed: tuple[str, ...] = ()
+    success: float = 0.0
+    cost: float = 0.0
+    visits: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOutcome:
+    """What may come of step `source`: the `change` at its place in `Page.texts`, and the state `target`.
+
+    The number after the last step is the goal, the one after that an end without the goal.
+    """
+
+    source: int
+    target: int
+    probability: float
+    change: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy: its states in the order of the steps, and all outcomes of the steps."""
+
+    states: tuple[PolicyState, ...]
+    outcomes: tuple[PolicyOutcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SearchPoint:
     """What was known after `time` seconds: the best plan's charge and the lower bound, and which search found it."""
 
@@ -325,6 +361,7 @@ class Page:
     chart: Chart | None = None
     states: States | None = None
     tree: Tree | None = None
+    policy: Policy | None = None
     run: Run | None = None
     domain: DomainItem | None = None
     search: Search | None = None

@@ -190,7 +190,7 @@ class _GraphDrawing:
         x, y = self.layers[node.layer].x, self._y(node.layer, node.y)
         is_goal, is_fact = node.kind == "goal", node.kind == "predicate"
         fill = INK if is_goal else "#e2edf4" if is_fact else PAPER
-        round_ = 22 if is_goal or is_fact else 8
+        round_ = 22 if is_goal or is_fact or node.kind == "end" else 8
         stroke = INK if is_goal else LINE
         place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{HEIGHT:g}" rx="{round_}"'
         parts = [f'<rect {place} fill="{fill}" stroke="{stroke}" stroke-width="1.2"/>']
@@ -213,11 +213,25 @@ class _GraphDrawing:
         start = self.layers[source.layer].x + self.widths[edge.source], self._y(source.layer, source.y) + HEIGHT / 2
         end = self.layers[target.layer].x - 3, self._y(target.layer, target.y) + HEIGHT / 2
         first, last = self.layers[source.layer].line, self.layers[target.layer].line
-        path = self._curve(edge, start, end) if first == last else self._path_across(edge, start, end, first, last)
+        if edge.source == edge.target:
+            path, middle = _path_around(start)
+        elif first == last and edge.kind != "back":
+            path, middle = self._curve(edge, start, end), self._middle(edge, start, end)
+        else:
+            path, middle = self._path_across(edge, start, end, first, last)
         stroke = _STROKES.get(edge.kind, f'stroke="{EDGE}"')
         head = "head-threat" if edge.kind == "threat" else "head"
         label = f"<title>{_escape(edge.label)}</title>" if edge.label else ""
-        return f'<path d="{path}" fill="none" {stroke} stroke-width="1.3" marker-end="url(#{head})">{label}</path>'
+        wire = f'<path d="{path}" fill="none" {stroke} stroke-width="1.3" marker-end="url(#{head})">{label}</path>'
+        return wire + _write_chance(edge.label, *middle) if edge.kind in ("outcome", "back") else wire
+
+    def _middle(self, edge: doc.GraphEdge, start: tuple[float, float], end: tuple[float, float]) -> tuple[float, float]:
+        """Return the middle of an edge within a line."""
+        if not edge.bends:
+            return (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+        layer, y = edge.bends[len(edge.bends) // 2]
+        at = self.layers[layer]
+        return at.x + at.width / 2, self._y(layer, y) + HEIGHT / 2
 
     def _curve(self, edge: doc.GraphEdge, start: tuple[float, float], end: tuple[float, float]) -> str:
         source = self.layers[self.graph.nodes[edge.source].layer]
@@ -237,19 +251,35 @@ class _GraphDrawing:
 
     def _path_across(
         self, edge: doc.GraphEdge, start: tuple[float, float], end: tuple[float, float], first: int, last: int
-    ) -> str:
-        """Return the path to another line: along the gutter below the first line, and the one above the last."""
+    ) -> tuple[str, tuple[float, float]]:
+        """Return the path to another line, or back in one, and its middle.
+
+        It goes along the gutter below the first line, and the one above the last line.
+        """
         layer = self.layers[self.graph.nodes[edge.source].layer]
         track = (edge.source * 3 % 7 - 3) * 3
         down, into = layer.x + layer.width + BETWEEN / 3 + track / 3, max(end[0] - BETWEEN / 2, 12) + track / 3
         below = self.lines[first].foot + GUTTER / 2 + track
         points = [start, (down, start[1]), (down, below)]
-        if last > first + 1:
+        if last > first + 1 or last < first:
             above = self.lines[last].y - GUTTER / 2 + track
             points += [(10 + track / 3, below), (10 + track / 3, above), (into, above)]
         else:
             points.append((into, below))
-        return round_corners([*points, (into, end[1]), end])
+        return round_corners([*points, (into, end[1]), end]), ((down + into) / 2, below)
+
+
+def _path_around(right: tuple[float, float]) -> tuple[str, tuple[float, float]]:
+    """Return a path from a node to itself, above its end on the `right`, and its middle."""
+    x, y = right[0], right[1] - HEIGHT / 2
+    path = f"M{x - 34:.1f} {y:.1f}C{x - 38:.1f} {y - 24:.1f} {x - 6:.1f} {y - 24:.1f} {x - 13:.1f} {y - 3:.1f}"
+    return path, (x - 23, y - 22)
+
+
+def _write_chance(text: str, x: float, y: float) -> str:
+    """Return the probability of an outcome, on paper that hides the wire below it."""
+    halo = f'text-anchor="middle" stroke="{PAPER}" stroke-width="4" paint-order="stroke"'
+    return _text(x, y + 4, text, 11, colour=MUTED, extra=halo)
 
 
 def round_corners(points: Sequence[tuple[float, float]]) -> str:

@@ -12,8 +12,8 @@ from desk.pages.document import Graph, Page, to_json
 from desk.pages.notebook import steps_table
 
 MODULES: Final = (
-    "base", "list", "graph", "chart", "states", "tree", "run", "domain", "candidates", "search", "detail", "print",
-    "main",
+    "base", "list", "graph", "chart", "states", "tree", "run", "domain", "candidates", "search", "policy", "detail",
+    "print", "main",
 )  # fmt: skip
 """The parts of the script in `static/app`, in their order: each may use the names of all."""
 MOST_IN_FALLBACK: Final = 300

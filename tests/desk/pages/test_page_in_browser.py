@@ -244,7 +244,7 @@ def test_2000_steps_make_few_elements_and_answer_at_once(show) -> None:
     tab.press("ArrowUp")
     tab.run("document.querySelector('.side .list').dispatchEvent(new KeyboardEvent('keydown', {key: 'End'}))")
     tab.settle()
-    assert "Step 2000 of 2000" in text(tab, ".detail")
+    assert "Step 2,000 of 2,000" in text(tab, ".detail")
     assert count(tab, "[data-node='1999']") == 1
 
 

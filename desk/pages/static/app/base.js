@@ -38,6 +38,7 @@ const argumentsOf = (step) => listOf("arguments", step).join(", ");
 function stepText(number) {
   if (number === 0) return "the initial state";
   if (number === goalNumber) return "the goal";
+  if (number > goalNumber) return "the end, without the goal";
   const step = stepOf(number);
   return `${step.action}(${argumentsOf(step)})`;
 }

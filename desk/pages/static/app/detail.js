@@ -8,6 +8,7 @@ function showDetail() {
   if (chosen.view === "events" && chosen.event >= 0) content = eventDetail(chosen.event);
   else if (views && chosen.item && itemNamed(chosen.item)) content = itemDetail(itemNamed(chosen.item));
   else if (chosen.view === "tree" && chosen.node >= 0 && !page.tree.nodes[chosen.node].step) content = taskDetail(page.tree.nodes[chosen.node], chosen.node);
+  else if (!views && page.policy && chosen.step) content = chosen.step >= goalNumber ? endDetail(chosen.step) : stateDetail(chosen.step);
   else if (!views && chosen.step === goalNumber) content = goalDetail();
   else if (!views && chosen.step) content = stepDetail(chosen.step);
   detail.classList.toggle("open", Boolean(content));
@@ -19,7 +20,7 @@ function showDetail() {
 const clearChoice = () => choose({ step: 0, item: "", event: -1, node: -1 });
 const title = (eyebrow, ...words) => [el("p", { class: "eyebrow" }, eyebrow), el("h2", {}, words)];
 const heading = (text) => el("h3", {}, text);
-const pickStep = (number) => choiceLink({ step: number, node: -1 }, number === goalNumber ? "" : `${number} `, name(stepText(number)));
+const pickStep = (number) => choiceLink({ step: number, node: -1 }, number >= goalNumber ? "" : `${number} `, name(stepText(number)));
 
 // A link to another choice: an anchor, so that long names break within a sentence.
 function choiceLink(changes, ...words) {
@@ -29,13 +30,13 @@ function choiceLink(changes, ...words) {
 
 function overview() {
   const hints = page.kind === "candidates" ? [] : [el("p", { class: "lead muted" }, "Choose something to see why it is there. The arrow keys go from one to the next; ", el("kbd", {}, "?"), " shows all keys.")];
-  const intro = { plan: "About this plan", run: "About this run", domain: "About this domain" }[page.kind] || "About";
+  const intro = { plan: "About this plan", run: "About this run", policy: "About this policy", domain: "About this domain" }[page.kind] || "About";
   const parts = [el("h2", {}, intro), ...hints];
   const redundant = steps.flatMap((step, place) => (step.redundant ? [place + 1] : []));
   if (redundant.length) parts.push(heading("Can be left out"), el("ul", {}, redundant.slice(0, 20).map((number) => el("li", {}, pickStep(number)))));
   const roots = page.tree ? page.tree.roots : [];
   if (roots.length) parts.push(heading("What is to be done"), el("ol", {}, roots.slice(0, 60).map((place) => el("li", {}, page.tree.nodes[place].step ? pickStep(page.tree.nodes[place].step) : pickTask(place)))));
-  const goals = needsOf.get(goalNumber) || [];
+  const goals = page.policy ? [] : needsOf.get(goalNumber) || [];
   if (goals.length) parts.push(heading("What is reached"), el("ul", { class: "facts" }, goals.slice(0, 60).map(needLine)));
   const failed = steps.flatMap((step, place) => (toneOf(step) === "bad" || toneOf(step) === "warn" ? [place + 1] : []));
   if (failed.length) parts.push(heading("Not plainly done"), el("ul", {}, failed.slice(0, 30).map((number) => el("li", {}, pickStep(number), el("span", { class: "muted" }, ` ${stepOf(number).status}`)))));
@@ -48,7 +49,7 @@ const needLine = ([provider, , fact]) => el("li", {}, name(texts[fact]), el("spa
 function stepDetail(number) {
   const step = stepOf(number);
   const item = itemNamed(step.action);
-  const parts = [...title(step.id ? `Step ${number} of ${steps.length} · ${step.id}` : `Step ${number} of ${steps.length}`, name(step.action))];
+  const parts = [...title(step.id ? `Step ${number.toLocaleString("en")} of ${steps.length.toLocaleString("en")} · ${step.id}` : `Step ${number.toLocaleString("en")} of ${steps.length.toLocaleString("en")}`, name(step.action))];
   if (item && item.description) parts.push(el("p", { class: "muted" }, name(item.description)));
   parts.push(bindings(step, item), figuresOf(number, step));
   if (step.because) parts.push(el("p", { class: "callout warn" }, "Added because: ", name(step.because)));

@@ -55,7 +55,7 @@ class GraphView {
   }
 
   sizeOf(node) {
-    const number = this.options.numbered && node.kind !== "goal" ? measure(String(node.ref), "11px") + 8 : 0;
+    const number = this.options.numbered && !isEnd(node) ? measure(String(node.ref), "11px") + 8 : 0;
     const first = number + measure(node.label, "600 13px");
     const second = measure(node.detail || "", "12px");
     return { number, width: Math.min(NODE.widest, Math.max(64, Math.max(first, second) + 24)) };
@@ -72,7 +72,9 @@ class GraphView {
     if (!this.scroll.clientWidth) return;
     const isNarrow = width < 560;
     this.margin = isNarrow ? 24 : NODE.margin;
-    this.gap = isNarrow ? 28 : this.options.between || NODE.between;
+    const { labelled, between = NODE.between } = this.options;
+    this.gap = isNarrow ? (labelled ? 58 : 28) : between;
+    this.rowGap = labelled ? 34 : NODE.gap; // loops and their labels stand above nodes
     const layers = [];
     this.nodes.forEach((node, place) => {
       const layer = node.layer || 0;
@@ -82,6 +84,7 @@ class GraphView {
     this.lines = this.breakLines(layers, width);
     this.placeNodes(layers);
     this.routes = this.edges.map((edge) => this.route(edge));
+    if (this.options.labelled) this.placeLabels();
     // Edges to the goal from other lines would cover the others: a dot at the step stands for each.
     const isFar = (edge) => edge.kind === "goal" && this.boxes[edge.source || 0].line !== this.boxes[edge.target || 0].line;
     this.far = new Set(this.edges.filter(isFar).map((edge) => edge.source || 0));
@@ -111,10 +114,10 @@ class GraphView {
       line.right = Math.max(line.right, layer.x + layer.width);
     });
     this.closeRows(layers, lines);
-    let y = 22;
+    let y = this.options.labelled ? 40 : 22;
     for (const each of lines) {
       each.y = y;
-      each.bottom = y + (each.rows - 1) * (NODE.height + NODE.gap) + NODE.height;
+      each.bottom = y + (each.rows - 1) * (NODE.height + this.rowGap) + NODE.height;
       y = each.bottom + NODE.line;
     }
     return lines;
@@ -150,7 +153,7 @@ class GraphView {
   topOf(layer, y) {
     const line = this.lines[this.layers[layer].line];
     const span = line.spans.find((each) => y <= each.to + 0.01) || { from: y, row: 0 };
-    return line.y + (span.row + y - span.from - 0.5) * (NODE.height + NODE.gap);
+    return line.y + (span.row + y - span.from - 0.5) * (NODE.height + this.rowGap);
   }
 
   placeNodes(layers) {
@@ -169,7 +172,8 @@ class GraphView {
     const to = this.boxes[edge.target || 0];
     const start = [from.x + from.width, from.y + NODE.height / 2];
     const end = [to.x - 3, to.y + NODE.height / 2];
-    if (from.line !== to.line) return this.routeAcross(edge, start, end, from.line, to.line);
+    if (edge.kind === "back" && from === to) return routeAround(from);
+    if (from.line !== to.line || edge.kind === "back") return this.routeAcross(edge, start, end, from.line, to.line);
     const middle = (edge.bends || []).map(([layer, y]) => {
       const at = this.layers[layer];
       const height = this.topOf(layer, y) + NODE.height / 2;
@@ -196,21 +200,48 @@ class GraphView {
     const into = Math.max(end[0] - this.gap / 2, 12) + track / 3;
     const below = this.lines[first].bottom + NODE.line / 2 + track;
     const points = [start, [down, start[1]], [down, below]];
-    if (last > first + 1) {
+    if (last > first + 1 || last < first) {
       const above = this.lines[last].y - NODE.line / 2 + track;
       points.push([10 + track / 3, below], [10 + track / 3, above], [into, above]);
     } else points.push([into, below]);
     points.push([into, end[1]], end);
-    return { path: roundedPath(points), top: start[1], bottom: end[1] };
+    const heights = points.map(([, y]) => y);
+    return { path: roundedPath(points), top: Math.min(...heights), bottom: Math.max(...heights) };
+  }
+
+  // Where the words of each edge stand: within a line near the end that has fewer other edges; else beside the target.
+  placeLabels() {
+    const count = (part) => this.edges.reduce((found, edge) => found.set(edge[part] || 0, (found.get(edge[part] || 0) || 0) + 1), new Map());
+    const [leaving, coming, above] = [count("source"), count("target"), new Map()];
+    this.edges.forEach((edge, place) => {
+      const [from, to, route] = [this.boxes[edge.source || 0], this.boxes[edge.target || 0], this.routes[place]];
+      if (from === to) route.label = { x: from.x + from.width - 23, y: from.y - 20, "text-anchor": "middle" };
+      else if (from.line !== to.line || edge.kind === "back") {
+        // An edge back in one line comes from below.
+        const isBelow = from.line === to.line;
+        const key = `${edge.target || 0} ${isBelow}`;
+        const before = above.get(key) || 0;
+        above.set(key, before + 1);
+        const y = isBelow ? to.y + NODE.height + 14 : to.y - 6;
+        route.label = { x: Math.max(4, to.x - this.gap / 2 + 6) + before * 40, y, "text-anchor": "start" };
+      } else {
+        const path = svg("path", { d: route.path });
+        const length = path.getTotalLength();
+        const few = leaving.get(edge.source || 0) >= coming.get(edge.target || 0);
+        const { x, y } = path.getPointAtLength(few ? length - Math.min(length / 2, this.gap * 0.45) : Math.min(length / 2, this.gap * 0.4));
+        route.label = { x, y: y + 4, "text-anchor": "middle" };
+      }
+    });
   }
 
   redraw() {
     this.drawn = "";
     this.wires = new Map();
     this.shapes = new Map();
-    this.layersOfDrawing = { wires: svg("g"), extra: svg("g"), nodes: svg("g") };
-    const { wires, extra, nodes } = this.layersOfDrawing;
-    this.drawing.replaceChildren(wires, extra, nodes);
+    this.labels = new Map();
+    this.layersOfDrawing = { wires: svg("g"), extra: svg("g"), nodes: svg("g"), labels: svg("g", { "aria-hidden": "true" }) };
+    const { wires, extra, nodes, labels } = this.layersOfDrawing;
+    this.drawing.replaceChildren(wires, extra, nodes, labels);
     this.draw();
   }
 
@@ -224,10 +255,11 @@ class GraphView {
     if (key === this.drawn) return;
     this.drawn = key;
     this.range = [top, bottom];
-    const { wires, extra, nodes } = this.layersOfDrawing;
+    const { wires, extra, nodes, labels } = this.layersOfDrawing;
     this.edges.forEach((edge, place) => {
       const route = this.routes[place];
       const isDrawn = edge.kind !== "goal" || !this.far.has(edge.source || 0);
+      if (this.options.labelled) this.keep(this.labels, place, route.bottom >= top && route.top <= bottom, labels, () => drawLabel(edge, route));
       this.keep(this.wires, place, isDrawn && route.bottom >= top && route.top <= bottom, wires, () => this.drawEdge(edge, route));
     });
     this.nodes.forEach((node, place) => {
@@ -300,16 +332,17 @@ class GraphView {
     const inner = box.width - 24;
     const detail = node.detail ? fitText(node.detail, inner, "12px") : "";
     const label = fitText(node.label, inner - size.number, "600 13px");
+    const isNumbered = this.options.numbered && !isEnd(node);
     const y = detail ? 18 : 27;
     const group = svg("g", {
       class: this.nodeMarks(place),
       transform: `translate(${box.x} ${box.y})`,
       role: "button",
-      "aria-label": `${this.options.numbered && node.kind !== "goal" ? `Step ${node.ref}: ` : ""}${node.label} ${node.detail || ""}`,
+      "aria-label": `${isNumbered ? `Step ${node.ref}: ` : ""}${node.label} ${node.detail || ""}`,
       "data-node": place,
       onclick: () => this.options.pick(node, place),
     });
-    group.append(svg("rect", { width: box.width, height: NODE.height, rx: node.kind === "goal" || node.kind === "predicate" ? 22 : 8 }));
+    group.append(svg("rect", { width: box.width, height: NODE.height, rx: isEnd(node) || node.kind === "predicate" ? 22 : 8 }));
     if (size.number) group.append(svg("text", { class: "n", x: 12, y }, String(node.ref)));
     group.append(svg("text", { class: "a", x: 12 + size.number, y }, isolate(label)));
     if (detail) group.append(svg("text", { class: "b", x: 12, y: 34 }, isolate(detail)));
@@ -346,6 +379,17 @@ class GraphView {
     event.preventDefault();
   }
 }
+
+// The goal, or another end of a policy.
+const isEnd = (node) => node.kind === "goal" || node.kind === "end";
+
+// From a node to itself, above its right end.
+function routeAround(box) {
+  const right = box.x + box.width;
+  return { path: `M${right - 34} ${box.y}C${right - 38} ${box.y - 24} ${right - 6} ${box.y - 24} ${right - 13} ${box.y - 3}`, top: box.y - 20, bottom: box.y };
+}
+
+const drawLabel = (edge, route) => svg("text", { class: "wire-label", ...route.label }, edge.label || "");
 
 // A path along horizontal and vertical lines with round corners.
 function roundedPath(points) {

@@ -3,7 +3,8 @@
 const views_of_domain = new Set(["declarations", "provides", "types", "findings"]);
 const views = {};
 const makers = {
-  graph: stepGraph,
+  graph: () => (page.policy ? policyGraph() : stepGraph()),
+  outcomes: outcomesView,
   schedule,
   states: statesView,
   tree: () => new TreeView(),
@@ -18,15 +19,16 @@ const makers = {
 };
 
 const tabs = [
-  ["steps", "Steps", steps.length > 0, "only-narrow"],
+  ["steps", page.policy ? "States" : "Steps", steps.length > 0, "only-narrow"],
   ["candidates", "Candidates", Boolean(page.candidates)],
   ["timeline", "Timeline", Boolean(page.run)],
   ["events", "Events", Boolean(page.run)],
   ["graph", "Graph", Boolean(page.graph)],
+  ["outcomes", "Outcomes", Boolean(page.policy)],
   ["tree", "Decomposition", Boolean(page.tree)],
   ["schedule", "Schedule", Boolean(page.chart)],
   ["states", "States", Boolean(page.states)],
-  ["search", "Search", Boolean(page.search && (listOf("points", page.search).length || page.kind === "plan"))],
+  ["search", "Search", Boolean(page.search && (listOf("points", page.search).length || page.kind === "plan" || page.kind === "policy"))],
   ["declarations", page.kind === "domain" ? "Declarations" : "Domain", domainItems.length > 0],
   ["provides", "Provides", Boolean(page.domain && page.domain.graph)],
   ["types", "Types", Boolean(page.domain && listOf("types", page.domain).length)],
@@ -38,7 +40,7 @@ const firstView = (tabs.find(([id]) => id !== "steps") || ["steps"])[0];
 const showsCosts = new Set(steps.map((step) => step.cost)).size > 1;
 const stepNumbers = steps.map((_, place) => place + 1);
 const stepList = new VirtualList({
-  label: "Steps", height: 32,
+  label: page.policy ? "States" : "Steps", height: 32,
   draw: (row, number) => {
     const step = stepOf(number);
     if (step.redundant) row.classList.add("is-redundant");

@@ -8,14 +8,16 @@ function preparePrint() {
   const graph = views.graph && views.graph.lines ? views.graph : null;
   if (graph && steps.length <= 400) {
     const copy = graph.drawing.cloneNode(false);
-    copy.append(svg("g", {}, graph.edges.map((edge, place) => graph.drawEdge(edge, graph.routes[place]))), svg("g", {}, graph.nodes.map((node, place) => graph.drawNode(node, place, graph.boxes[place]))));
-    parts.push(el("h2", {}, "Order of the steps"), copy);
+    copy.append(svg("g", {}, graph.edges.map((edge, place) => graph.drawEdge(edge, graph.routes[place]))), svg("g", {}, graph.nodes.map((node, place) => graph.drawNode(node, place, graph.boxes[place]))),
+      svg("g", {}, graph.options.labelled ? graph.edges.map((edge, place) => drawLabel(edge, graph.routes[place])) : []));
+    parts.push(el("h2", {}, page.policy ? "The policy" : "Order of the steps"), copy);
   }
   if (page.search && listOf("points", page.search).length) parts.push(el("h2", {}, "Search"), printSearch());
   if (page.tree) parts.push(el("h2", {}, "Decomposition"), printTree());
-  if (steps.length) parts.push(el("h2", {}, "Steps"), printSteps());
+  if (page.policy) parts.push(el("h2", {}, "States and outcomes"), printOutcomes());
+  else if (steps.length) parts.push(el("h2", {}, "Steps"), printSteps());
   if (page.candidates) parts.push(...page.candidates.flatMap((each) => [el("h2", {}, each.title), el("ol", {}, (each.steps || []).map((step, place) => el("li", {}, `${place + 1}. `, name(step.text))))]));
-  if (page.run) parts.push(el("h2", {}, "Events"), printTable(["Time", "Who", "What"], runEvents.map((event) => [duration(event.time || 0), event.who || "", event.text])));
+  if (page.run) parts.push(el("h2", {}, "Events"), printTable(["Time", "Who", "What"], runEvents.map((event) => [duration(event.time || 0).replace(" ", "\u00a0"), event.who || "", event.text])));
   if (page.domain && page.kind === "domain") parts.push(el("h2", {}, "Declarations"), printTable(["Name", "What"], domainItems.map((item) => [item.signature, listOf("sections", item).map((section) => `${section.title}: ${section.lines.join(", ")}`).join("; ")])));
   printed.replaceChildren(...parts);
 }
