@@ -2,7 +2,8 @@
 
 The command `forethought view` makes each page. A headless Chromium opens it: the page is *interactive* when its script
 has run and its first content is painted. A *choice* is the press of an arrow key until the next frame is on the screen;
-scrolling is measured by its longest frame. Times are medians of several loads, in milliseconds.
+scrolling is measured by its longest frame. Long tasks are those of more than 50 ms meanwhile. Times are medians of
+several loads, in milliseconds.
 """
 
 from __future__ import annotations
@@ -59,6 +60,10 @@ _SCROLL: Final = """(async () => {
   }
   return took;
 })()"""
+_WATCH: Final = """(() => {
+  window.longTasks = 0;
+  new PerformanceObserver((list) => { window.longTasks += list.getEntries().length; }).observe({ type: "longtask" });
+})()"""
 _READY: Final = """Math.max(Number(document.documentElement.dataset.ready),
   ...performance.getEntriesByName("first-contentful-paint").map((entry) => entry.startTime))"""
 
@@ -74,17 +79,19 @@ class PageTimes:
     choice: float
     slowest_choice: float
     frame: float
+    long_tasks: int
     elements: int
 
     def row(self) -> str:
         """Return a row of the table."""
         numbers = f"{self.ready:.0f} ms | {self.choice:.0f} ms ({self.slowest_choice:.0f}) | {self.frame:.0f} ms"
-        return f"| {self.steps:,} | {self.made:.1f} s | {self.size / 1000:,.0f} kB | {numbers} | {self.elements:,} |"
+        counts = f"{self.long_tasks} | {self.elements:,}"
+        return f"| {self.steps:,} | {self.made:.1f} s | {self.size / 1000:,.0f} kB | {numbers} | {counts} |"
 
 
 HEAD: Final = """\
-| steps | command | size | interactive | a choice (slowest) | longest frame of scrolling | elements |
-| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
+| steps | command | size | interactive | a choice (slowest) | longest frame of scrolling | long tasks | elements |
+| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
 def measure_page(path: Path, steps: int, made: float, tab: Browser) -> PageTimes:
@@ -93,13 +100,15 @@ def measure_page(path: Path, steps: int, made: float, tab: Browser) -> PageTimes
     for _ in range(LOADS):
         tab.open(path, "#graph")
         loads.append(float(tab.run(_READY)))
+    tab.run(_WATCH)
     choices = tab.run(_CHOICES)
     frames = tab.run(_SCROLL)
     elements = int(tab.run("document.querySelectorAll('*').length"))
     if tab.messages:
         raise InputError(f"the page of {steps} steps reports: {tab.messages[0]}")
     medians = statistics.median(loads), statistics.median(choices)
-    return PageTimes(steps, made, path.stat().st_size, *medians, max(choices), max(frames), elements)
+    long_tasks = int(tab.run("window.longTasks"))
+    return PageTimes(steps, made, path.stat().st_size, *medians, max(choices), max(frames), long_tasks, elements)
 
 
 def make_page(steps: int, folder: Path) -> tuple[Path, float]:

@@ -637,7 +637,7 @@ class _Proof:
         if not check_steps(best.problem, plan).valid or Fraction(plan.makespan or 0) * resolution != ticks:
             self.is_open = self.search.is_complete = False
             return
-        best.take(plan, "happenings")
+        best.take(plan, "proof")
 
 
 def _seconds(ticks: int, resolution: int) -> Number:

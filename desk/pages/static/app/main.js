@@ -114,7 +114,7 @@ function head() {
   const list = el("ul", {}, notes.map((note) => el("li", {}, name(note))));
   const isShort = notes.length <= 2 && notes.join("").length < 220;
   return el("header", { class: "head" },
-    el("div", { class: "head-title" }, el("h1", {}, name(page.title)), el("p", { class: "head-sub" }, name(page.subtitle || ""))),
+    el("div", { class: "head-title" }, el("h1", { class: page.title.length > 44 ? "long" : "" }, name(page.title)), el("p", { class: "head-sub" }, name(page.subtitle || ""))),
     el("dl", { class: "figures" }, listOf("figures").map((figure) => el("div", { class: "figure" }, el("dt", {}, figure.label), el("dd", { class: figure.tone ? `tone-${figure.tone}` : "" }, figure.value)))),
     notes.length ? el("div", { class: "notes" }, isShort ? list : el("details", {}, el("summary", {}, plural(notes.length, "note")), list)) : null);
 }

@@ -24,6 +24,8 @@ const shareBar = (share) => el("span", { class: "share", "aria-hidden": "true" }
 const changeText = (outcome) => texts[outcome.change || 0] || "nothing changes";
 const whereText = (outcome) => (outcome.target === outcome.source ? "again" : stepText(outcome.target));
 
+const shortWhere = (outcome) => (outcome.target === outcome.source || outcome.target >= goalNumber ? whereText(outcome) : `${outcome.target} ${stepOf(outcome.target).action}`);
+
 function policyGraph() {
   const near = () => {
     const found = new Map();
@@ -69,7 +71,7 @@ function outcomesView() {
       if (outcome) {
         row.classList.add("outcome");
         row.append(shareBar(outcome.probability), el("span", { class: "no" }, percentText(outcome.probability)),
-          el("span", { class: "name" }, name(changeText(outcome))), el("span", { class: "tail" }, "→ ", name(whereText(outcome))));
+          el("span", { class: "name" }, name(changeText(outcome))), el("span", { class: "tail" }, "→ ", name(shortWhere(outcome))));
       } else {
         row.append(el("span", { class: "no" }, String(step)), el("span", { class: "name" }, el("b", {}, name(stepOf(step).action)), " ", el("span", { class: "args" }, name(argumentsOf(stepOf(step))))),
           el("span", { class: "tail" }, `success ${percentText(policyStates[step - 1].success || 0)}`));

@@ -69,7 +69,7 @@ class SearchPlot {
   constructor(points, lanes, width, readout) {
     Object.assign(this, { points, lanes, width, readout, news: newsOf(points) });
     this.isNarrow = width < PLOT.narrow;
-    this.left = this.isNarrow ? 44 : lanes.length ? Math.max(96, Math.min(150, width / 6)) : 60;
+    this.left = this.isNarrow ? 44 : lanes.length ? Math.max(96, Math.min(168, width / 5)) : 60;
     this.right = this.isNarrow ? 52 : 104;
     this.lane = this.isNarrow ? PLOT.lane + 14 : PLOT.lane;
     this.span = Math.max(...points.map((point) => point.time || 0), ...lanes.flatMap((lane) => lane.ends), 0.001);
@@ -197,9 +197,15 @@ class SearchPlot {
     this.readout.replaceChildren(
       el("b", {}, isInside ? duration(Number(at.toPrecision(3))) : "in the end"),
       ` best plan ${amountText(point.cost)} · lower bound ${amountText(point.bound)}`,
-      isKnown(point.cost) && isKnown(point.bound) && point.cost > 0 ? ` · gap ${(100 * (1 - point.bound / point.cost)).toFixed(1)} %` : "",
+      gapText(point),
       isInside && working.length ? [" · at work: ", name(working.join(", "))] : "");
   }
+}
+
+function gapText({ cost, bound }) {
+  if (!isKnown(cost) || !isKnown(bound)) return "";
+  if (bound >= cost) return " · proved";
+  return cost > 0 ? ` · gap ${(100 * (1 - bound / cost)).toFixed(1)}\u00a0%` : "";
 }
 
 function lanesTable(points, lanes) {
@@ -209,7 +215,7 @@ function lanesTable(points, lanes) {
   return wideTable(["search", "what it does", "at work", "plans", "bounds"], lanes.map((lane) => [
     el("b", {}, name(lane.search)),
     [lane.about || "", listOf("heuristics", lane).length ? el("span", { class: "muted" }, lane.about ? " · " : "", name(lane.heuristics.join(", "))) : null],
-    atWork(lane), countOf(lane, "plan"), countOf(lane, "bound")]), [2, 3, 4]);
+    atWork(lane), countOf(lane, "plan"), countOf(lane, "bound")]), [2, 3, 4], "lanes-table");
 }
 
 function searchTable(points) {
@@ -226,9 +232,9 @@ function searchTable(points) {
 }
 
 // A table whose numbers stand below each other; the columns `numbers` hold numbers.
-function wideTable(heads, rows, numbers) {
+function wideTable(heads, rows, numbers, more = "") {
   const kind = (place) => (numbers.includes(place) ? "number" : "");
-  return el("div", { class: "table-room" }, el("table", { class: "plain-table" },
+  return el("div", { class: "table-room" }, el("table", { class: `plain-table ${more}` },
     el("thead", {}, el("tr", {}, heads.map((head, place) => el("th", { scope: "col", class: kind(place) }, head)))),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) => el("td", { class: kind(place) }, cell)))))));
 }
