@@ -16,8 +16,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
+from benchmarks.check_python import translate
 from benchmarks.suite import BenchmarkTask, load_suite
 from planner.errors import ForethoughtError
 from planner.limits import LimitReached, Limits
@@ -98,6 +100,39 @@ def try_authors(folder: Path) -> list[Trial]:
     paths = {path.stem: path for path in sorted(folder.rglob("*.yaml"))}
     expected = {name: {str(paths[name]): set(each)} for name, each in AUTHORS.items() if name in paths}
     return [_try(paths[name], wanted) for name, wanted in expected.items()]
+
+
+def try_own_as_python() -> list[Trial]:
+    """Lint our own files in YAML as Python that declares the same, but for those about comments and tasks."""
+    paths = [path for path in sorted(OWN.iterdir()) if path.suffix == ".yaml"]
+    return list(_try_as_python([(path, _read_expected(path)[str(path)]) for path in paths]))
+
+
+def try_authors_as_python(folder: Path) -> list[Trial]:
+    """Lint the files that others wrote as Python that declares the same."""
+    paths = {path.stem: path for path in sorted(folder.rglob("*.yaml"))}
+    return list(_try_as_python([(paths[name], set(each)) for name, each in AUTHORS.items() if name in paths]))
+
+
+def _try_as_python(files: Iterable[tuple[Path, set[Expected]]]) -> Iterator[Trial]:
+    with TemporaryDirectory() as folder:
+        for path, expected in files:
+            try:
+                text, lines = translate(path.read_text(encoding="utf-8"), str(path))
+            except ForethoughtError:  # a mistake in YAML itself, or what has no Python
+                continue
+            if any(code.startswith("FT9") for _, code in expected):
+                continue
+            python = Path(folder) / f"{path.stem}.py"
+            python.write_text(text, encoding="utf-8")
+            checked = check_files(str(python), limits=Limits(60))
+            found = {(each.span.line, each.code) for each in checked.findings if each.span}
+            missed = [
+                (line, code)
+                for line, code in sorted(expected)
+                if not any((other, code) in found for other in lines.get(line, ()))
+            ]
+            yield Trial(path.name, checked, tuple(missed))
 
 
 def _read_expected(path: Path) -> dict[str, set[Expected]]:
@@ -193,10 +228,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     trials = try_folder(OWN)
     lines = list(report_trials("own mistakes", trials))
+    kinds = [("own mistakes as Python", try_own_as_python())]
     if given.authors:
-        others = try_authors(given.authors)
+        kinds.append(("mistakes of authors", try_authors(given.authors)))
+        kinds.append(("mistakes of authors as Python", try_authors_as_python(given.authors)))
+    for title, others in kinds:
         trials += others
-        lines += report_trials("mistakes of authors", others)
+        lines += report_trials(title, others)
     shipped = list(try_shipped())
     serious = [(name, each) for name, each in shipped if each.level is not Level.HINT]
     lines += [f"shipped domains: {len(serious)} errors and warnings, {len(shipped) - len(serious)} hints"]

@@ -38,7 +38,12 @@ class ForethoughtError(Exception):
 
 
 class InputError(ForethoughtError):
-    """A mistake in the input: its `location`, what was found and expected, and a `hint` how to correct it."""
+    """A mistake in the input: its `location`, what was found and expected, and a `hint` how to correct it.
+
+    `path` leads from the declaration at `location` to the part that is wrong, such as ("requires", 1), in Python.
+    """
+
+    path: tuple[str | int, ...] = ()
 
     def __init__(self, message: str, location: Location | None = None, hint: str | None = None) -> None:
         super().__init__(message, location, hint)

@@ -58,7 +58,7 @@ def check_files(domain: str, problem: str | None = None, limits: Limits | None =
         source = open_source(domain)
         loaded = load_named(source, problem)
     except InputError as error:
-        return _check_unread(error, texts, limits)
+        return _check_unread(error, texts, limits, is_whole=".py:" not in domain)
     name = loaded.name
     try:
         found = [*check_loaded(loaded, limits), *run_plugin_checks(source, loaded)]
@@ -77,9 +77,12 @@ def check_texts(texts: Sequence[SourceText], limits: Limits | None = None) -> Ch
     return _check_reading(reading, list(texts), limits)
 
 
-def _check_unread(error: InputError, texts: list[SourceText], limits: Limits) -> Checked:
-    """Return all mistakes of the files, and what else lint finds in the parts that can be read."""
-    if texts and all(each.language != "python" for each in texts):
+def _check_unread(error: InputError, texts: list[SourceText], limits: Limits, *, is_whole: bool) -> Checked:
+    """Return all mistakes of the files, and what else lint finds in the parts that can be read.
+
+    Packages, and single names of Python files (not `is_whole`), are not read again: their first mistake is told.
+    """
+    if texts and is_whole and all(Path(each.name).name != "__init__.py" for each in texts):
         reading = read_all(texts)
         if reading.mistakes:
             return _check_reading(reading, texts, limits)

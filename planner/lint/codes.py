@@ -48,6 +48,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "not-functional": ("FT207", "a predicate is declared functional, and an action breaks that"),
     "unproved-functional": ("FT208", "a predicate is declared functional, which cannot be proved"),
     "reversed-fact": ("FT209", "an initial fact that breaks a chain, and mends it with its arguments reversed"),
+    "unended-fact": ("FT210", "an action modifies a fact in place that nothing ends, though something needs it false"),
     "no-goal": ("FT301", "a problem asks for nothing"),
     "contradicting-goal": ("FT302", "the goal contradicts itself"),
     "unreachable-goal": ("FT303", "nothing can bring about a fact of the goal"),

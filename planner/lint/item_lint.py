@@ -66,9 +66,56 @@ def check_items(domain: DomainModel, problem: Problem | None = None) -> Iterator
     for action in domain.actions.values():
         yield from _check_same_values(action)
         yield from _check_required_values(action, declared)
+    yield from _check_unended(domain, problem)
     if problem is not None:
         kept = {item for item in {**declared, **_balanced_items(domain)} if item not in seeming}
         yield from _check_initial_values(problem, kept)
+
+
+def _check_unended(domain: DomainModel, problem: Problem | None) -> Iterator[Finding]:
+    """Yield facts that an action modifies in place, and that something needs to be false, though nothing ends them."""
+    needed = {each.predicate: where for each, where in _negative_reads(domain, problem)}
+    ended = {atom.predicate for action in domain.actions.values() for atom in _atoms_ended_by(action)}
+    stale = {each.name for each in domain.predicates.values() if each.stale_with}
+    for action in domain.actions.values():
+        for atom in dict.fromkeys(_atoms_in_place(action)):
+            if atom.predicate in needed and atom.predicate not in (*ended, *stale):
+                negated = f"not {_plain(atom)}"
+                message = (
+                    f"it modifies {_plain(atom)}, which stays true: without an open argument, it changes in place;"
+                    f" {needed[atom.predicate]} needs it to be false, and no action ends it"
+                )
+                place, mend = f"action {action.name}", Mend("add", "provides", _plain(atom), negated)
+                hint = f"to end it, provide {negated}"
+                yield Finding(Level.WARNING, "unended-fact", place, message, hint, "modifies", atom, mend=mend)
+
+
+def _atoms_in_place(action: Action) -> Iterator[Atom]:
+    """Yield the facts that an action modifies in place, and neither gives anew nor ends."""
+    for effect in (*action.effects, *action.outcomes):
+        given = {*positive_atoms(effect.provides), *negated_atoms(effect.provides)}
+        yield from (each for each in effect.modifies if not has_open_argument(each) and each not in given)
+
+
+def _atoms_ended_by(action: Action) -> Iterator[Atom]:
+    """Yield the facts and patterns that an action may end."""
+    for effect in (*action.effects, *action.outcomes):
+        yield from negated_atoms(effect.provides)
+        yield from (each for each in effect.modifies if has_open_argument(each))
+
+
+def _negative_reads(domain: DomainModel, problem: Problem | None) -> Iterator[tuple[Atom, str]]:
+    """Yield the facts that something needs to be false, and what does."""
+    conditions: list[tuple[Formula, str]] = [] if problem is None else [(problem.goal.hard, "the goal")]
+    if problem is not None:
+        conditions += [(each.condition, "a wish") for each in problem.goal.soft]
+    conditions += [(each.condition, f"derived predicate {each.predicate}") for each in domain.axioms]
+    for action in domain.actions.values():
+        conditions += [
+            (each, f"action {action.name}") for each in (action.requires, *[x.requires for x in action.when])
+        ]
+    for condition, where in conditions:
+        yield from ((atom, where) for atom, positive in literals_in(condition) if not positive)
 
 
 def _check_same_values(action: Action) -> Iterator[Finding]:

@@ -270,9 +270,24 @@ def _outline_python(source: SourceText) -> Iterator[tuple[Key, Entry]]:
 
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ("action", node.name), place(node)
+            yield from _outline_function(node, place)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield from _outline_call(node, node.func.attr, place)
+            yield from _outline_call(node, _KINDS.get(node.func.attr, node.func.attr), place)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Domain":
+            yield from (((each.arg,), place(each)) for each in node.keywords if each.arg in ("types", "constants"))
+
+
+_KINDS: Final = {"derive": "derived", "for_each": "task"}
+"""What calls declare, where they have another name."""
+
+
+def _outline_function(node: ast.FunctionDef | ast.AsyncFunctionDef, place: Any) -> Iterator[tuple[Key, Entry]]:
+    """Yield a function that is decorated, and the keywords of its decorators."""
+    for each in node.decorator_list:
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
+            yield from (((each.func.attr, node.name, one.arg), place(one)) for one in each.keywords if one.arg)
+            yield (each.func.attr, node.name), place(node)
+    yield ("action", node.name), place(node)
 
 
 def _outline_call(node: ast.Call, kind: str, place: Any) -> Iterator[tuple[Key, Entry]]:
@@ -285,6 +300,8 @@ def _outline_call(node: ast.Call, kind: str, place: Any) -> Iterator[tuple[Key, 
         elif keyword.arg in _PLAIN and kind == "problem":
             yield (keyword.arg,), place(keyword)
     if name:
+        if len(node.args) > 1 and kind in ("action", "task", "method", "derived"):
+            yield (kind, name, "parameters"), place(node.args[1])
         yield (kind, name), place(node, first)
         if kind == "problem":
             yield from (((keyword.arg,), place(keyword)) for keyword in node.keywords if keyword.arg in _PLAIN)

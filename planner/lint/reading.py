@@ -30,9 +30,10 @@ _ALIKE: Final = 0.75
 """Least likeness, from 0 to 1, of a name and the known one that is written for it."""
 
 _RULES: Final = (
+    (r"^the file raises (?!.*unexpected keyword)", "input"),
     (r"^this is no |is never closed|where no '\('|NUL character|the file is empty", "syntax"),
     (r"stands twice|is already declared|is declared twice|^a second |two (domains|actions) are named|twice", "twice"),
-    (r"has no key|a document has no key|is not known in a|expected one of :", "unknown-key"),
+    (r"has no (key|field)|unexpected keyword argument|is not known in a|expected one of :", "unknown-key"),
     (r"argument \d+ of .* is of type|takes '[^']*' there|, but predicate '[^']*' takes", "wrong-type"),
     (r"\bwrites .* is derived", "writes-derived"),
     (r"needs .*, which .* gives no value", "no-value"),
@@ -56,14 +57,16 @@ class Reading:
     """The declarations of which a part was left out, such as "action drive"."""
 
 
-def mistake_of(error: InputError, texts: Mapping[str, SourceText]) -> Finding:
-    """Return the finding for `error`, with the span of the word at its place."""
+def mistake_of(error: InputError, texts: Mapping[str, SourceText], within: tuple[int, int] | None = None) -> Finding:
+    """Return the finding for `error`, with the span of the word at its place, or `within` two offsets."""
     rule = next((rule for pattern, rule in _RULES if re.search(pattern, error.message)), "input")
     location = error.location
     finding = Finding(Level.ERROR, rule, "file", error.message, error.hint or "")
     source = texts.get(location.source) if location else None
     if location is None or source is None:
         return _with_place(finding, location)
+    if within is not None:
+        return replace(finding, span=source.span(*_find_within(source, error, *within)))
     start, end = _find_word(source, location)
     suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
     quoted = re.search(r"'([^']+)'", error.message)
@@ -79,6 +82,21 @@ def mistake_of(error: InputError, texts: Mapping[str, SourceText]) -> Finding:
         place = source.search(quoted[1], start, _line_end(source, end))
         start, end = place or (start, end)
     return replace(finding, span=source.span(start, end), fix=fix)
+
+
+def _find_within(source: SourceText, error: InputError, start: int, end: int) -> tuple[int, int]:
+    """Return where the word that `error` is about stands between two offsets; its first line if it is not there."""
+    pair = suggested_word(error)
+    words = [*([] if pair is None else [pair[0]]), *re.findall(r"'([^'\n]+)'", error.message)]
+    found = (source.search(word, start, end) for word in words)
+    return next((each for each in found if each is not None), (start, min(end, _line_end(source, start))))
+
+
+def suggested_word(error: InputError) -> tuple[str, str] | None:
+    """Return the name that `error` takes for misspelt, and what it suggests in its place."""
+    suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
+    word = _misspelt(error.message, suggested[1]) if suggested else None
+    return (word, suggested[1]) if suggested and word else None
 
 
 def _with_place(finding: Finding, location: Location | None) -> Finding:
@@ -113,13 +131,17 @@ def _line_end(source: SourceText, start: int) -> int:
 def read_all(texts: list[SourceText], given: AnyDomain | None = None) -> Reading:
     """Read the domain and problems in `texts`, the domain's first, with all mistakes.
 
-    Python files are not for this: they are executed, and stop at their first mistake. `given` is the domain where no
-    text has one.
+    Python files are executed once for each mistake. `given` is the domain where no text has one.
     """
     found = Reading(given)
     named = {each.name: each for each in texts}
     for source in texts:
-        if source.language in ("yaml", "json"):
+        if source.language == "python":
+            from planner.lint.python_reading import read_python
+
+            read_python(source, found, named)
+            found.problems = found.problems if len(texts) == 1 else []
+        elif source.language in ("yaml", "json"):
             _read_document(source, found, named)
         elif source.language == "pddl":
             _read_pddl(source, found, named)
@@ -133,11 +155,18 @@ _UNKNOWN: Final = re.compile(
 """Errors about a name, which follow from an earlier one if its declaration was left out."""
 
 
-def _note(error: InputError, found: Reading, texts: Mapping[str, SourceText], tainted: set[str]) -> None:
+def note(
+    error: InputError,
+    found: Reading,
+    texts: Mapping[str, SourceText],
+    tainted: set[str],
+    within: tuple[int, int] | None = None,
+) -> None:
+    """Note the mistake, unless it follows from an earlier one: from a name that is `tainted`, or in the syntax."""
     name = _UNKNOWN.search(error.message)
     if name and tainted.intersection(name.groups()):
         return
-    finding = mistake_of(error, texts)
+    finding = mistake_of(error, texts, within)
     before = found.mistakes[-1] if found.mistakes else finding
     if before.rule == finding.rule == "syntax" and before.span and finding.span and finding.span != before.span:
         return  # what follows a mistake in the syntax is its consequence
@@ -216,10 +245,10 @@ def _read_document(source: SourceText, found: Reading, texts: Mapping[str, Sourc
             part, path = _find_part(error, parts, source.name)
             if time.monotonic() > until:
                 found.is_partial = True
-                _note(error, found, texts, tainted)
+                note(error, found, texts, tainted)
                 return
             if path is None or (part and (part.number, *path) not in mended):  # else it follows from the name written
-                _note(error, found, texts, tainted)
+                note(error, found, texts, tainted)
             if part is None or path is None or len(path) < 2:
                 found.is_partial = True
                 if not _drop_problem(parts):
@@ -320,7 +349,7 @@ def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceTex
             break
         except DocumentError as error:
             place = error.location
-            _note(error, found, texts, tainted)
+            note(error, found, texts, tainted)
             found.is_partial = True
             changed = (
                 _repair_syntax(text, error, tainted) if place and place.line and source.language == "yaml" else None
@@ -374,7 +403,7 @@ def _read_pddl(source: SourceText, found: Reading, texts: Mapping[str, SourceTex
         try:
             _parse_definitions(text, source, found)
         except InputError as error:
-            _note(_unshift(error, shifts), found, texts, tainted)
+            note(_unshift(error, shifts), found, texts, tainted)
             place = error.location
             if place is None or place.line is None or place.source != source.name or time.monotonic() > until:
                 found.is_partial = True

@@ -53,10 +53,11 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CodePlace:
-    """A line of Python."""
+    """A line of Python, and the way to a part of the call that begins there."""
 
     source: str
     line: int | None = None
+    path: tuple[str | int, ...] = ()
 
     @property
     def location(self) -> Location:
@@ -65,11 +66,13 @@ class CodePlace:
 
     def error(self, message: str, hint: str | None = None) -> DeclarationError:
         """Make a `DeclarationError` at this line."""
-        return DeclarationError(message, self.location, hint)
+        error = DeclarationError(message, self.location, hint)
+        error.path = self.path
+        return error
 
-    def within(self, *path: str | int) -> CodePlace:  # noqa: ARG002 - all parts of a call share its line
-        """Return this place: Python knows only the line of a call."""
-        return self
+    def within(self, *path: str | int) -> CodePlace:
+        """Return the place of a part: Python knows its line from the call alone."""
+        return CodePlace(self.source, self.line, (*self.path, *path))
 
 
 def find_caller() -> CodePlace:

@@ -6,6 +6,7 @@ An entry point of the group `forethought.domains` leads to a module with `domain
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import sys
@@ -30,15 +31,16 @@ Value = TypeVar("Value")
 class PythonSource:
     """A Python file, or one name in it (`path:name`), which may also be a function without parameters."""
 
-    def __init__(self, path: Path, attribute: str | None = None) -> None:
+    def __init__(self, path: Path, attribute: str | None = None, *, values: Mapping[str, Any] | None = None) -> None:
         self._path = path
         self._attribute = attribute
+        self._values = values
         self.name = f"{path}:{attribute}" if attribute else str(path)
 
     @cached_property
     def _left(self) -> dict[str, Any]:
         """The values that the file defines, by name."""
-        return vars(execute_file(self._path))
+        return vars(execute_file(self._path)) if self._values is None else {**self._values}
 
     def values(self, kind: type[Value]) -> list[Value]:
         """Return the values of a type that the file defines, each once."""
@@ -120,17 +122,18 @@ def model_of(value: Any, name: str) -> AnyDomain:
     raise InputError(f"{name} gives {type(value).__name__}, which is no domain", hint="return Domain(…)")
 
 
-def execute_file(path: Path) -> ModuleType:
+def execute_file(path: Path, tree: ast.Module | None = None) -> ModuleType:
     """Execute the file at `path` as a new module; a mistake in it is an `InputError` at its line.
 
-    The output of the file goes to stderr, since stdout is for results.
+    With `tree`, that is executed in place of its text. The output of the file goes to stderr, since stdout is for
+    results.
     """
-    if path.name == "__init__.py":
+    if path.name == "__init__.py" and tree is None:
         return _import_package(path)
     name = _module_name(path)
     module = ModuleType(name)
     module.__file__ = str(path)
-    text = read_text(path, DeclarationError)
+    text = read_text(path, DeclarationError) if tree is None else tree
     sys.modules[name] = module
     with report_as_input_error(path), _importable(path.parent), redirect_stdout(sys.stderr):
         exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - the user names the file
@@ -178,16 +181,17 @@ def report_as_input_error(path: Path) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         text, kind = str(error), type(error).__name__
         described = f"{kind}: {text}" if text else kind
-        raise DeclarationError(f"the file raises {described}", _find_place(error, path)) from error
+        raise DeclarationError(f"the file raises {described}", Location(str(path), find_line(error, path))) from error
 
 
-def _find_place(error: BaseException, path: Path) -> Location:
+def find_line(error: BaseException, path: Path) -> int | None:
+    """Return the last line of the file at `path` in the traceback of `error`."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path) or Path(frame.filename) == path.resolve()
     ]
-    return Location(str(path), lines[-1] if lines else None)
+    return lines[-1] if lines else None
 
 
 GROUP: Final = "forethought.domains"
