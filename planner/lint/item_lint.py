@@ -17,7 +17,7 @@ from planner.grounding.ground import find_single_valued
 from planner.lightweight import Final
 from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, provided_atoms
-from planner.model.actions import Action, When, has_open_argument, negated_atoms, positive_atoms
+from planner.model.actions import Action, Outcome, When, has_open_argument, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, has_numbers
 from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjuncts, is_variable, literals_in
 from planner.model.problem import Problem
@@ -92,14 +92,16 @@ def _check_unended(domain: DomainModel, problem: Problem | None) -> Iterator[Fin
 
 def _atoms_in_place(action: Action) -> Iterator[Atom]:
     """Yield the facts that an action modifies in place, and neither gives anew nor ends."""
-    for effect in (*action.effects, *action.outcomes):
+    effects: list[When | Outcome] = [*action.effects, *action.outcomes]
+    for effect in effects:
         given = {*positive_atoms(effect.provides), *negated_atoms(effect.provides)}
         yield from (each for each in effect.modifies if not has_open_argument(each) and each not in given)
 
 
 def _atoms_ended_by(action: Action) -> Iterator[Atom]:
     """Yield the facts and patterns that an action may end."""
-    for effect in (*action.effects, *action.outcomes):
+    effects: list[When | Outcome] = [*action.effects, *action.outcomes]
+    for effect in effects:
         yield from negated_atoms(effect.provides)
         yield from (each for each in effect.modifies if has_open_argument(each))
 

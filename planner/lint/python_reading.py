@@ -233,7 +233,7 @@ def _statements(tree: ast.Module) -> Iterator[_Part]:
 
 
 def _first_line(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *[each.lineno for each in decorators]])
 
 
