@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
@@ -19,6 +19,7 @@ from benchmarks.faults.fault_verdict import Ending, Verdict, judge_run
 from benchmarks.faults.numeric_setting import draw_numeric_setting
 from benchmarks.faults.open_world import draw_open_setting
 from benchmarks.report import Table
+from executor.cli.places import journal_place
 from executor.testing import FaultKind
 from planner.cli.output import give, is_terminal, tell
 
@@ -41,6 +42,12 @@ def faults(
         bool,
         typer.Option("--time", help="Runs in time: slow steps, windows that move, deadlines, in place of others."),
     ] = False,
+    journal: Annotated[
+        Any,
+        typer.Option(
+            parser=journal_place, metavar="PLACE", help="Carry each run out on this journal, too, and compare the ends."
+        ),
+    ] = None,
 ) -> None:
     """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
 
@@ -49,6 +56,8 @@ def faults(
     """
     if open_world + numbers + in_time > 1:
         raise typer.BadParameter("--open-world, --numbers and --time name campaigns: say one of them")
+    if journal is not None and (in_time or only is not None):
+        raise typer.BadParameter("--journal compares whole campaigns, and not those of --time")
     if in_time:
         from benchmarks.faults.timed_campaign import give_timed_campaign, replay_in_time
         from benchmarks.faults.timed_setting import draw_timed_setting
@@ -61,6 +70,11 @@ def faults(
     draw = draw_open_setting if open_world else draw_numeric_setting if numbers else draw_setting
     if only is not None:
         replay(draw(only, seed))
+        return
+    if journal is not None:
+        from benchmarks.faults.journal_comparison import compare_journals
+
+        compare_journals(range(runs), seed, draw, journal)
         return
     started, judged = time.monotonic(), []
     for each in run_campaign(range(runs), seed, draw):

@@ -19,6 +19,7 @@ from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
 from executor.events.events import Asked, Event, Rung, RungTaken
 from executor.events.run_state import RunState
 from executor.executor import Executor
+from executor.journal import Place
 from executor.plans.action_plan import ActionPlan, texts_of
 from executor.plans.execution_models import ExecutionModel
 from executor.recovery.ask_people import Request
@@ -115,8 +116,14 @@ class Carried:
             self.undoing = GivenUp.of(self.simulated, state)
 
 
-def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] | None = None) -> Carried:
-    """Carry out a run, its journal in `folder`; `listener` is told what happens."""
+def carry_out(
+    setting: Setting,
+    folder: Path,
+    listener: Callable[[Event], None] | None = None,
+    *,
+    place: Place | None = None,
+) -> Carried:
+    """Carry out a run, its journal at `place` or else in `folder`; `listener` is told what happens."""
     simulated = SimulatedWorld(
         setting.plan.problem if setting.open_world is None else setting.open_world.truth,
         seed=setting.seed,
@@ -133,14 +140,14 @@ def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] 
     started = time.perf_counter()
     with ExitStack() as graves:
         try:
-            _drive(setting, carried, folder / f"{setting.seed}.db", graves)
+            _drive(setting, carried, folder / f"{setting.seed}.db" if place is None else place, graves)
         except Exception:  # noqa: BLE001 - whatever the executor raises is what the campaign looks for
             carried.error = traceback.format_exc()
     carried.seconds = time.perf_counter() - started
     return carried
 
 
-def _drive(setting: Setting, carried: Carried, journal: Path, graves: ExitStack) -> None:
+def _drive(setting: Setting, carried: Carried, journal: Place, graves: ExitStack) -> None:
     start = 0.0
     while carried.crashes <= MOST_CRASHES:
         executor = _make_executor(setting, carried, journal)
@@ -158,7 +165,7 @@ def _drive(setting: Setting, carried: Carried, journal: Path, graves: ExitStack)
     raise AssertionError(f"the process died {carried.crashes} times")
 
 
-def _make_executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
+def _make_executor(setting: Setting, carried: Carried, journal: Place) -> Executor:
     async def answer(question: Asked) -> Any:
         if not question.question.startswith("doubt:"):
             return GIVE_UP

@@ -10,6 +10,7 @@ renewal was sent (Gray and Cheriton, 1989).
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import socket
 import threading
@@ -39,6 +40,7 @@ def read_clock() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
+@functools.cache
 def identify_machine() -> str:
     """Return what tells the processes of this machine, since it was started, from others; "" where nothing does.
 

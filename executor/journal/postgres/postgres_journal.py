@@ -144,11 +144,11 @@ class PostgresJournal:
 
         Raises `DrivenError` if it is driven already.
         """
+        holder = self._lease.begin()
         with self._database.use():
             if run in self._driven:
                 raise DrivenError(self.place, f"this process drives run {run!r} already", "wait until it is over")
             head = self._find_run(run)[0]
-            holder = self._lease.begin()
             head.token, kept = self._database.repeat(
                 lambda execute, _: self._take(execute, head.number, run, holder), together=True
             )
