@@ -66,15 +66,19 @@ class PostgresServer:
         self._server = None
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres")
-        self._run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C")
-        self.start()
+        try:
+            self._run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C")
+            self.start()
+        except BaseException:
+            shutil.rmtree(self.folder)
+            raise
 
     def _command(self, program, *arguments):
         command = [self._programs / program, "-D", self.folder / "data", *arguments]
         return [*(["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []), *map(str, command)]
 
     def _run(self, program, *arguments):
-        subprocess.run(self._command(program, *arguments), check=True, capture_output=True, cwd=self.folder, timeout=50)
+        subprocess.run(self._command(program, *arguments), check=True, capture_output=True, cwd=self.folder, timeout=300)
 
     def start(self):
         """Start the server, and wait until it answers."""

@@ -91,7 +91,7 @@ def test_a_worker_drives_so_many_runs_at_once_as_it_is_told(place):
 
 def test_runs_of_another_domain_are_left_alone(place):
     enqueue(Shop(), place, "a")
-    assert work(Shop("another shop"), place) == []
+    assert work(Shop("another_shop"), place) == []
     assert statuses(place) == {"a": "PROPOSED"}
 
 
