@@ -13,7 +13,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -152,4 +151,4 @@ def main(
 
 if __name__ == "__main__":
     os.environ.setdefault("FORETHOUGHT_NO_MODELS", "1")
-    sys.exit(typer.run(main))
+    typer.run(main)

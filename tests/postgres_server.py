@@ -78,7 +78,9 @@ class PostgresServer:
         return [*(["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []), *map(str, command)]
 
     def _run(self, program, *arguments):
-        subprocess.run(self._command(program, *arguments), check=True, capture_output=True, cwd=self.folder, timeout=300)
+        subprocess.run(
+            self._command(program, *arguments), check=True, capture_output=True, cwd=self.folder, timeout=300
+        )
 
     def start(self):
         """Start the server, and wait until it answers."""
