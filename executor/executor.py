@@ -374,6 +374,7 @@ class Executor:
                 taken.learn(*news)
                 for question, answer in answers.items():
                     taken.answer(question, answer)
+                taken.take_posted()
                 for step, result in given_results.items():
                     taken.complete(step, result)
                 return taken.outcome if taken.is_enqueued else await taken.drive()

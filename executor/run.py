@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import random
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -19,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from executor.arguments import is_listener
 from executor.dispatching.dispatcher import Dispatcher
 from executor.dispatching.timed_loop import TimedLoop
-from executor.errors import RunError
+from executor.errors import JournalError, RunError
 from executor.events import events as run_events
-from executor.events.answers import DOUBT, HAPPENED, as_journal_data, is_approval, is_clear, read_told_result
+from executor.events.answers import DOUBT, as_journal_data, check_meaning, identify_question, read_told_result
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
@@ -35,7 +37,7 @@ from executor.recovery.ask_people import Asking, Callback, object_to_result
 from executor.recovery.ladder import Ladder
 from executor.report.live import Audience
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
-from executor.tools.json_data import dump_json
+from executor.tools.json_data import dump_json, load_json
 from executor.tools.results import ActionResult, Wait
 from planner.errors import ForethoughtError, InputError
 from planner.model import Atom, Problem
@@ -56,6 +58,8 @@ OUTSIDE_SOURCE: Final = "reported from outside"
 """Source of facts that a host reports."""
 LOOP_CHECK_SECONDS: Final = 0.1
 """Interval of checks whether the event loop of a run is still open, in seconds."""
+POSTED_SECONDS: Final = 0.4
+"""Interval of looks for posted answers while a question is open, in seconds: one read of a small table."""
 Done = TypeVar("Done")
 
 
@@ -258,11 +262,15 @@ class Run:
 
     async def drive(self) -> RunOutcome:
         """Drive the run until it ends, or waits."""
+        watch = self._start_watching_posted()
         try:
             ended = await self._loop.drive()
         except asyncio.CancelledError:
             self._stepper.abort()
             raise
+        finally:
+            if watch is not None:
+                watch.cancel()
         self.emit(ended)
         return self.outcome
 
@@ -383,8 +391,7 @@ class Run:
         if asked is None:
             known = ", ".join(self.state.questions) or "none"
             raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
-        if not is_clear(asked, answer):
-            raise InputError(f"{quote_value(answer)} is no answer to {question!r}", hint=_describe_answers(asked))
+        check_meaning(asked, answer)
         result = read_told_result(answer) if question.startswith(DOUBT) else None
         wrong = (
             ""
@@ -398,6 +405,41 @@ class Run:
         self.check_answer(question, answer)
         self.emit(run_events.Answered(question, as_journal_data(answer)))
         self._loop.wake()
+
+    def take_posted(self) -> None:
+        """Take the answers that people have posted in the journal to questions that are open as they were shown.
+
+        One that does not fit is kept with the objection; one whose question is closed is forgotten.
+        """
+        journal = self._executor.journal
+        for posted in () if journal is None else journal.posted.read(self.id):
+            asked = self.state.questions.get(posted.question)
+            if asked is not None and posted.objection:
+                continue
+            try:
+                if asked is not None:
+                    self._take_answer(posted, asked)
+            except InputError as error:
+                journal.posted.refuse(self.id, posted, str(error))
+            else:
+                journal.posted.remove(self.id, posted)
+
+    def _take_answer(self, posted: PostedAnswer, asked: run_events.Asked) -> None:
+        if posted.shown != identify_question(asked):
+            raise InputError("the question has changed", hint="look at it again, and answer once more")
+        self._answer(posted.question, load_json(posted.answer))
+
+    def _start_watching_posted(self) -> asyncio.Task[None] | None:
+        """Begin to look for posted answers; None without a journal, and in virtual time, which waits for nobody."""
+        is_virtual = abs(self._home.time() - time.monotonic()) > LOOP_CHECK_SECONDS
+        return None if self._executor.journal is None or is_virtual else self._home.create_task(self._watch_posted())
+
+    async def _watch_posted(self) -> None:
+        while True:
+            await asyncio.sleep(POSTED_SECONDS)
+            if self.state.questions:
+                with contextlib.suppress(JournalError):  # the next event that cannot be kept ends the run
+                    self.take_posted()
 
     def listen(self, listener: Callable[[run_events.Event], None]) -> None:
         """Call `listener`, a plain function, with every event; raises `InputError` for anything else."""
@@ -443,16 +485,6 @@ class Run:
             except TimeoutError:
                 if self._home.is_closed():
                     raise RunError(f"the event loop of the run {self.id!r} has ended") from None
-
-
-def _describe_answers(asked: run_events.Asked) -> str:
-    """Describe the valid answers to a question."""
-    if asked.creates:
-        names = ", ".join(f'"{each}": …' for each in asked.creates)
-        others = [each for each in asked.choices if each != HAPPENED]
-        return f'say {{"created": {{{names}}}}} where it happened, or else: {", ".join(others)}'
-    why = ", or 'no: …' with the reason" if is_approval(asked) else ""
-    return f"say one of: {', '.join(asked.choices)}{why}"
 
 
 def settle_future(done: Future[Done], act: Callable[[], Done]) -> None:

@@ -1,4 +1,4 @@
-"""Take up the runs of a journal that nobody drives: those whose process has died, and those that were enqueued.
+"""Take up the runs of a journal that nobody drives: whose process has died, that were enqueued, or that were answered.
 
 Several workers, also on several hosts, may share one journal: each run is driven by one of them. Workers ask the
 journal for runs from time to time. A run whose process died again and again without any progress is given up, as it may
@@ -27,7 +27,7 @@ from planner.errors import ForethoughtError, InputError
 _log = logging.getLogger(__name__)
 
 UNDRIVEN: Final = (RunStatus.PROPOSED.name, RunStatus.ACTIVE.name, RunStatus.WAITING.name)
-"""Statuses of runs that may be due; runs in doubt are left to people."""
+"""Statuses of runs that may be due; runs in doubt are left to people, until one of them posts an answer."""
 GRACE_SECONDS: Final = 30.0
 """Time for steps at work to end when a worker is stopped, in seconds; then their runs are left as they are."""
 _PROGRESS: Final = frozenset({"StepEnded", "StepReturned", "Answered"})
@@ -178,16 +178,20 @@ class Worker:
         """Return up to `room` runs of this domain that are due; raises `JournalError`."""
         found: list[tuple[str, History]] = []
         self._taken = {run: until for run, until in self._taken.items() if until > time.monotonic()}
-        for record in self._journal.free(UNDRIVEN):
+        answered = self._journal.posted.runs()
+        for record in self._journal.free((*UNDRIVEN, RunStatus.IN_DOUBT.name) if answered else UNDRIVEN):
             if record.run in self._at_work or record.run in self._taken:
                 continue
-            if self._judged.get((record.run, record.created)) == record.events:
+            is_answered = record.run in answered
+            if record.status == RunStatus.IN_DOUBT.name and not is_answered:
+                continue
+            if self._judged.get((record.run, record.created)) == record.events and not is_answered:
                 continue
             try:
                 history = History.of(self._journal.read(record.run))
             except NoRunError:
                 continue
-            if history.is_due and history.domain in ("", self.executor.world.model.name):
+            if (history.is_due or is_answered) and history.domain in ("", self.executor.world.model.name):
                 found.append((record.run, history))
                 if len(found) >= room:
                     break

@@ -75,12 +75,16 @@ class Browser:
 
     def open(self, path: Path, fragment: str = "") -> None:
         """Open the page in the file at `path`, and wait until it is loaded."""
+        self.visit(path.resolve().as_uri() + fragment)
+
+    def visit(self, address: str) -> None:
+        """Open the page at `address`, and wait until it is loaded."""
         self._loaded = False
         self.messages.clear()
         self.requests.clear()
         self.call("Page.navigate", url="about:blank")
         self._loaded = False
-        self.call("Page.navigate", url=path.resolve().as_uri() + fragment)
+        self.call("Page.navigate", url=address)
         until = time.monotonic() + PATIENCE
         while not self._loaded and time.monotonic() < until:
             self.call("Runtime.evaluate", expression="0")

@@ -1,4 +1,7 @@
-"""`forethought view`: one self-contained page of a plan, a decomposition, a policy, a run, a domain or candidates."""
+"""`forethought view`: one self-contained page of a plan, a decomposition, a policy, a run, a domain or candidates.
+
+With `--serve`, pages follow the runs of a journal, and take answers.
+"""
 
 from __future__ import annotations
 
@@ -87,11 +90,21 @@ def view(
         float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For reading and solving; 'none' for no limit.")
     ] = 10.0,
     memory_limit: Memory = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Follow the runs of a journal live, and answer their questions in the page.")
+    ] = False,
+    address: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Where --serve listens; port 0 is any that is free.")
+    ] = "127.0.0.1:0",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages, only errors.")] = False,
     watching: Annotated[bool, typer.Option("--watch", help=ABOUT_WATCH)] = False,
 ) -> None:
     """Show a plan, a decomposition, a policy, a run, a domain or candidates as one HTML page."""
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
+    if serve:
+        if out is not None or to is not Format.HTML or watching or domain_only or plan is not None:
+            raise InputError("--serve takes a journal and a run", hint="leave --out, --to, --watch and --domain out")
+        _serve(what, problem, address, open_page=open_page, quiet=quiet)
     _check_target(out, to, open_page=open_page)
     if watching:
         named = [each for each in (what, problem, plan) if each is not None]
@@ -126,6 +139,25 @@ def _watch(options: list[str], named: list[str], out: Path | None, *, open_page:
     if open_page:
         webbrowser.open(out.resolve().as_uri())
     watch(["view", *options, f"--out={out}", "--", *named], named, out)
+
+
+def _serve(what: str, run: str | None, address: str, *, open_page: bool, quiet: bool) -> NoReturn:
+    """Serve the runs of the journal `what` until a signal comes."""
+    from desk.pages.live_server import serve
+    from executor.cli.places import journal_place
+    from executor.listening import read_address
+
+    place = journal_place(what)
+    if isinstance(place, Path) and not (place.is_file() and _is_journal(place)):
+        hint = "forethought run … --journal FILE makes one"
+        raise InputError(f"--serve follows runs in a journal, and {what} is none", hint=hint)
+    serve(place, run, read_address(address, "--address"), open_page=open_page, quiet=quiet)
+    raise typer.Exit(Exit.OK)
+
+
+def _is_journal(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(SQLITE)) == SQLITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +231,8 @@ def _collect(asked: _Asked) -> tuple[Page, Exit]:
         return _page_of_run(journal_place(asked.what), asked), Exit.OK
     path = Path(asked.what)
     if path.is_file():
-        with path.open("rb") as file:
-            if file.read(len(SQLITE)) == SQLITE:
-                return _page_of_run(path, asked), Exit.OK
+        if _is_journal(path):
+            return _page_of_run(path, asked), Exit.OK
         if path.suffix.lower() == ".json" and asked.problem is None:
             text = _read(path)
             if _is_shown(_parse(text, asked.what)):

@@ -196,11 +196,39 @@ class EventItem:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionItem:
+    """An open question of a run, about a step (its place from 1; 0: the run).
+
+    `choices` are the answers, of which an approval has two. A question of the kind "doubt" asks for the names of the
+    objects that the step `creates`. `shown` identifies what is asked. `answer` was posted and not taken yet, and
+    `objection` says why the driver of the run did not take it.
+    """
+
+    name: str
+    text: str
+    kind: Literal["approval", "parameters", "doubt", "choice"]
+    shown: str
+    step: int = 0
+    choices: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    creates: tuple[str, ...] = ()
+    answer: str = ""
+    objection: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """The events of a run; `began` is in seconds since 1970, and times of events are seconds since then."""
+    """The events of a run; `began` is in seconds since 1970, and times of events are seconds since then.
+
+    `driven` says whether a process drives the run: None where that was not looked at, as in a page in a file.
+    """
 
     began: float
     events: tuple[EventItem, ...]
+    id: str = ""
+    is_over: bool = False
+    driven: bool | None = None
+    questions: tuple[QuestionItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

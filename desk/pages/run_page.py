@@ -5,20 +5,23 @@ Only the journal is read: no domain, no handler and no observer is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from desk.pages import document as doc
 from desk.pages.layout import lay_out
 from executor.events import events
+from executor.events.answers import DOUBT, identify_question, is_approval, is_filling
 from executor.events.events import Provenance, RunStatus, StepStatus
-from executor.journal import RunHistory
+from executor.events.open_questions import OpenQuestions
+from executor.journal import Entry, RunHistory
+from executor.journal.posted_answers import PostedAnswer
 from executor.report.progress import line_of, rung_line, status_text
 from executor.tools.json_data import load_json
 from planner.errors import InputError
 
-_TONES: Final[Mapping[object, doc.Tone]] = {
+TONES: Final[Mapping[object, doc.Tone]] = {
     StepStatus.SUCCEEDED: "good",
     StepStatus.UNVERIFIED: "warn",
     StepStatus.PARTIAL: "bad",
@@ -43,25 +46,29 @@ RUN, HANDLER, MODEL, PERSON, RECOVERY = "run", "handler", "language model", "per
 def run_page(journal: RunHistory, run: str | None = None) -> doc.Page:
     """Return the page of `run`, by default the latest one. Raises `JournalError`, and `InputError` without a run."""
     if run is None:
-        runs = [each for each in journal.runs() if each.events]
-        if not runs:
-            hint = "forethought run … --journal FILE adds one"
-            raise InputError(f"the journal {journal.place} has no runs", hint=hint)
-        run = max(runs, key=lambda each: each.updated).run
-    entries = [(each.time, events.event_from_data(each.kind, load_json(each.data))) for each in journal.read(run)]
-    if not entries:
+        run = find_latest(journal)
+    if run is None:
+        hint = "forethought run … --journal FILE adds one"
+        raise InputError(f"the journal {journal.place} has no runs", hint=hint)
+    story = RunStory()
+    for entry in journal.read(run):
+        story.take_entry(entry)
+    if not story.items:
         raise InputError(f"run {run} has not begun: it has no events")
-    story = _Story(entries[0][0])
-    for time, event in entries:
-        story.take(time, event)
     return story.page(run)
 
 
-class _Story:
-    """Steps and events of a run, as far as its events were taken."""
+def find_latest(journal: RunHistory) -> str | None:
+    """Return the run with the latest event; None without a run."""
+    runs = [each for each in journal.runs() if each.events]
+    return max(runs, key=lambda each: each.updated).run if runs else None
 
-    def __init__(self, began: float) -> None:
-        self.began = began
+
+class RunStory:
+    """Steps, events and open questions of a run, as far as its events were taken."""
+
+    def __init__(self) -> None:
+        self.began = 0.0
         self.name, self.status, self.reason = "", RunStatus.ACTIVE, ""
         self.steps: dict[str, doc.StepItem] = {}
         self.places: dict[str, int] = {}
@@ -70,10 +77,19 @@ class _Story:
         self.items: list[doc.EventItem] = []
         self.returned: dict[str, int] = {}
         """The place of the latest event at which the handler of each step returned."""
+        self.open = OpenQuestions()
         self.tokens, self.money, self.asked, self.rungs, self.changes = 0, 0.0, 0, 0, 0
+        self._drawn: doc.Graph | None = None
+        self._is_drawn = False
+
+    def take_entry(self, entry: Entry) -> None:
+        """Take the next entry of the journal."""
+        self.take(entry.time, events.event_from_data(entry.kind, load_json(entry.data)))
 
     def take(self, time: float, event: events.Event) -> None:
         """Take the next event."""
+        self.began = self.began if self.items else time
+        self.open.take(event)
         text, who, tone, details = self._tell(event)
         step = getattr(event, "step", "")
         self._count(event)
@@ -116,6 +132,8 @@ class _Story:
                 self._end(step, status_text(status), place)
             case events.RunEnded(status, reason):
                 self.status, self.reason = status, reason
+            case events.RunResumed():
+                self.status, self.reason = RunStatus.ACTIVE, ""
 
     def _give_up(self, step: str, place: int) -> None:
         """Close an attempt that ended without an event of its own, because another one followed."""
@@ -130,6 +148,7 @@ class _Story:
         self.steps[step] = replace(item, status=status, attempts=attempts)
 
     def _add(self, steps: Sequence[Mapping[str, Any]], because: str) -> None:
+        self._is_drawn = False
         for each in steps:
             id_ = str(each.get("id"))
             self.needs[id_] = tuple(map(str, each.get("depends_on", ())))
@@ -161,12 +180,12 @@ class _Story:
         """Return the event as a line, who says so, its tone, and its details."""
         return _line(event, self._name), _speaker(event), _tone(event), _details(event)
 
-    def page(self, run: str) -> doc.Page:
-        """Return the page."""
-        seconds = self.items[-1].time
+    def page(self, run: str, posted: Iterable[PostedAnswer] = (), *, driven: bool | None = None) -> doc.Page:
+        """Return the page; `posted` are answers that nobody has taken, and `driven` is as in `doc.Run`."""
+        seconds = self.items[-1].time if self.items else 0.0
         done = sum(1 for each in self.steps.values() if each.status in ("succeeded", "unverified"))
         figures = [
-            doc.Figure("status", status_text(self.status), _TONES.get(self.status, "plain")),
+            doc.Figure("status", status_text(self.status), TONES.get(self.status, "plain")),
             doc.Figure("steps done", f"{done:,} of {len(self.steps):,}"),
             doc.Figure("time", _span(seconds)),
             doc.Figure("attempts", f"{sum(len(each.attempts) for each in self.steps.values()):,}"),
@@ -184,11 +203,37 @@ class _Story:
             tuple([line_of(line, 500) for line in self.reason.splitlines()]),
             steps=tuple(self.steps.values()),
             graph=self._graph(),
-            run=doc.Run(self.began, tuple(self.items)),
+            run=doc.Run(
+                self.began, tuple(self.items), run, self.status.is_over, driven, tuple(self._questions(posted))
+            ),
         )
 
+    def _questions(self, posted: Iterable[PostedAnswer]) -> Iterator[doc.QuestionItem]:
+        """Yield the open questions, with the answers that were posted to what they ask now."""
+        known = {(each.question, each.shown): each for each in posted}
+        for name, asked in self.open.asked.items():
+            shown = identify_question(asked)
+            found = known.get((name, shown))
+            yield doc.QuestionItem(
+                name,
+                asked.text,
+                _question_kind(asked),
+                shown,
+                self._place(asked.step),
+                asked.choices,
+                asked.known,
+                asked.creates,
+                "" if found is None or found.objection else line_of(load_json(found.answer)),
+                "" if found is None else found.objection,
+            )
+
     def _graph(self) -> doc.Graph | None:
-        """Return which steps wait for which."""
+        """Return which steps wait for which; it is laid out again only when the plan has changed."""
+        if not self._is_drawn:
+            self._drawn, self._is_drawn = self._draw(), True
+        return self._drawn
+
+    def _draw(self) -> doc.Graph | None:
         places = {id_: place for place, id_ in enumerate(self.steps)}
         pairs = [
             (places[needed], places[id_]) for id_, needs in self.needs.items() for needed in needs if needed in places
@@ -204,6 +249,14 @@ class _Story:
             )
         ]
         return doc.Graph(tuple(nodes), tuple([doc.GraphEdge(*each, bends=drawn.bends[each]) for each in pairs]))
+
+
+def _question_kind(asked: events.Asked) -> Literal["approval", "parameters", "doubt", "choice"]:
+    if is_approval(asked):
+        return "approval"
+    if is_filling(asked):
+        return "parameters"
+    return "doubt" if asked.question.startswith(DOUBT) else "choice"
 
 
 def _span(seconds: float) -> str:
@@ -305,7 +358,7 @@ def _speaker(event: events.Event) -> str:
 def _tone(event: events.Event) -> doc.Tone:
     match event:
         case events.StepEnded(status=status) | events.RunEnded(status=status):
-            return _TONES.get(status, "plain")
+            return TONES.get(status, "plain")
         case events.RungTaken() | events.PlanChanged() | events.Disagreement() | events.Asked() | events.GoalDropped():
             return "warn"
         case events.StepReturned(doubt=doubt, raised=raised) if doubt or raised:

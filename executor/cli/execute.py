@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import shlex
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -28,6 +29,7 @@ from executor.plan_check.import_step import NOT_IMPORTED
 from executor.plan_check.read_plan import is_action_plan, read_plan
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan
+from executor.run import POSTED_SECONDS
 from executor.testing import Fault, FaultKind, SimulatedWorld, VirtualClock, run_virtual
 from executor.tools.clock import WALL, Clock
 from executor.tools.world import domain_model_of
@@ -100,6 +102,8 @@ Seconds = Callable[[], float | None]
 WITHOUT_METHODS: Final = (
     "a sentence asks for facts, no tasks: plans for it come of the actions alone, not of the methods"
 )
+LEAST_SECONDS: Final = 0.001
+"""Seconds of a limit that has passed."""
 LONGEST: Final = 86_400.0
 """Seconds for a simulated step whose duration depends on its arguments or the state."""
 PATIENCE: Final = 60.0
@@ -144,6 +148,7 @@ class RunOptions:
     answers: Mapping[str, str] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
     approves: bool = False
+    stays: bool = False
     quiet: bool = False
     said: SentenceOptions | None = None
     memory: float | None = None
@@ -184,13 +189,14 @@ def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = Non
     for warning in () if wanted.quiet else found.warnings:
         tell(warning)
     if wanted.said is None:
-        return run_task(wanted, source, found, (planning, running))
+        return _run_and_stay(wanted, source, found, (planning, running))
     seconds = planning()
     with wanted.said.make_model() as model:
         if wanted.resume is not None:
             state = _load_state(wanted, wanted.resume, found)
             begun = RunTask(state.source, None, found.entities)
-            return run_task(wanted, source, begun, (planning, running), wanted.said.make_filler(model, usage_of(state)))
+            filler = wanted.said.make_filler(model, usage_of(state))
+            return _run_and_stay(wanted, source, begun, (planning, running), filler)
         problem = classical_of(found.problem)
         if is_other_problem(found.problem) and not wanted.quiet:
             tell(WITHOUT_METHODS)
@@ -199,7 +205,7 @@ def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = Non
         made = plan_to_run(proposal)
         what = RunTask(made.problem, made)
         filler = wanted.said.make_filler(model, proposal.usage)
-        ended = run_task(wanted, source, what, (planning, running), filler)
+        ended = _run_and_stay(wanted, source, what, (planning, running), filler)
         return replace(ended, proposal=proposal)
 
 
@@ -210,6 +216,41 @@ def _load_state(wanted: RunOptions, run: str, found: RunTask) -> RunState:
         return executor.state_of(run, found.entities)
     finally:
         executor.journal.close()
+
+
+def _run_and_stay(
+    wanted: RunOptions, source: Source, found: RunTask, limits: tuple[Seconds, float | None], fill: Fill | None = None
+) -> RunReport:
+    """Carry out one task as `run_task` does; with `stays`, wait for answers and take the run up with them."""
+    seconds, running = limits[0](), limits[1]
+    until = math.inf if running is None else time.monotonic() + running
+    ended = run_task(wanted, source, found, limits, fill)
+    while wanted.stays and wanted.journal is not None and _asks(ended):
+        if not wanted.quiet:
+            command = shlex.join(["forethought", "view", str(wanted.journal), ended.outcome.run, "--serve"])
+            tell(f"waits for an answer: {command}")
+        if not _wait_for_answer(wanted.journal, ended.outcome, until):
+            break
+        wanted = replace(wanted, resume=ended.outcome.run, answers={}, results={})
+        left = None if running is None else max(until - time.monotonic(), LEAST_SECONDS)
+        ended = run_task(wanted, source, found, (lambda: seconds, left), fill)
+    return ended
+
+
+def _asks(ended: RunReport) -> bool:
+    """Return whether the run would go on with an answer."""
+    outcome = ended.outcome
+    return ended.error is None and bool(outcome.questions) and not outcome.status.is_over
+
+
+def _wait_for_answer(place: Place, outcome: RunOutcome, until: float) -> bool:
+    """Wait until somebody has posted an answer to a run; False where Ctrl-C, or the time `until`, comes first."""
+    with open_journal(place) as journal, suppress(KeyboardInterrupt), interruptible():
+        while time.monotonic() < until:
+            if any(not each.objection for each in journal.posted.read(outcome.run)):
+                return True
+            time.sleep(POSTED_SECONDS)
+    return False
 
 
 def run_task(
@@ -297,6 +338,7 @@ def _make_executor(
         model=wanted.model,
         approve=None if wanted.is_real and not wanted.approves else lambda _: True,
         ask="later" if wanted.journal else None,
+        stay=wanted.stays and wanted.is_real,
         listeners=(watcher,) if wanted.quiet else (watcher, Show(transient=True)),
         seed=wanted.seed,
         learned=wanted.learns if wanted.quantile is None else replace(OPTIMISTIC, quantile=wanted.quantile),
@@ -322,6 +364,10 @@ def check_options(wanted: RunOptions) -> None:
     if wanted.enqueues and (wanted.journal is None or not wanted.is_real):
         found = "--enqueue leaves a run to `forethought worker`, which calls handlers"
         raise InputError(found, hint="add --real and --journal PLACE")
+    if wanted.stays and wanted.journal is None:
+        raise InputError("--stay waits for answers in a journal", hint="name it with --journal PLACE")
+    if wanted.enqueues and wanted.stays:
+        raise InputError("--enqueue leaves the run to workers, and --stay stays with it", hint="leave one of them out")
     if wanted.resume is not None:
         _check_resumed(wanted, wanted.resume)
     elif wanted.answers:

@@ -99,6 +99,9 @@ def run(
         list[str] | None,
         typer.Option(metavar="STEP=RESULT", help="Give a waiting step of that run its result, as JSON."),
     ] = None,
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Wait for answers from 'view --serve' or 'runs answer', and go on with them.")
+    ] = False,
     say: Annotated[
         str | None, typer.Option(metavar="SENTENCE", help="What is wanted, in words: a language model is asked.")
     ] = None,
@@ -155,9 +158,10 @@ def run(
             journal=journal,
             enqueues=enqueue,
             resume=resume,
-            answers=_split_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
+            answers=split_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
             results=_read_results(complete or []),
             approves=yes,
+            stays=stay,
             quiet=quiet,
             memory=memory_limit,
             said=read_options(
@@ -183,7 +187,7 @@ def run(
 
 def _read_results(texts: list[str]) -> dict[str, Any]:
     """Read the results of waiting steps, as JSON or else as text."""
-    pairs = _split_pairs("--complete", texts, "STEP=RESULT", "s3=true")
+    pairs = split_pairs("--complete", texts, "STEP=RESULT", "s3=true")
     return {step: _parse_value(text) for step, text in pairs.items()}
 
 
@@ -194,7 +198,7 @@ def _parse_value(text: str) -> Any:
         return text
 
 
-def _split_pairs(option: str, texts: list[str], form: str, example: str) -> dict[str, str]:
+def split_pairs(option: str, texts: list[str], form: str, example: str) -> dict[str, str]:
     """Split each of `texts` at its "="; raises `InputError` for a text without one."""
     found = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""`forethought runs`: list and delete the runs in a journal, one by one or by age."""
+"""`forethought runs`: list and delete the runs in a journal, one by one or by age, and answer their questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from executor.errors import DrivenError
 from planner.cli.output import Exit, give, tell
 from planner.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="List and delete the runs in a journal.")
+app = typer.Typer(no_args_is_help=True, help="List and delete the runs in a journal, and answer their questions.")
 UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 """Seconds in each unit of time."""
 _LISTED: Final = ("run", "plan", "created", "updated", "events")
@@ -38,6 +38,29 @@ def list_runs(
     for each in found:
         last = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(each.updated))
         give(f"{each.run}  {each.status.name}  {last} UTC  {each.events} events  {each.plan}")
+
+
+@app.command()
+def answer(
+    journal: Journal,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of a run.")],
+    answers: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[QUESTION=ANSWER]…", help="Without any, the open questions are listed."),
+    ] = None,
+) -> None:
+    """Answer open questions: the process that drives the run takes the answers, or the next that takes it up."""
+    from executor.cli.run import split_pairs
+    from executor.events.open_questions import load_open_questions, post_answer
+
+    with open_existing(journal) as opened:
+        if not answers:
+            for asked in load_open_questions(opened, run).values():
+                give(f"{asked.question}  {asked.text}")
+            return
+        for question, text in split_pairs("answer", answers, "QUESTION=ANSWER", "approve:s3=yes").items():
+            post_answer(opened, run, question, text)
+            give(f"answered {question}")
 
 
 @app.command()

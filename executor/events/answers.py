@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from executor.events.events import Asked
+from executor.events.events import Asked, event_to_data
 from executor.plans.created_objects import name_of
 from executor.tools.containment import quote_value
-from executor.tools.json_data import data_of
+from executor.tools.json_data import data_of, dump_json
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import FIELDS, result_of
 from planner.errors import InputError, did_you_mean
@@ -107,6 +108,29 @@ def is_clear(question: Asked, answer: Any) -> bool:
         return found is not None
     said = found.strip().casefold()
     return said.startswith(NO) and not said[len(NO)].isalnum()
+
+
+def check_meaning(question: Asked, answer: Any) -> None:
+    """Raise `InputError`, with the valid answers, unless the meaning of `answer` is clear."""
+    if not is_clear(question, answer):
+        raise InputError(
+            f"{quote_value(answer)} is no answer to {question.question!r}", hint=describe_answers(question)
+        )
+
+
+def describe_answers(question: Asked) -> str:
+    """Describe the valid answers to a question."""
+    if question.creates:
+        names = ", ".join(f'"{each}": …' for each in question.creates)
+        others = [each for each in question.choices if each != HAPPENED]
+        return f'say {{"created": {{{names}}}}} where it happened, or else: {", ".join(others)}'
+    why = ", or 'no: …' with the reason" if is_approval(question) else ""
+    return f"say one of: {', '.join(question.choices)}{why}"
+
+
+def identify_question(question: Asked) -> str:
+    """Return a digest of all that `question` shows: whoever answers it has seen exactly that."""
+    return hashlib.sha256(dump_json(event_to_data(question)).encode()).hexdigest()[:16]
 
 
 def is_approval(question: Asked) -> bool:

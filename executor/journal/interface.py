@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol, Self, TypeGuard
 
+from executor.journal.posted_answers import PostedAnswers
 from executor.journal.records import Document, Entry, NewEvent, RunRecord
 from executor.journal.reservations import Reservations
 
@@ -78,6 +79,10 @@ class AnyJournal(RunHistory, Protocol):
     def reservations(self) -> Reservations:
         """What the runs of this journal have reserved of numbers that they share."""
 
+    @property
+    def posted(self) -> PostedAnswers:
+        """Answers that people have posted to runs, and that no driver has taken yet."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
@@ -93,6 +98,12 @@ class AnyJournal(RunHistory, Protocol):
 
         Raises `DrivenError` if it is driven already.
         """
+
+    def is_driven(self, run: str) -> bool:
+        """Return whether some process drives `run`."""
+
+    def follow(self, run: str) -> Iterator[Entry | None]:
+        """Yield the events of `run` in their order, and None whenever there is no further one yet; raises as `read`."""
 
     def check(self, run: str) -> None:
         """Raise `FencedError` if another process has taken over `run`, which is driven here."""

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError
 from executor.journal.locks import RESTORE, LockFile
+from executor.journal.posted_answers import PostedAnswers, PostedAnswersInJournal
 from executor.journal.records import (
     DELETED,
     LOG_PREFIX,
@@ -143,6 +144,8 @@ class Journal:
         """Each process has rates of its own."""
         self.reservations: Reservations = ReservationsInJournal(self._store)
         """What the runs of this journal have reserved of numbers that they share."""
+        self.posted: PostedAnswers = PostedAnswersInJournal(self._store)
+        """Answers that people have posted to runs, and that no driver has taken yet."""
 
     @property
     def place(self) -> Path:
@@ -275,6 +278,7 @@ class Journal:
             finally:
                 self._store.locks.release(at.number)
         self.reservations.keep(run, ())
+        self.posted.forget(run)
         return True
 
     def read(self, run: str) -> Iterator[Entry]:
@@ -292,6 +296,29 @@ class Journal:
                 yield Entry(*row[1:6])
         with self._store.use():
             self._check_complete(at, kept)
+
+    def follow(self, run: str) -> Iterator[Entry | None]:
+        """Yield the events of `run` in their order, and None whenever there is no further one yet; raises as `read`."""
+        with self._store.use():
+            at, _ = self._find_run(run)
+        while True:
+            kept = self._read_count(at)
+            rows = self._read_batch(at)
+            for row in rows:
+                if not at.follow(row):
+                    raise self._make_damage_error(at)
+                yield Entry(*row[1:6])
+            if not rows:
+                with self._store.use():
+                    if self._find_run(run)[0].number != at.number:
+                        raise NoRunError(self.path, f"run {run!r} was deleted", "another one has its name now")
+                    self._check_complete(at, kept)
+                yield None
+
+    def is_driven(self, run: str) -> bool:
+        """Return whether some process drives `run`."""
+        with self._store.use():
+            return not self._store.locks.is_free(self._find_run(run)[0].number)
 
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""
@@ -390,6 +417,10 @@ class Journal:
 
     def _make_damage_error(self, at: RunHead) -> DamagedError:
         return DamagedError(self.path, f"event {at.seq} of run {at.name!r} is missing or changed", RESTORE)
+
+    def _read_count(self, at: RunHead) -> int:
+        with self._store.use():
+            return self._store.locks.read_count(at.number)
 
     def _read_batch(self, at: RunHead) -> list[Row]:
         with self._store.use():

@@ -98,8 +98,9 @@ _SLOT: Final = struct.Struct("<QQd40s")
 _COUNT: Final = struct.Struct("<Q")
 _TAKEN: Final = (errno.EACCES, errno.EAGAIN)
 """Error numbers for a lock that another process holds."""
-_FLOCK: Final = struct.Struct("hhqqi4x")
-"""Linux's `struct flock`: type, whence, start, length, process."""
+_IS_LINUX: Final = sys.platform == "linux"
+_FLOCK: Final = struct.Struct("hhqqi4x" if _IS_LINUX else "qqihh")
+"""`struct flock`: type, whence, start, length, process; on macOS and the BSDs, the first two come last."""
 _NAMED: Final = 1 << 62
 """First byte of named locks; locks on runs are at the number of the run."""
 _shared: Final[dict[tuple[int, int] | None, LockFile]] = {}
@@ -152,15 +153,9 @@ class LockFile:
             os.pwrite(self._descriptor, who, number * _SLOT.size)
 
     def is_free(self, number: int) -> bool:
-        """Return whether no process drives the run `number`; where only taking the lock would show that, True."""
+        """Return whether no process drives the run `number`, without taking its lock for a moment."""
         with _guard:
-            if number in self._driven:
-                return False
-            if sys.platform != "linux":
-                return True
-            asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
-            (found, *_) = _FLOCK.unpack(fcntl.fcntl(self._descriptor, fcntl.F_GETLK, asked))
-            return bool(found == fcntl.F_UNLCK)
+            return number not in self._driven and not _is_locked(self._descriptor, number)
 
     def release(self, number: int) -> None:
         """Stop driving the run `number`."""
@@ -226,6 +221,14 @@ class LockFile:
             if not self.users:
                 del _shared[self.key]
                 os.close(self._descriptor)
+
+
+def _is_locked(descriptor: int, byte: int) -> bool:
+    """Return whether another process has locked `byte`."""
+    kind, place = (fcntl.F_WRLCK, os.SEEK_SET), (byte, 1, 0)
+    asked = _FLOCK.pack(*kind, *place) if _IS_LINUX else _FLOCK.pack(*place, *kind)
+    found = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+    return bool(found[0 if _IS_LINUX else 3] != fcntl.F_UNLCK)
 
 
 def _lock_byte_of(name: str) -> int:

@@ -20,7 +20,12 @@ from executor.journal.places import DatabaseAddress
 from executor.journal.postgres.connection import Database, Statements
 from executor.journal.postgres.leases import Lease, bury, identify_machine
 from executor.journal.postgres.schema import prepare
-from executor.journal.postgres.sharing import LocksInPostgres, RatesInPostgres, ReservationsInPostgres
+from executor.journal.postgres.sharing import (
+    LocksInPostgres,
+    PostedAnswersInPostgres,
+    RatesInPostgres,
+    ReservationsInPostgres,
+)
 from executor.journal.records import (
     DELETED,
     LOG_PREFIX,
@@ -62,6 +67,8 @@ _RECORDS: Final = """SELECT number, name, created, runs.checksum, updated, event
     ON run = number WHERE created <> 0"""
 _UNDRIVEN: Final = f"""{_RECORDS} AND status = ANY(:statuses) AND (holder IS NULL OR holder NOT IN
     (SELECT number FROM holders WHERE expires > clock_timestamp())) ORDER BY number"""  # noqa: S608 - no values
+_IS_FREE: Final = """SELECT 1 FROM heads WHERE run = :number AND (holder IS NULL OR holder NOT IN
+    (SELECT number FROM holders WHERE expires > clock_timestamp()))"""
 _COUNT: Final = "UPDATE counts SET count = count + 1 WHERE what = :what RETURNING count"
 Result = TypeVar("Result")
 
@@ -96,6 +103,8 @@ class PostgresJournal:
         """The start times of rated steps, which all processes of this journal share."""
         self.reservations: Final = ReservationsInPostgres(self._database)
         """What the runs of this journal have reserved of numbers that they share."""
+        self.posted: Final = PostedAnswersInPostgres(self._database)
+        """Answers that people have posted to runs, and that no driver has taken yet."""
 
     @property
     def place(self) -> str:
@@ -320,6 +329,7 @@ class PostgresJournal:
                 checksum=checksum,
             )
             execute("DELETE FROM reservations WHERE run = :run", run=run)
+            execute("DELETE FROM posted_answers WHERE run = :run", run=run)
             return True
 
         return self._database.repeat(delete, together=True)
@@ -339,6 +349,25 @@ class PostgresJournal:
             if self._database.run("SELECT created FROM runs WHERE number = :number", number=at.number) == [[DELETED]]:
                 raise self._make_deleted_error(run)
             raise self._make_event_loss_error(at, kept)
+
+    def follow(self, run: str) -> Iterator[Entry | None]:
+        """Yield the events of `run` in their order, and None whenever there is no further one yet; raises as `read`."""
+        at, _ = self._find_run(run)
+        while True:
+            rows = self._database.run(_EVENTS, run=at.number, seq=at.seq)
+            for row in rows:
+                if not at.follow(tuple(row)):
+                    raise self._make_damage_error(at)
+                yield Entry(*row[1:6])
+            if not rows:
+                if self._find_run(run)[0].number != at.number:
+                    raise NoRunError(self.place, f"run {run!r} was deleted", "another one has its name now")
+                yield None
+
+    def is_driven(self, run: str) -> bool:
+        """Return whether some process drives `run`."""
+        number = self._find_run(run)[0].number
+        return not self._database.run(_IS_FREE, number=number)
 
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""

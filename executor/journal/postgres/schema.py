@@ -66,7 +66,14 @@ CREATE TRIGGER {0}_stay BEFORE UPDATE OR DELETE ON {0} FOR EACH ROW EXECUTE FUNC
 CREATE TRIGGER {0}_last BEFORE TRUNCATE ON {0} FOR EACH STATEMENT EXECUTE FUNCTION keep();
 CREATE TRIGGER {0}_follow BEFORE INSERT ON {0} FOR EACH ROW EXECUTE FUNCTION follow();
 """
-MIGRATIONS: Final = (_FIRST + "".join(_APPEND_ONLY.format(each) for each in ("runs", "events", "documents")),)
+_POSTED: Final = """
+CREATE TABLE posted_answers(run TEXT NOT NULL, question TEXT NOT NULL, shown TEXT NOT NULL, answer TEXT NOT NULL,
+    time DOUBLE PRECISION NOT NULL, objection TEXT NOT NULL, PRIMARY KEY (run, question));
+"""
+MIGRATIONS: Final = (
+    _FIRST + "".join(_APPEND_ONLY.format(each) for each in ("runs", "events", "documents")),
+    _POSTED,
+)
 """The statements that lead from each version to the next one, the first from nothing."""
 _LOCK: Final = 0x466F7265
 """Key of the advisory lock under which schemas are made and changed: "Fore"."""

@@ -1,4 +1,4 @@
-"""What processes on several hosts share through one database: named locks, rates, and reservations.
+"""What processes on several hosts share through one database: named locks, rates, reservations and posted answers.
 
 Locks end with the process that holds them. The start of a rated step counts until its time is over, and a reservation
 stays until its step is over, whoever takes the run up: what the step has done may not show yet.
@@ -6,10 +6,12 @@ stays until its step is over, whoever takes the run up: what the step has done m
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Final
 
+from executor.journal.posted_answers import PostedAnswer
 from executor.journal.postgres.connection import Database, Statements
 from executor.journal.postgres.leases import Lease, bury
 from executor.journal.reservations import Reservation, read_amount
@@ -131,3 +133,43 @@ class ReservationsInPostgres:
         """Release what other steps of `run` than these have reserved."""
         statement = "DELETE FROM reservations WHERE run = :run AND NOT step = ANY(:steps)"
         self._database.run(statement, run=run, steps=list(steps))
+
+
+_POST: Final = """INSERT INTO posted_answers VALUES (:run, :question, :shown, :answer, :time, '')
+    ON CONFLICT (run, question) DO UPDATE
+    SET shown = :shown, answer = :answer, time = :time, objection = ''"""
+_REFUSE: Final = """UPDATE posted_answers SET objection = :objection
+    WHERE run = :run AND question = :question AND time = CAST(:time AS float8)"""
+_REMOVE: Final = """DELETE FROM posted_answers
+    WHERE run = :run AND question = :question AND time = CAST(:time AS float8)"""
+
+
+class PostedAnswersInPostgres:
+    """Answers that people have posted to runs, and that no driver has taken yet; they are no events."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def post(self, run: str, question: str, shown: str, answer: str) -> None:
+        """Keep an answer in place of an earlier one to the same question."""
+        values = {"run": run, "question": question, "shown": shown, "answer": answer, "time": time.time()}
+        self._database.run(_POST, **values)
+
+    def read(self, run: str) -> list[PostedAnswer]:
+        """Return the answers posted to `run`, refused ones too, the oldest first."""
+        statement = "SELECT question, shown, answer, time, objection FROM posted_answers WHERE run = :run ORDER BY time"
+        return [PostedAnswer(*row) for row in self._database.run(statement, run=run)]
+
+    def runs(self) -> set[str]:
+        """Return the runs to which answers were posted that nobody has taken or refused."""
+        found = self._database.run("SELECT DISTINCT run FROM posted_answers WHERE objection = ''")
+        return {run for (run,) in found}
+
+    def refuse(self, run: str, posted: PostedAnswer, objection: str) -> None:
+        """Keep the objection to an answer, unless another one was posted meanwhile."""
+        values = {"run": run, "question": posted.question, "time": posted.time, "objection": objection}
+        self._database.run(_REFUSE, **values)
+
+    def remove(self, run: str, posted: PostedAnswer) -> None:
+        """Delete an answer that was taken, unless another one was posted meanwhile."""
+        self._database.run(_REMOVE, run=run, question=posted.question, time=posted.time)

@@ -1,12 +1,31 @@
 // The document, what is chosen on the page, and how elements are made. Every text becomes a text node: names may hold
 // markup, quotes or letters that run from right to left, and none of it is ever parsed.
 
-const page = JSON.parse(document.getElementById("document").textContent);
+let page = JSON.parse(document.getElementById("document").textContent);
 const listOf = (name, from = page) => from[name] || [];
-const steps = listOf("steps");
-const texts = listOf("texts");
-const links = listOf("links");
-const goalNumber = steps.length + 1;
+
+// What follows from the document is computed by readers, and once more when a newer document of the same run comes.
+const readers = [];
+function onDocument(reader) {
+  readers.push(reader);
+  reader();
+}
+
+function readDocument(found) {
+  page = found;
+  for (const reader of readers) reader();
+}
+
+const starters = []; // called when the page stands
+let liveMark = () => ""; // how a page that follows a run stands
+
+let steps, texts, links, goalNumber;
+onDocument(() => {
+  steps = listOf("steps");
+  texts = listOf("texts");
+  links = listOf("links");
+  goalNumber = steps.length + 1;
+});
 
 function el(tag, attributes = {}, ...children) {
   return build(document.createElement(tag), attributes, children);
@@ -46,15 +65,20 @@ function stepText(number) {
 // The causal links by their ends, and for each step the next link on a shortest way to the goal.
 const needsOf = new Map();
 const givesOf = new Map();
-for (const link of links) {
-  const [provider, consumer] = link;
-  if (!needsOf.has(consumer)) needsOf.set(consumer, []);
-  if (!givesOf.has(provider)) givesOf.set(provider, []);
-  needsOf.get(consumer).push(link);
-  givesOf.get(provider).push(link);
-}
+onDocument(() => {
+  needsOf.clear();
+  givesOf.clear();
+  for (const link of links) {
+    const [provider, consumer] = link;
+    if (!needsOf.has(consumer)) needsOf.set(consumer, []);
+    if (!givesOf.has(provider)) givesOf.set(provider, []);
+    needsOf.get(consumer).push(link);
+    givesOf.get(provider).push(link);
+  }
+});
 
-const purposes = (() => {
+let purposes;
+onDocument(() => {
   const onward = new Map();
   const queue = [goalNumber];
   for (let place = 0; place < queue.length; place += 1) {
@@ -64,8 +88,8 @@ const purposes = (() => {
       queue.push(link[0]);
     }
   }
-  return onward;
-})();
+  purposes = onward;
+});
 
 function chainOf(number) {
   const chain = [];
@@ -103,11 +127,25 @@ const matches = (text) => {
   return words.every((word) => lower.includes(word));
 };
 
-const stepSearch = steps.map((step, place) => `${place + 1} ${step.action} ${argumentsOf(step)} ${step.status || ""}`);
+let stepSearch;
+onDocument(() => { stepSearch = steps.map((step, place) => `${place + 1} ${step.action} ${argumentsOf(step)} ${step.status || ""}`); });
 const isStepShown = (number) => !chosen.filter || matches(stepSearch[number - 1]);
 
 const statusTones = { succeeded: "good", failed: "bad", partial: "bad", unverified: "warn", "in doubt": "warn", waiting: "warn" };
 const toneOf = (step) => statusTones[step.status] || "";
+
+// Puts new children in place of old ones that look otherwise; what is the same stays, with its focus.
+function renew(parent, children) {
+  const fresh = children.flat(Infinity).filter((each) => each !== null && each !== undefined && each !== "");
+  const old = [...parent.childNodes];
+  fresh.forEach((each, place) => {
+    if (!old[place]) parent.append(each);
+    else if (old[place] instanceof HTMLElement && each instanceof HTMLElement && old[place].isEqualNode(each)) return;
+    else if (old[place].nodeType === Node.TEXT_NODE && old[place].data === each) return;
+    else old[place].replaceWith(each);
+  });
+  for (const each of old.slice(fresh.length)) each.remove();
+}
 
 function icon(path) {
   return svg("svg", { viewBox: "0 0 18 18", "aria-hidden": "true" }, svg("path", { d: path }));

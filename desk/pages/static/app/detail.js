@@ -2,7 +2,7 @@
 
 const detail = el("aside", { class: "detail", "aria-label": "Details", tabindex: "-1" });
 
-function showDetail() {
+function showDetail({ isSame = false } = {}) {
   const views = views_of_domain.has(chosen.view);
   let content = null;
   if (chosen.view === "events" && chosen.event >= 0) content = eventDetail(chosen.event);
@@ -13,8 +13,11 @@ function showDetail() {
   else if (!views && chosen.step) content = stepDetail(chosen.step);
   detail.classList.toggle("open", Boolean(content));
   const close = el("button", { class: "tool close", type: "button", "aria-label": "Close details", onclick: clearChoice }, icon("M5 5l8 8M13 5l-8 8"));
-  detail.replaceChildren(close, ...(content || overview()));
-  detail.scrollTop = 0;
+  if (isSame) renew(detail, [close, ...(content || overview())]);
+  else {
+    detail.replaceChildren(close, ...(content || overview()));
+    detail.scrollTop = 0;
+  }
 }
 
 const clearChoice = () => choose({ step: 0, item: "", event: -1, node: -1 });
@@ -38,6 +41,8 @@ function overview() {
   if (roots.length) parts.push(heading("What is to be done"), el("ol", {}, roots.slice(0, 60).map((place) => el("li", {}, page.tree.nodes[place].step ? pickStep(page.tree.nodes[place].step) : pickTask(place)))));
   const goals = page.policy ? [] : needsOf.get(goalNumber) || [];
   if (goals.length) parts.push(heading("What is reached"), el("ul", { class: "facts" }, goals.slice(0, 60).map(needLine)));
+  const open = page.run ? listOf("questions", page.run) : [];
+  if (open.length) parts.push(heading("Open questions"), el("ul", {}, open.map((each) => el("li", {}, each.step ? pickStep(each.step) : "The run", el("span", { class: "from muted" }, ": ", name(each.text))))));
   const failed = steps.flatMap((step, place) => (toneOf(step) === "bad" || toneOf(step) === "warn" ? [place + 1] : []));
   if (failed.length) parts.push(heading("Not plainly done"), el("ul", {}, failed.slice(0, 30).map((number) => el("li", {}, pickStep(number), el("span", { class: "muted" }, ` ${stepOf(number).status}`)))));
   if (page.domain && page.domain.description && page.kind !== "domain") parts.push(heading("The domain"), el("p", {}, name(page.domain.description)));

@@ -33,17 +33,22 @@ function fitText(text, width, font) {
 
 class GraphView {
   constructor(graph, options = {}) {
-    this.nodes = listOf("nodes", graph);
-    this.edges = listOf("edges", graph);
     this.options = options;
     this.scale = 1;
     this.drawing = svg("svg", { class: "graph", role: "group", "aria-label": options.label || "Graph" });
     this.scroll = el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": options.label || "Graph" }, this.drawing);
     this.element = el("div", { class: "stage-part", style: "display:contents" }, this.toolbar(), this.scroll);
-    this.sizes = this.nodes.map((node) => this.sizeOf(node));
+    this.setGraph(graph);
     this.scroll.addEventListener("scroll", () => this.draw(), { passive: true });
     this.scroll.addEventListener("keydown", (event) => this.onKey(event));
     new ResizeObserver(() => this.arrange()).observe(this.scroll);
+  }
+
+  setGraph(graph) {
+    this.nodes = listOf("nodes", graph);
+    this.edges = listOf("edges", graph);
+    this.sizes = this.nodes.map((node) => this.sizeOf(node));
+    this.arrange();
   }
 
   toolbar() {
@@ -492,6 +497,11 @@ function stepGraph() {
       return [...needs, ...gives].filter((pair) => !seen.has(pair.join()) && seen.add(pair.join()));
     },
   });
+  view.update = () => {
+    completeGraph(page.graph);
+    if (JSON.stringify([view.nodes, view.edges]) !== JSON.stringify([listOf("nodes", page.graph), listOf("edges", page.graph)])) view.setGraph(page.graph);
+    view.mark();
+  };
   view.follow = (before) => {
     related = relations();
     view.mark();

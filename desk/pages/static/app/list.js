@@ -36,6 +36,20 @@ class VirtualList {
     this.refresh();
   }
 
+  // Takes newer items in place of the same ones: rows that look as before stay.
+  renewItems(items) {
+    this.items = items;
+    this.room.style.height = `${items.length * this.height}px`;
+    for (const [place, row] of this.rows) {
+      const newer = place < items.length ? this.make(place) : null;
+      if (newer && row.isEqualNode(newer)) continue;
+      row.remove();
+      this.rows.delete(place);
+      if (newer) this.rows.set(place, this.room.appendChild(newer));
+    }
+    this.refresh();
+  }
+
   clear() {
     for (const row of this.rows.values()) row.remove();
     this.rows.clear();

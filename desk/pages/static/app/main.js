@@ -18,7 +18,7 @@ const makers = {
   findings: findingsView,
 };
 
-const tabs = [
+const findTabs = () => [
   ["steps", page.policy ? "States" : "Steps", steps.length > 0, "only-narrow"],
   ["candidates", "Candidates", Boolean(page.candidates)],
   ["timeline", "Timeline", Boolean(page.run)],
@@ -34,11 +34,15 @@ const tabs = [
   ["types", "Types", Boolean(page.domain && listOf("types", page.domain).length)],
   ["findings", "Findings", Boolean(page.domain && listOf("findings", page.domain).length)],
 ].filter(([, , isThere]) => isThere);
+let tabs = findTabs();
 const firstView = (tabs.find(([id]) => id !== "steps") || ["steps"])[0];
 
 // Costs stand in the list where they tell steps apart.
-const showsCosts = new Set(steps.map((step) => step.cost)).size > 1;
-const stepNumbers = steps.map((_, place) => place + 1);
+let showsCosts, stepNumbers;
+onDocument(() => {
+  showsCosts = new Set(steps.map((step) => step.cost)).size > 1;
+  stepNumbers = steps.map((_, place) => place + 1);
+});
 const stepList = new VirtualList({
   label: page.policy ? "States" : "Steps", height: 32,
   draw: (row, number) => {
@@ -65,13 +69,16 @@ const side = el("aside", { class: "side", "aria-label": "List" }, el("div", { cl
 const stage = el("div", { class: "stage", id: "stage", role: "tabpanel", tabindex: "-1" });
 const panes = el("main", { class: "panes" }, side, stage, detail);
 
-const tabButtons = tabs.map(([id, label, , kind = ""]) => {
-  const number = id === "findings" ? el("span", { class: "count" }, String(page.domain.findings.length)) : "";
-  return el("button", { role: "tab", type: "button", id: `tab-${id}`, class: kind, "aria-controls": "stage", onclick: () => choose({ view: id }) }, label, number);
-});
-const firstOfDomain = tabs.findIndex(([id]) => views_of_domain.has(id));
-if (firstOfDomain > 0) tabButtons.splice(firstOfDomain, 0, el("span", { class: "divide", role: "presentation" }));
-const tabBar = el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, tabButtons);
+function tabButtons() {
+  const made = tabs.map(([id, label, , kind = ""]) => {
+    const number = id === "findings" ? el("span", { class: "count" }, String(page.domain.findings.length)) : "";
+    return el("button", { role: "tab", type: "button", id: `tab-${id}`, class: kind, "aria-controls": "stage", onclick: () => choose({ view: id }) }, label, number);
+  });
+  const firstOfDomain = tabs.findIndex(([id]) => views_of_domain.has(id));
+  if (firstOfDomain > 0) made.splice(firstOfDomain, 0, el("span", { class: "divide", role: "presentation" }));
+  return made;
+}
+const tabBar = el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, tabButtons());
 
 const themes = { auto: "the system's colours", light: "light", dark: "dark" };
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -114,20 +121,56 @@ function head() {
   const list = el("ul", {}, notes.map((note) => el("li", {}, name(note))));
   const isShort = notes.length <= 2 && notes.join("").length < 220;
   return el("header", { class: "head" },
-    el("div", { class: "head-title" }, el("h1", { class: page.title.length > 44 ? "long" : "" }, name(page.title)), el("p", { class: "head-sub" }, name(page.subtitle || ""))),
+    el("div", { class: "head-title" }, el("h1", { class: page.title.length > 44 ? "long" : "" }, name(page.title)), el("p", { class: "head-sub" }, name(page.subtitle || ""), " ", liveMark())),
     el("dl", { class: "figures" }, listOf("figures").map((figure) => el("div", { class: "figure" }, el("dt", {}, figure.label), el("dd", { class: figure.tone ? `tone-${figure.tone}` : "" }, figure.value)))),
     notes.length ? el("div", { class: "notes" }, isShort ? list : el("details", {}, el("summary", {}, plural(notes.length, "note")), list)) : null);
 }
 
-function showView() {
+// Shows a newer document of the same run; what is chosen, folded, scrolled to and in focus stays.
+function showDocument(found) {
+  readDocument(found);
+  const isNew = findTabs().map(([id]) => id).join() !== tabs.map(([id]) => id).join();
+  tabs = findTabs();
+  if (isNew) {
+    tabBar.replaceChildren(...tabButtons());
+    markTabs();
+  }
+  showHead();
+  const shown = views[chosen.view];
+  for (const view of Object.values(views)) {
+    if (view === shown && view.update) view.update();
+    else view.isStale = true;
+  }
+  const items = chosen.filter ? stepNumbers.filter(isStepShown) : stepNumbers;
+  stepList.renewItems(items);
+  fillCount(items.length);
+  markList(false);
+  showDetail({ isSame: true });
+}
+
+// The head, with a fold of notes as it was.
+function showHead() {
+  const old = document.querySelector(".head");
+  const fresh = head();
+  const fold = fresh.querySelector("details");
+  if (fold && old.querySelector("details[open]")) fold.open = true;
+  renew(old, [...fresh.childNodes]);
+}
+
+function markTabs() {
   const view = chosen.view;
-  const ofDomain = views_of_domain.has(view);
   for (const button of tabBar.querySelectorAll("[role=tab]")) {
     const isChosen = button.id === `tab-${view}`;
     button.setAttribute("aria-selected", isChosen);
     button.tabIndex = isChosen ? 0 : -1;
     if (isChosen) button.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
+}
+
+function showView() {
+  const view = chosen.view;
+  const ofDomain = views_of_domain.has(view);
+  markTabs();
   stage.setAttribute("aria-labelledby", `tab-${view}`);
   panes.classList.toggle("list-only", view === "steps");
   panes.classList.toggle("no-list", view === "candidates" || (ofDomain ? view === "findings" || view === "types" : !steps.length));
@@ -140,6 +183,8 @@ function showView() {
     views[view] = views[view] || makers[view]();
     stage.replaceChildren(views[view].element);
     views[view].arrange();
+    if (views[view].isStale && views[view].update) views[view].update();
+    views[view].isStale = false;
     if (views[view].follow) views[view].follow({ ...chosen, step: -1, item: null });
   }
   fillList();
@@ -150,9 +195,13 @@ function fillList() {
   const ofDomain = views_of_domain.has(chosen.view);
   if (ofDomain) itemList.setItems(domainItems.filter((item) => !chosen.filter || matches(`${item.name} ${item.kind || "action"} ${item.description || ""}`)));
   else stepList.setItems(chosen.filter ? stepNumbers.filter(isStepShown) : stepNumbers);
-  const list = ofDomain ? itemList : stepList;
-  count.textContent = chosen.filter ? `${list.items.length.toLocaleString("en")} of ${(ofDomain ? domainItems : steps).length.toLocaleString("en")}` : "";
+  fillCount((ofDomain ? itemList : stepList).items.length);
   markList(false);
+}
+
+function fillCount(shown) {
+  const all = views_of_domain.has(chosen.view) ? domainItems : steps;
+  count.textContent = chosen.filter ? `${shown.toLocaleString("en")} of ${all.length.toLocaleString("en")}` : "";
 }
 
 function markList(scroll) {
@@ -222,10 +271,10 @@ const keys = {
 };
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const target = event.target;
-  if (target instanceof HTMLInputElement) return;
-  if (event.key === "Enter" && (target instanceof HTMLButtonElement || target.tagName === "SUMMARY")) return;
+  if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) return;
+  if (event.key === "Enter" && (target instanceof HTMLButtonElement || target instanceof HTMLAnchorElement || target.tagName === "SUMMARY")) return;
   const shown = tabs.map(([id]) => id).filter((id) => document.getElementById(`tab-${id}`).offsetParent);
   const number = Number(event.key);
   const isScrolled = target instanceof Element && target.closest(".pad") && event.key.startsWith("Arrow");
@@ -245,6 +294,7 @@ function start() {
   document.body.append(arrowHeads());
   const tools = el("div", { class: "tools" }, themeButton, el("button", { class: "tool", type: "button", "aria-label": "Keys", title: "Keys (?)", onclick: () => help.showModal() }, "?"));
   document.getElementById("app").append(head(), el("nav", { class: "bar", "aria-label": "Views" }, tabBar, tools), panes, help);
+  for (const starter of starters) starter(tools);
   const [wanted, what] = readHash();
   const view = tabs.some(([id]) => id === wanted) ? wanted : firstView;
   const step = Number(what) >= 1 && Number(what) <= goalNumber ? Math.floor(Number(what)) : 0;

@@ -1,0 +1,69 @@
+"""Find the open questions of a run by its events alone, and post answers to them from any process.
+
+`post_answer` checks an answer as the run itself does, as far as that needs no domain; the driver of the run checks it
+again when it takes it (`Run.take_posted`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from executor.errors import RunError
+from executor.events import events
+from executor.events.answers import as_journal_data, check_meaning, identify_question
+from executor.journal import AnyJournal
+from executor.tools.json_data import dump_json_value, load_json
+
+
+@dataclass(slots=True)
+class OpenQuestions:
+    """The open questions of a run after its events: none about steps that are done, and none of a run that is over."""
+
+    asked: dict[str, events.Asked] = field(default_factory=dict)
+
+    def take(self, event: events.Event) -> None:
+        """Take the next event."""
+        match event:
+            case events.Asked(question):
+                self.asked[question] = event
+            case events.Answered(question):
+                self.asked.pop(question, None)
+            case events.StepEnded(step, status) if status.is_over and status not in events.TROUBLE:
+                self.asked = {name: each for name, each in self.asked.items() if each.step != step}
+            case events.PlanChanged(steps):
+                self._drop_lost_steps({str(each.get("id")) for each in steps})
+            case events.RunEnded(status) if status.is_over:
+                self.asked = {}
+
+    def _drop_lost_steps(self, kept: set[str]) -> None:
+        """Drop approvals and parameters of steps that are no longer in the plan."""
+        waits = ("approve:", "fill:")
+        self.asked = {
+            name: each for name, each in self.asked.items() if each.step in kept or not name.startswith(waits)
+        }
+
+
+def load_open_questions(journal: AnyJournal, run: str) -> dict[str, events.Asked]:
+    """Return the open questions of `run` by name; raises `JournalError`."""
+    found = OpenQuestions()
+    for entry in journal.read(run):
+        found.take(events.event_from_data(entry.kind, load_json(entry.data)))
+    return found.asked
+
+
+def post_answer(journal: AnyJournal, run: str, question: str, answer: Any, *, shown: str | None = None) -> None:
+    """Post `answer` to an open question of `run`, for whoever drives the run now or takes it up.
+
+    `shown` identifies the question as whoever answers has seen it (see `identify_question`); None is the one that is
+    open now. Raises `RunError` where that is not open, `InputError` for an answer that means none, and `JournalError`.
+    """
+    found = load_open_questions(journal, run)
+    asked = found.get(question)
+    if asked is None:
+        hint = f"it asks {', '.join(found)}" if found else "it may have been answered, or the run may be over"
+        raise RunError(f"the run {run!r} does not ask {question!r} (any more)", hint=hint)
+    if shown not in (None, identify_question(asked)):
+        raise RunError(f"the question {question!r} is not what it was", hint="look at it again, and then answer it")
+    check_meaning(asked, answer)
+    journal.posted.post(run, question, identify_question(asked), dump_json_value(as_journal_data(answer)))
