@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError
 from executor.journal.locks import RESTORE, LockFile
-from executor.journal.posted_answers import PostedAnswers, PostedAnswersInJournal
+from executor.journal.posted_answers import PostedAnswersInJournal
 from executor.journal.records import (
     DELETED,
     LOG_PREFIX,
@@ -144,7 +144,7 @@ class Journal:
         """Each process has rates of its own."""
         self.reservations: Reservations = ReservationsInJournal(self._store)
         """What the runs of this journal have reserved of numbers that they share."""
-        self.posted: PostedAnswers = PostedAnswersInJournal(self._store)
+        self.posted: Final = PostedAnswersInJournal(self._store)
         """Answers that people have posted to runs, and that no driver has taken yet."""
 
     @property
