@@ -90,6 +90,8 @@ class Worker:
     _at_work: dict[str, tuple[Run, asyncio.Task[None]]] = field(init=False, default_factory=dict)
     _judged: dict[tuple[str, float], int] = field(init=False, default_factory=dict)
     """Number of events, when they were judged, of the runs that are not due here, by name and time of creation."""
+    _broken: set[tuple[str, float]] = field(init=False, default_factory=set)
+    """The runs among them that could not be driven here."""
     _taken: dict[str, float] = field(init=False, default_factory=dict)
     """Until when runs are left to the workers that were faster, in seconds of the monotonic clock."""
     _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -185,7 +187,8 @@ class Worker:
             is_answered = record.run in answered
             if record.status == RunStatus.IN_DOUBT.name and not is_answered:
                 continue
-            if self._judged.get((record.run, record.created)) == record.events and not is_answered:
+            key = record.run, record.created
+            if self._judged.get(key) == record.events and (key in self._broken or not is_answered):
                 continue
             try:
                 history = History.of(self._journal.read(record.run))
@@ -239,6 +242,7 @@ class Worker:
             for record in self._journal.runs():
                 if record.run == name:
                     self._note_judged(record)
+                    self._broken.add((record.run, record.created))
         except JournalError as error:
             self.tell(str(error))
 

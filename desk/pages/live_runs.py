@@ -115,18 +115,16 @@ class Runs:
     def feed(self, run: str) -> Feed:
         """Return the feed of `run`, refreshed; raises `JournalError`, a `NoRunError` for an unknown run."""
         with self._lock:
-            found = self._feeds.pop(run, None) or Feed(self.journal, run)
+            found = self._feeds[run] = self._feeds.pop(run, None) or Feed(self.journal, run)
+            while len(self._feeds) > MOST_FEEDS:
+                del self._feeds[next(iter(self._feeds))]
         try:
             found.refresh()
-        except BaseException:
+        except BaseException:  # what has broken off once yields nothing more
             with self._lock:
                 self._feeds.pop(run, None)
             raise
-        with self._lock:
-            self._feeds[run] = self._feeds.get(run) or found
-            while len(self._feeds) > MOST_FEEDS:
-                del self._feeds[next(iter(self._feeds))]
-            return self._feeds[run]
+        return found
 
     def list(self) -> tuple[Listed, ...]:
         """Return the latest runs, the latest first, as of a moment ago; raises `JournalError`."""

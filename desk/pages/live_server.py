@@ -61,10 +61,11 @@ SAFE_HEADERS: Final = {
     "X-Frame-Options": "DENY",
 }
 ENTER: Final = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={0}"><title>forethought</title>
-<a href="{0}">To the run</a></html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={0}"><link rel="icon" href="data:,">
+<title>forethought</title><a href="{0}">To the run</a></html>
 """
 """A page that goes on to the runs: with what it asks for, a browser sends the cookie, wherever itself came from."""
+CLOSED_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 CLOSED: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>forethought</title>
@@ -328,7 +329,7 @@ class LiveHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _send_headers(self, headers: Mapping[str, str]) -> None:
-        fallback = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+        fallback = {"Content-Security-Policy": CLOSED_POLICY}
         for name, value in {**fallback, **SAFE_HEADERS, **headers}.items():
             self.send_header(name, value)
         self.end_headers()
@@ -411,7 +412,7 @@ def serve(place: Place, run: str | None, address: Address, *, open_page: bool, q
         if open_page:
             webbrowser.open(server.url_with(server.access.issue_once()))
         serving = threading.Thread(target=server.serve_forever, daemon=True)
+        serving.start()
         with suppress(KeyboardInterrupt), interruptible():
-            serving.start()
             serving.join()
         server.shutdown()

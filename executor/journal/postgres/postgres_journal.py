@@ -367,7 +367,12 @@ class PostgresJournal:
     def is_driven(self, run: str) -> bool:
         """Return whether some process drives `run`."""
         number = self._find_run(run)[0].number
-        return not self._database.run(_IS_FREE, number=number)
+
+        def look(execute: Statements, _: bool) -> list[list[Any]]:
+            bury(execute)
+            return execute(_IS_FREE, number=number)
+
+        return not self._database.repeat(look)
 
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""

@@ -18,7 +18,8 @@ from executor.events import events
 from executor.events.answers import identify_question
 from executor.events.events import RunStatus, event_to_data
 from executor.events.open_questions import OpenQuestions, load_open_questions, post_answer
-from executor.journal import Journal
+from executor.journal import AnyJournal, open_journal
+from executor.worker import Worker
 from planner import Domain
 from planner.cli import main as command
 from planner.errors import InputError
@@ -26,21 +27,15 @@ from planner.errors import InputError
 ASKED = events.Asked("approve:s1", "s1", "May it be sent?", ("yes", "no"), ("to = ada",))
 DRIVER = """
 import sys
-from executor.journal import Journal
+from executor.journal import open_journal
 
-with Journal(sys.argv[1]) as journal, journal.drive("r"):
+with open_journal(sys.argv[1]) as journal, journal.drive("r"):
     print("driving", flush=True)
     sys.stdin.read()
 """
 
 
-@pytest.fixture
-def journal(tmp_path: Path):
-    with Journal(tmp_path / "runs.db") as opened:
-        yield opened
-
-
-def keep(journal: Journal, *story: events.Event) -> None:
+def keep(journal: AnyJournal, *story: events.Event) -> None:
     journal.create("r")
     with journal.drive("r"):
         for event in story:
@@ -60,7 +55,7 @@ def letters() -> tuple[World, list[str]]:
     return world, sent
 
 
-def test_an_answer_is_kept_until_it_is_taken(journal: Journal) -> None:
+def test_an_answer_is_kept_until_it_is_taken(journal: AnyJournal) -> None:
     keep(journal, ASKED)
     post_answer(journal, "r", "approve:s1", "no: not today")
     (posted,) = journal.posted.read("r")
@@ -75,7 +70,7 @@ def test_an_answer_is_kept_until_it_is_taken(journal: Journal) -> None:
     assert journal.posted.read("other") == []
 
 
-def test_answers_go_with_their_run(journal: Journal) -> None:
+def test_answers_go_with_their_run(journal: AnyJournal) -> None:
     keep(journal, ASKED)
     post_answer(journal, "r", "approve:s1", "yes")
     journal.delete("r")
@@ -90,14 +85,14 @@ def test_answers_go_with_their_run(journal: Journal) -> None:
         ("approve:s2", "yes", "does not ask 'approve:s2' .any more.; it asks approve:s1"),
     ],
 )
-def test_an_answer_that_means_nothing_is_refused(journal: Journal, question: str, answer, what: str) -> None:
+def test_an_answer_that_means_nothing_is_refused(journal: AnyJournal, question: str, answer, what: str) -> None:
     keep(journal, ASKED)
     with pytest.raises(InputError, match=what):
         post_answer(journal, "r", question, answer)
     assert journal.posted.read("r") == []
 
 
-def test_an_answer_counts_for_what_was_shown_alone(journal: Journal) -> None:
+def test_an_answer_counts_for_what_was_shown_alone(journal: AnyJournal) -> None:
     newer = events.Asked("approve:s1", "s1", "May it be sent?", ("yes", "no"), ("to = eve",))
     keep(journal, ASKED, newer)
     with pytest.raises(RunError, match="is not what it was"):
@@ -105,7 +100,7 @@ def test_an_answer_counts_for_what_was_shown_alone(journal: Journal) -> None:
     post_answer(journal, "r", "approve:s1", "yes", shown=identify_question(newer))
 
 
-def test_an_unknown_run_has_no_questions(journal: Journal) -> None:
+def test_an_unknown_run_has_no_questions(journal: AnyJournal) -> None:
     with pytest.raises(NoRunError):
         post_answer(journal, "nobody", "approve:s1", "yes")
 
@@ -130,17 +125,15 @@ def test_questions_close_with_what_they_are_about(event: events.Event, open_afte
     assert bool(found.asked) is open_after
 
 
-def test_a_run_at_work_takes_a_posted_answer_at_once(tmp_path: Path) -> None:
+def test_a_run_at_work_takes_a_posted_answer_at_once(place) -> None:
     world, sent = letters()
 
     async def main():
-        run = Executor(world, journal=tmp_path / "runs.db", stay=True).start(
-            world.domain.problem(goal=["sent"]), run="r"
-        )
+        run = Executor(world, journal=place, stay=True).start(world.domain.problem(goal=["sent"]), run="r")
         async for event in run.events():
             if isinstance(event, events.Asked):
                 break
-        with Journal(tmp_path / "runs.db") as elsewhere:
+        with open_journal(place) as elsewhere:
             assert [*load_open_questions(elsewhere, "r")] == [event.question]
             assert elsewhere.is_driven("r")
             post_answer(elsewhere, "r", event.question, "yes")
@@ -153,9 +146,9 @@ def test_a_run_at_work_takes_a_posted_answer_at_once(tmp_path: Path) -> None:
     assert sent == ["letter"]
 
 
-def test_a_run_that_is_taken_up_takes_what_was_posted(tmp_path: Path) -> None:
+def test_a_run_that_is_taken_up_takes_what_was_posted(place) -> None:
     world, sent = letters()
-    executor = Executor(world, journal=tmp_path / "runs.db")
+    executor = Executor(world, journal=place)
     waits = asyncio.run(executor.run(world.domain.problem(goal=["sent"]), run="r"))
     assert (waits.status, sent) == (RunStatus.WAITING, [])
     (asked,) = waits.questions
@@ -166,9 +159,9 @@ def test_a_run_that_is_taken_up_takes_what_was_posted(tmp_path: Path) -> None:
     assert executor.journal.posted.read("r") == []
 
 
-def test_an_answer_to_what_has_changed_is_not_taken_but_told(tmp_path: Path) -> None:
+def test_an_answer_to_what_has_changed_is_not_taken_but_told(place) -> None:
     world, sent = letters()
-    executor = Executor(world, journal=tmp_path / "runs.db")
+    executor = Executor(world, journal=place)
     (asked,) = asyncio.run(executor.run(world.domain.problem(goal=["sent"]), run="r")).questions
     executor.journal.posted.post("r", asked.question, "what was shown before", '"yes"')
     ended = asyncio.run(executor.resume("r"))
@@ -176,9 +169,9 @@ def test_an_answer_to_what_has_changed_is_not_taken_but_told(tmp_path: Path) -> 
     assert "has changed" in executor.journal.posted.read("r")[0].objection
 
 
-def test_an_answer_that_came_too_late_is_forgotten(tmp_path: Path) -> None:
+def test_an_answer_that_came_too_late_is_forgotten(place) -> None:
     world, sent = letters()
-    executor = Executor(world, journal=tmp_path / "runs.db")
+    executor = Executor(world, journal=place)
     (asked,) = asyncio.run(executor.run(world.domain.problem(goal=["sent"]), run="r")).questions
     post_answer(executor.journal, "r", asked.question, "no")
     ended = asyncio.run(executor.resume("r", answers={asked.question: "yes"}))
@@ -186,7 +179,21 @@ def test_an_answer_that_came_too_late_is_forgotten(tmp_path: Path) -> None:
     assert executor.journal.posted.read("r") == []
 
 
-def test_followers_get_each_event_once_and_learn_that_there_is_none_yet(journal: Journal) -> None:
+def test_a_worker_takes_up_what_was_answered(place) -> None:
+    world, sent = letters()
+    executor = Executor(world, journal=place)
+    worker = Worker(executor)
+    (asked,) = asyncio.run(executor.run(world.domain.problem(goal=["sent"]), run="r")).questions
+    asyncio.run(worker.work(once=True))
+    assert worker.done == 0
+    post_answer(executor.journal, "r", asked.question, "yes")
+    assert executor.journal.posted.runs() == {"r"}
+    asyncio.run(worker.work(once=True))
+    assert (worker.done, sent, executor.journal.posted.runs()) == (1, ["letter"], set())
+    executor.journal.close()
+
+
+def test_followers_get_each_event_once_and_learn_that_there_is_none_yet(journal: AnyJournal) -> None:
     journal.create("r")
     entries = journal.follow("r")
     assert next(entries) is None
@@ -201,11 +208,11 @@ def test_followers_get_each_event_once_and_learn_that_there_is_none_yet(journal:
         next(entries)
 
 
-def test_other_processes_see_who_drives(journal: Journal) -> None:
+def test_other_processes_see_who_drives(journal: AnyJournal, place) -> None:
     journal.create("r")
     journal.create("s")
     process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(journal.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", DRIVER, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout.readline() == "driving\n"
@@ -268,7 +275,7 @@ def wait_for_question(path: Path) -> str:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         if path.is_file():
-            with Journal(path) as journal:
+            with open_journal(path) as journal:
                 for run in journal.runs():
                     if load_open_questions(journal, run.run):
                         return run.run

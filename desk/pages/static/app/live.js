@@ -24,7 +24,7 @@ function standing() {
   if (run.is_over) return ["plain", "over"];
   if (asks) return ["warn", run.driven ? "live: waits for you" : "waits for you"];
   if (run.driven) return ["good", "live"];
-  return ["plain", `no process drives it; it is taken up by forethought run … --resume ${run.id}`];
+  return ["plain", `no process drives it: a worker takes it up, or forethought run … --resume ${run.id}`];
 }
 
 liveMark = () => {

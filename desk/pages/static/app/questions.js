@@ -125,7 +125,7 @@ class QuestionCard {
     this.element.classList.toggle("is-posted", isPosted);
     this.controls.hidden = isPosted;
     if (isPosted) {
-      const rest = page.run.driven ? "The run takes it in a moment." : `It is kept in the journal: the run goes on with it when it is taken up (forethought run … --resume ${page.run.id}).`;
+      const rest = page.run.driven ? "The run takes it in a moment." : `It is kept in the journal: the run goes on with it when it is taken up, by a worker or by forethought run … --resume ${page.run.id}.`;
       renew(this.note, [`Answered: ${plain(item.answer)}. `, rest]);
       this.problem.textContent = "";
     } else if (item.objection && isNew) this.tell(item.objection, "");
