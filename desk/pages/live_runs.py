@@ -115,7 +115,8 @@ class Runs:
     def feed(self, run: str) -> Feed:
         """Return the feed of `run`, refreshed; raises `JournalError`, a `NoRunError` for an unknown run."""
         with self._lock:
-            found = self._feeds[run] = self._feeds.pop(run, None) or Feed(self.journal, run)
+            found = self._feeds.pop(run, None) or Feed(self.journal, run)
+            self._feeds[run] = found
             while len(self._feeds) > MOST_FEEDS:
                 del self._feeds[next(iter(self._feeds))]
         try:

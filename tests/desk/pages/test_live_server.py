@@ -324,6 +324,7 @@ def test_the_command_serves_until_it_is_told_to_stop(path: Path) -> None:
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == Exit.OK, err
     assert "Traceback" not in err
 

@@ -242,20 +242,15 @@ problem = domain.problem("letter", goal=["sent"])
 
 def test_the_command_stays_for_answers_and_another_gives_them(tmp_path: Path, capsys) -> None:
     (tmp_path / "letters.py").write_text(LETTERS, encoding="utf-8")
-    words = [
-        sys.executable,
-        "-c",
-        "from planner.cli import main; main()",
-        "run",
-        "letters.py",
-        "--real",
-        "--journal",
-        "runs.db",
-        "--stay",
-        "--json",
-    ]
+    words = [sys.executable, "-m", "planner.cli", "run", "letters.py", "--real", "--journal", "runs.db"]
+    options = ("--stay", "--json", "--time-limit", "none")
     process = subprocess.Popen(
-        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+        [*words, *options],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
     )
     try:
         name = wait_for_question(tmp_path / "runs.db")
@@ -267,6 +262,7 @@ def test_the_command_stays_for_answers_and_another_gives_them(tmp_path: Path, ca
         out, err = process.communicate(timeout=60)
     finally:
         process.kill()
+        process.communicate()
     assert json.loads(out)["status"] == "SUCCEEDED", err
 
 
@@ -285,6 +281,6 @@ def wait_for_question(path: Path) -> str:
 
 def test_staying_needs_a_journal(capsys) -> None:
     with pytest.raises(SystemExit) as end:
-        command(["run", "courier", "--stay"])
+        command(["run", "courier", "--stay", "--time-limit", "none"])
     assert end.value.code == 2
-    assert "--journal FILE" in capsys.readouterr().err
+    assert "--journal PLACE" in capsys.readouterr().err
