@@ -15,7 +15,7 @@ class QuestionCard {
     this.note = el("p", { class: "ask-note", role: "status" });
     this.controls = el("div", { class: "ask-controls" });
     const known = listOf("known", item);
-    this.element = el("li", { class: "ask" },
+    this.element = el("li", { class: "ask", tabindex: "-1" },
       el("div", { class: "ask-text" },
         el("p", { class: "eyebrow" }, askedKinds[item.kind], item.step ? [" · ", pickStep(item.step)] : ""),
         el("h2", {}, name(item.text)),
@@ -88,6 +88,7 @@ class QuestionCard {
   }
 
   async send(answer) {
+    this.element.focus(); // buttons that are disabled lose the focus
     this.busy(true);
     this.tell("", "Sending …");
     const { item } = this;
@@ -156,8 +157,8 @@ function showQuestions() {
   }
   askedPart.hidden = !items.length;
   if (lost) {
-    const next = askedList.querySelector(".ask-controls:not([hidden]) button");
-    (next || stage).focus();
+    // To the next question, not to its first button: nobody shall approve what they have not read.
+    (askedList.querySelector(".ask:not(.is-posted)") || stage).focus();
   }
   return fresh;
 }
