@@ -3,7 +3,8 @@
 The command `forethought view` makes each page. A headless Chromium opens it: the page is *interactive* when its script
 has run and its first content is painted. A *choice* is the press of an arrow key until the next frame is on the screen;
 scrolling is measured by its longest frame. Long tasks are those of more than 50 ms meanwhile. Times are medians of
-several loads, in milliseconds.
+several loads, in milliseconds. The processor time of the page's main thread, for a load, a choice and a frame of
+scrolling, does not depend on what else the machine does.
 """
 
 from __future__ import annotations
@@ -80,35 +81,48 @@ class PageTimes:
     slowest_choice: float
     frame: float
     long_tasks: int
+    busy: tuple[float, float, float]
     elements: int
 
     def row(self) -> str:
         """Return a row of the table."""
         numbers = f"{self.ready:.0f} ms | {self.choice:.0f} ms ({self.slowest_choice:.0f}) | {self.frame:.0f} ms"
-        counts = f"{self.long_tasks} | {self.elements:,}"
+        counts = f"{self.long_tasks} | {', '.join(f'{each:.0f}' for each in self.busy)} ms | {self.elements:,}"
         return f"| {self.steps:,} | {self.made:.1f} s | {self.size / 1000:,.0f} kB | {numbers} | {counts} |"
 
 
 HEAD: Final = """\
-| steps | command | size | interactive | a choice (slowest) | longest frame of scrolling | long tasks | elements |
-| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
+| steps | command | size | interactive | a choice (slowest) | longest frame | long tasks | processor time | elements |
+| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
 def measure_page(path: Path, steps: int, made: float, tab: Browser) -> PageTimes:
     """Load the page at `path` some times, and measure it."""
-    loads = []
+    loads, busy = [], []
+    tab.call("Performance.enable", timeDomain="threadTicks")
     for _ in range(LOADS):
         tab.open(path, "#graph")
         loads.append(float(tab.run(_READY)))
+        busy.append(_busy_time(tab))
     tab.run(_WATCH)
+    began = _busy_time(tab)
     choices = tab.run(_CHOICES)
+    chosen = _busy_time(tab)
     frames = tab.run(_SCROLL)
+    scrolled = _busy_time(tab)
+    spent = statistics.median(busy), (chosen - began) / len(choices), (scrolled - chosen) / len(frames)
     elements = int(tab.run("document.querySelectorAll('*').length"))
     if tab.messages:
         raise InputError(f"the page of {steps} steps reports: {tab.messages[0]}")
     medians = statistics.median(loads), statistics.median(choices)
     long_tasks = int(tab.run("window.longTasks"))
-    return PageTimes(steps, made, path.stat().st_size, *medians, max(choices), max(frames), long_tasks, elements)
+    return PageTimes(steps, made, path.stat().st_size, *medians, max(choices), max(frames), long_tasks, spent, elements)
+
+
+def _busy_time(tab: Browser) -> float:
+    """Return the processor time of the main thread for the page that is open, in milliseconds."""
+    found = tab.call("Performance.getMetrics")["metrics"]
+    return 1000 * float(next(each["value"] for each in found if each["name"] == "TaskDuration"))
 
 
 def make_page(steps: int, folder: Path) -> tuple[Path, float]:
