@@ -1,23 +1,27 @@
 """Load on `forethought serve`: questions a second and latencies up to saturation, and what bad clients do to others.
 
 `python -m benchmarks.service_load` starts a server on this machine, and asks it small delivery tasks, each another one:
-first with more and more clients, each of which asks again once it is answered; then beside clients that eat memory, go
-away, and kill processes of the pool. It prints a table; latencies are in milliseconds. The exit code is 1 if a
-question of a client that behaves was not answered.
+first with more and more clients, each of which asks again once it is answered; then beside clients that eat memory and
+go away, whose quota is one question at work, and while processes of the pool are killed. It prints a table, with
+latencies in milliseconds, and what the server has counted. The exit code is 1 if a question of a client that behaves
+was not answered.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import http.client
 import itertools
 import json
 import os
 import random
 import re
+import secrets
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -51,9 +55,20 @@ SAMPLES: Final = 40
 """Tasks that are solved in this process, to know what the service adds."""
 PATIENCE: Final = 90.0
 """Seconds after which an answer counts as missing."""
-KILL_SECONDS: Final = 2.0
+KILL_SECONDS: Final = 4.0
 """Seconds between two kills of a process of the pool."""
+LEAVING_SECONDS: Final = 0.3
+"""Seconds after which a client that leaves does so."""
 REFUSED: Final = 429
+GOOD, BAD = (f"{name}-{secrets.token_urlsafe(16)}" for name in ("good", "bad"))
+"""The keys of the clients that behave, and of the others."""
+KEYS: Final = f"""
+[good]
+key = "{GOOD}"
+[bad]
+key = "{BAD}"
+at_once = 1
+"""
 
 
 def draw_task(rng: random.Random) -> dict[str, str]:
@@ -77,7 +92,7 @@ def hungry_task(number: int) -> dict[str, Any]:
     problem = (
         f"(define (problem feast{number}) (:domain hungry) (:objects {' '.join(objects)}) (:init) (:goal (and {goal})))"
     )
-    return {"domain": HUNGRY, "problem": problem, "time_limit": 10, "priority": 0}
+    return {"domain": HUNGRY, "problem": problem, "time_limit": 5}
 
 
 @dataclass(slots=True)
@@ -113,8 +128,9 @@ HEAD: Final = """| clients | answers a second | median | 90 % | 99 % | slowest |
 class Connection:
     """A connection that stays open for one question after the other."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, key: str = GOOD) -> None:
         self._port = port
+        self._key = key
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: dict[str, Any]) -> int:
@@ -123,7 +139,8 @@ class Connection:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams
         text = json.dumps(body).encode()
-        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(text)}\r\n\r\n"
+        fields = ["Host: localhost", f"Content-Length: {len(text)}", f"Authorization: Bearer {self._key}"]
+        head = "\r\n".join([f"POST {path} HTTP/1.1", *fields, "", ""])
         writer.write(head.encode() + text)
         await writer.drain()
         answer = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -131,11 +148,13 @@ class Connection:
         await reader.readexactly(int(length[1]) if length else 0)
         return int(answer.split()[1])
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connection at once."""
         if self._streams is not None:
-            self._streams[1].close()
-            self._streams = None
+            writer, self._streams = self._streams[1], None
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
 
 
 async def ask_in_turn(port: int, rng: random.Random, end: float, sample: Sample) -> None:
@@ -144,16 +163,16 @@ async def ask_in_turn(port: int, rng: random.Random, end: float, sample: Sample)
     while time.monotonic() < end:
         began = time.monotonic()
         try:
-            code = await asyncio.wait_for(connection.post("/v1/solve", draw_task(rng)), PATIENCE)
+            code = await asyncio.wait_for(connection.post("/v1/solve", draw_task(rng) | {"fresh": True}), PATIENCE)
         except (OSError, asyncio.IncompleteReadError, TimeoutError):
             code = 0
-            connection.close()
+            await connection.close()
         sample.codes[code] += 1
         if code == 200:
             sample.seconds.append(time.monotonic() - began)
         elif code == REFUSED:
             await asyncio.sleep(0.1)
-    connection.close()
+    await connection.close()
 
 
 async def measure(port: int, clients: int, seconds: float, seed: int) -> Sample:
@@ -182,19 +201,25 @@ async def measure_beside_bad_clients(port: int, server: int, clients: int, secon
 async def eat_memory(port: int, first: int = 0) -> None:
     """Ask hungry tasks again and again."""
     for number in itertools.count(first):
-        connection = Connection(port)
-        with suppress(OSError, asyncio.IncompleteReadError):
+        connection = Connection(port, BAD)
+        try:
             await connection.post("/v1/solve", hungry_task(number))
-        connection.close()
+        except (OSError, asyncio.IncompleteReadError):
+            continue
+        finally:
+            await connection.close()
 
 
 async def leave_early(port: int) -> None:
     """Ask hungry tasks, and go away before they are answered."""
     for number in itertools.count(10**7):
-        connection = Connection(port)
-        with suppress(TimeoutError, OSError, asyncio.IncompleteReadError):
-            await asyncio.wait_for(connection.post("/v1/solve", hungry_task(number)), 0.3)
-        connection.close()
+        connection = Connection(port, BAD)
+        try:
+            await asyncio.wait_for(connection.post("/v1/solve", hungry_task(number)), LEAVING_SECONDS)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError):
+            continue
+        finally:
+            await connection.close()
 
 
 async def kill_processes(server: int, seed: int) -> None:
@@ -235,7 +260,17 @@ def run_server(*options: str) -> Iterator[tuple[int, int]]:
 async def _wait_until_ready(port: int) -> None:
     connection = Connection(port)
     await connection.post("/v1/solve", draw_task(random.Random(0)))
+    await connection.close()
+
+
+def count_outcomes(port: int) -> str:
+    """Return how questions have ended, and how many processes were lost, as the server counts them."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {GOOD}"})
+    lines = connection.getresponse().read().decode().splitlines()
     connection.close()
+    counted = [line for line in lines if line.startswith(("forethought_questions_total", "forethought_workers_lost_t"))]
+    return "\n".join(counted)
 
 
 def solve_here(seed: int) -> float:
@@ -260,6 +295,14 @@ def main(words: Sequence[str] | None = None) -> int:
     given = parser.parse_args(words)
     give(f"in one process, a task takes {1000 * solve_here(given.seed):.1f} ms\n\n{HEAD}")
     options = ["--workers", str(given.workers), "--memory-limit", str(given.memory_limit), "--queue", "1000"]
+    with tempfile.TemporaryDirectory() as folder:
+        keys = Path(folder) / "keys.toml"
+        keys.write_text(KEYS, encoding="utf-8")
+        return measure_all(given, *options, "--keys", str(keys))
+
+
+def measure_all(given: argparse.Namespace, *options: str) -> int:
+    """Measure a server with these options, and print the rows of the table; return the exit code."""
     failed = 0
     with run_server(*options) as (port, server):
         for clients in given.clients:
@@ -270,6 +313,7 @@ def main(words: Sequence[str] | None = None) -> int:
         beside = measure_beside_bad_clients(port, server, most, 2 * given.seconds, given.seed)
         sample = asyncio.run(beside)
         give(sample.row(f"{most}, beside bad ones"))
+        give(f"\n{count_outcomes(port)}")
     return 1 if failed + sample.failed else 0
 
 

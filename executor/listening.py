@@ -61,7 +61,7 @@ def check_access(address: Address, *, has_token: bool, hint: str) -> None:
 def listen(address: Address) -> socket.socket:
     """Return a socket that listens; raises `InputError` where that is impossible."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio sends at once on named TCP only
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((address.host, address.port))
