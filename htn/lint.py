@@ -15,7 +15,7 @@ from planner.limits import Limits
 from planner.lint.action_lint import find_contradiction
 from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms
 from planner.lint.problem_lint import check_domain, check_problem
-from planner.model import Problem
+from planner.model import Goal, Problem
 from planner.model.formulas import Atom, atoms_in, comparisons_in, conjunction, free_variables
 
 
@@ -83,7 +83,9 @@ def check_hierarchy(domain: HtnDomain) -> list[Finding]:
 def check_htn_problem(problem: HtnProblem, limits: Limits) -> list[Finding]:
     """Return the findings about `problem` and its domain, the worst first; raises `LimitReached`."""
     domain = problem.domain
-    classical = _keep_valid(domain, check_problem(problem.classical, limits))
+    classical = list(_keep_valid(domain, check_problem(problem.classical, limits)))
+    if problem.classical.goal == Goal():  # what the last task of all provides is required by nobody
+        classical = [each for each in classical if each.rule != "never-required"]
     conditions = check_conditions(domain, problem.classical)
     return _sort_by_level([*classical, *_check_structure(domain), *conditions, *_check_reachability(problem, limits)])
 

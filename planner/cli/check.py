@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 
 from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
-from planner.cli.options import add_domain, add_limits, add_problem, add_quiet, name_source
+from planner.cli.options import add_domain, add_limits, add_quiet, name_source
 from planner.cli.output import Exit, give, tell
 from planner.cli.parser import Parser, choice_of
 from planner.cli.watching import add_watch, limit_words, watch
@@ -22,7 +22,8 @@ ABOUT: Final = "Report mistakes in a domain or a problem, such as actions that c
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of the command."""
     add_domain(parser)
-    add_problem(parser)
+    about = "Problem files or names of problems of DOMAIN (default: all of DOMAIN's own)."
+    parser.add_argument("problems", metavar="PROBLEM", nargs="*", help=about)
     add_limits(parser, default=60.0)
     about = "How findings are printed: text, json, or sarif for code hosts (default: text)."
     parser.add_argument(
@@ -38,7 +39,7 @@ def add_arguments(parser: Parser) -> None:
 def run(started: float, given: Namespace) -> Exit:
     """Print the findings, the worst first."""
     if given.watch:
-        named = [each for each in (given.domain, given.problem) if each is not None]
+        named = [given.domain, *given.problems]
         limits_given = limit_words(given.time_limit, given.memory_limit)
         watch(["check", *limits_given, *(["--quiet"] if given.quiet else []), *_given_form(given), "--", *named], named)
     memory = limit_memory(given.memory_limit)
@@ -61,8 +62,8 @@ def _given_form(given: Namespace) -> list[str]:
 def _check(given: Namespace, limits: Limits) -> Checked:
     from planner.lint.check_files import check_files
 
-    with name_source(given.domain, given.problem):
-        return check_files(given.domain, given.problem, limits)
+    with name_source(given.domain, given.problems[0] if len(given.problems) == 1 else None):
+        return check_files(given.domain, given.problems, limits)
 
 
 def _write_fixes(checked: Checked) -> dict[str, int]:
@@ -86,7 +87,9 @@ def _print(checked: Checked, form: str, *, is_quiet: bool) -> None:
     from planner.lint.reports import count_levels, format_finding, to_json, to_sarif
 
     if form == "json":
-        give(json.dumps(to_json(checked.name, checked.findings), ensure_ascii=False))
+        found = to_json(checked.name, checked.findings)
+        found |= {"problems": checked.problems, "unchecked": checked.unchecked}
+        give(json.dumps(found, ensure_ascii=False))
     elif form == "sarif":
         from importlib.metadata import version
 
@@ -95,13 +98,19 @@ def _print(checked: Checked, form: str, *, is_quiet: bool) -> None:
     elif checked.findings:
         give("\n".join(map(format_finding, checked.findings)))
     if not is_quiet:
-        tell(f"{checked.name}: {count_levels(checked.findings)}")
+        number = len(checked.problems)
+        name = checked.name if number < 2 else f"{checked.name} with {number} problems"
+        tell(f"{name}: {count_levels(checked.findings)}")
+        if checked.unchecked:
+            tell(f"not checked for want of time or memory: {', '.join(checked.unchecked)}")
 
 
 def _judge(checked: Checked) -> Exit:
-    """Return the exit code: bad input, findings, or (with hints alone) nothing wrong."""
+    """Return the exit code: bad input, findings, problems left out, or (with hints alone) nothing wrong."""
     from planner.lint.findings import Level
 
     if not checked.is_read:
         return Exit.USAGE
-    return Exit.OK if all(each.level is Level.HINT for each in checked.findings) else Exit.NEGATIVE
+    if any(each.level is not Level.HINT for each in checked.findings):
+        return Exit.NEGATIVE
+    return Exit.NO_VERDICT if checked.unchecked else Exit.OK

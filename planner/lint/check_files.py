@@ -8,7 +8,8 @@ problem or domain that was loaded from it, and return findings.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +20,12 @@ from planner.language.loading.load import (
     find_languages,
     folder_files,
     is_text,
-    load_named,
+    load_from,
     open_source,
 )
 from planner.language.pddl.syntax import read_text
-from planner.lightweight import Final
-from planner.limits import Limits
+from planner.lightweight import Final, replace
+from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding
 from planner.lint.fixes import place_findings
 from planner.lint.outlines import SourceText
@@ -39,42 +40,81 @@ GROUP: Final = "forethought.checks"
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The findings about a domain or problem, the worst first; `is_read` is False where the files have mistakes."""
+    """The findings about a domain and its problems, the worst first; `is_read` is False where the files have mistakes.
+
+    `name` is that of the problem if there is one, else of the domain. `problems` are those that were checked, and
+    `unchecked` those for which a limit left no time.
+    """
 
     name: str
     findings: tuple[Finding, ...]
     texts: tuple[SourceText, ...]
     is_read: bool = True
+    problems: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
-def check_files(domain: str, problem: str | None = None, limits: Limits | None = None) -> Checked:
-    """Lint what `domain` and `problem` name, as `load` takes them.
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found with one problem, or in a domain alone, at its places; `domain` is "" where it was not read."""
 
-    Raises `InputError` for what is no mistake in a text, such as a file that does not exist, and `LimitReached`.
+    name: str
+    domain: str
+    findings: tuple[Finding, ...]
+    is_read: bool = True
+
+
+def check_files(domain: str, problems: str | Sequence[str] | None = None, limits: Limits | None = None) -> Checked:
+    """Lint the domain and the problems with these names, as `load` takes them: by default all of the domain's own.
+
+    Raises `InputError` for what is no mistake in a text, such as a file that does not exist, and `LimitReached` if no
+    problem was checked by then.
     """
     limits = limits or Limits()
-    texts = read_texts(domain, problem)
+    named = [problems] if isinstance(problems, str) else list(problems or ())
+    source = open_source(domain)
     try:
-        source = open_source(domain)
-        loaded = load_named(source, problem)
+        own = list(source.problems())
     except InputError as error:
+        texts = _read_all(domain, named or _problems_beside(domain))
         return _check_unread(error, texts, limits, is_whole=".py:" not in domain)
-    name = loaded.name
-    try:
-        found = [*check_loaded(loaded, limits), *run_plugin_checks(source, loaded)]
-    except InputError as error:
-        mistake = mistake_of(error, {each.name: each for each in texts})
-        return Checked(
-            name, finish([*_check_certain(loaded), mistake], texts, is_read=False), tuple(texts), is_read=False
-        )
-    return Checked(name, finish(found, texts), tuple(texts))
+    chosen: list[str | None] = [*(named or own)] or [None]
+    texts = _read_all(domain, chosen)
+    looks: list[Look] = []
+    for each in chosen:
+        try:
+            looks.append(_look(source, domain, each, texts, limits))
+        except LimitReached:
+            if not looks:
+                raise
+            break
+    left = tuple([each for each in chosen[len(looks) :] if each is not None])
+    return _join(looks, texts, left, is_whole=bool(own) and not left and set(own) <= set(chosen))
 
 
 def check_texts(texts: Sequence[SourceText], limits: Limits | None = None) -> Checked:
     """Lint texts in YAML, JSON, PDDL or HDDL, that of the domain first; raises `LimitReached`."""
-    limits = limits or Limits()
-    reading = read_all(list(texts))
-    return _check_reading(reading, list(texts), limits)
+    return _check_reading(read_all(list(texts)), list(texts), limits or Limits())
+
+
+def _look(source: Source, domain: str, problem: str | None, texts: list[SourceText], limits: Limits) -> Look:
+    """Check the domain of `source` with `problem`, or alone."""
+    names = {each.name for each in read_texts(domain, problem)}
+    own = [each.of_problem(problem) for each in texts if each.name in names]
+    try:
+        loaded = source.domain() if problem is None else load_from(source, problem)
+    except InputError as error:
+        checked = _check_unread(error, own, limits, is_whole=".py:" not in domain)
+        return Look(problem or checked.name, "", checked.findings, is_read=False)
+    try:
+        found, is_read = [*check_loaded(loaded, limits), *run_plugin_checks(source, loaded)], True
+    except InputError as error:
+        found, is_read = [*_check_certain(loaded), mistake_of(error, {each.name: each for each in own})], False
+    return Look(loaded.name, _domain_name(loaded), tuple(place_findings(dict.fromkeys(found), own)), is_read)
+
+
+def _domain_name(loaded: AnyProblem | AnyDomain) -> str:
+    return loaded.domain.name if isinstance(loaded, Problem) or is_other_problem(loaded) else loaded.name
 
 
 def _check_unread(error: InputError, texts: list[SourceText], limits: Limits, *, is_whole: bool) -> Checked:
@@ -89,23 +129,28 @@ def _check_unread(error: InputError, texts: list[SourceText], limits: Limits, *,
     if error.location is None or not any(each.name == error.location.source for each in texts):
         raise error
     mistake = mistake_of(error, {each.name: each for each in texts})
-    return Checked(texts[-1].name, finish([mistake], texts, is_read=False), tuple(texts), is_read=False)
+    return _join([Look(texts[-1].name, "", (mistake,), is_read=False)], texts)
 
 
 def _check_reading(reading: Reading, texts: list[SourceText], limits: Limits) -> Checked:
-    found = list(reading.mistakes)
-    name = reading.problems[0].name if reading.problems else reading.domain.name if reading.domain else texts[-1].name
-    try:
-        if reading.is_partial:
-            found += [each for each in _check_certain(reading.domain) if each.place not in reading.spoilt]
-        elif reading.problems:
-            found += check_loaded(reading.problems[0], limits)
-        elif reading.domain:
-            found += check_loaded(reading.domain, limits)
-    except InputError as error:
-        found.append(mistake_of(error, {each.name: each for each in texts}))
-    is_read = not reading.mistakes
-    return Checked(name, finish(found, texts, is_read=is_read), tuple(texts), is_read=is_read)
+    mistakes = reading.mistakes
+    loaded: list[AnyProblem | AnyDomain] = [*reading.problems]
+    if not loaded and reading.domain is not None:
+        loaded.append(reading.domain)
+    if reading.is_partial or not loaded:
+        certain = [each for each in _check_certain(reading.domain) if each.place not in reading.spoilt]
+        name = loaded[0].name if loaded else texts[-1].name
+        return _join([Look(name, "", tuple(place_findings([*mistakes, *certain], texts)), is_read=False)], texts)
+    looks = []
+    for each in loaded:
+        try:
+            found = check_loaded(each, limits)
+        except InputError as error:
+            found = [mistake_of(error, {text.name: text for text in texts})]
+        own = [text.of_problem(each.name) for text in texts]
+        placed = place_findings(dict.fromkeys([*mistakes, *found]), own)
+        looks.append(Look(each.name, _domain_name(each), tuple(placed), is_read=not mistakes))
+    return _join(looks, texts, is_whole=len(texts) == 1 and bool(reading.problems))
 
 
 _CERTAIN: Final = frozenset(
@@ -128,13 +173,53 @@ def _check_alone(loaded: AnyProblem | AnyDomain) -> list[Finding]:
     return service_of(domain).check_domain(domain) if is_other_domain(domain) else []
 
 
-def finish(findings: list[Finding], texts: list[SourceText], *, is_read: bool = True) -> tuple[Finding, ...]:
-    """Place `findings` in `texts`, leave out the suppressed ones, and sort them: the worst first, then by place."""
-    if not findings and not any("forethought:" in each.text for each in texts):
-        return ()
-    placed = suppress(place_findings(dict.fromkeys(findings), texts), texts, is_read=is_read)
+_ABSENCES: Final = frozenset(
+    {"unused-predicate", "never-required", "never-provided", "misspelt", "nothing-to-sense", "never-given-back"}
+    | {"never-applies", "empty-type", "useless-action", "dead-method", "unused-type", "unused-action"}
+    | {"unused-function", "never-read", "constant-comparison", "one-way-number", "unreachable-number"}
+)
+"""Rules that find no use for a declaration: it has one if it has one in some problem."""
+_DECLARED: Final = frozenset({"action", "predicate", "method", "task", "type", "function", "derived"})
+"""The kinds of declarations that the problems of a domain share."""
+
+
+def _join(
+    looks: list[Look], texts: list[SourceText], unchecked: tuple[str, ...] = (), *, is_whole: bool = False
+) -> Checked:
+    """Make one answer of what was found with each problem; `is_whole` says that these are all that there are."""
+    is_read = all(each.is_read for each in looks)
+    name = looks[0].name if len(looks) == 1 else next((each.domain for each in looks if each.domain), looks[0].name)
+    found: list[Finding] = []
+    if any(each.findings for each in looks) or any("forethought:" in each.text for each in texts):
+        always = None if is_whole else _CERTAIN
+        everything = [finding for each in looks for finding in each.findings]
+        found = suppress(list(_merge(looks)), everything, texts, is_read=is_read, always=always)
     order = {each.name: number for number, each in enumerate(texts)}
-    return tuple(sort_by_level(sorted(placed, key=lambda each: _place_key(each, order))))
+    placed = tuple(sort_by_level(sorted(found, key=lambda each: _place_key(each, order))))
+    return Checked(name, placed, tuple(texts), is_read, tuple([each.name for each in looks]), unchecked)
+
+
+def _merge(looks: list[Look]) -> Iterator[Finding]:
+    """Yield what was found with several problems once.
+
+    What is wrong with a shared declaration in some problems alone is told with their names, and left out if it is that
+    nothing uses the declaration there.
+    """
+    found: dict[tuple[object, ...], list[tuple[Look, Finding]]] = {}
+    for look in looks:
+        counts: Counter[tuple[object, ...]] = Counter()
+        for finding in look.findings:
+            key = finding.rule, finding.place, finding.span
+            counts[key] += 1
+            found.setdefault((*key, counts[key]), []).append((look, finding))
+    for each in found.values():
+        look, finding = each[0]
+        number = sum(other.domain == look.domain for other in looks)
+        if len(each) == number or finding.place.partition(" ")[0] not in _DECLARED or not look.domain:
+            yield finding
+        elif finding.rule not in _ABSENCES:
+            names = ", ".join([other.name for other, _ in each])
+            yield replace(finding, message=f"{finding.message} (in {names})")
 
 
 def _place_key(finding: Finding, order: dict[str, int]) -> tuple[int, int, int]:
@@ -156,6 +241,15 @@ def read_texts(domain: str, problem: str | None) -> list[SourceText]:
     return found
 
 
+def _read_all(domain: str, problems: Iterable[str | None]) -> list[SourceText]:
+    """Return the texts of a domain and of several problems, each once."""
+    found: dict[str, SourceText] = {}
+    for problem in problems:
+        for each in read_texts(domain, problem):
+            found.setdefault(each.name, each)
+    return list(found.values())
+
+
 def _read(path: Path) -> SourceText:
     return SourceText(str(path), read_text(path, InputError))
 
@@ -165,18 +259,30 @@ def _find_paths(domain: str, problem: str | None) -> list[Path]:
     path = Path(domain.partition(".py:")[0] + ".py" if ".py:" in domain else domain)
     if path.suffix.lower() in KNOWN.union(find_languages()) and not path.is_dir():
         return [path]
-    folder = path
-    from planner.language.loading.python_files import ShippedSource, list_shipped_names
-
-    if domain in list_shipped_names():
-        folder = ShippedSource(domain).folder or path
-    if not folder.is_dir():
+    folder = _find_folder(domain)
+    if folder is None:
         return []
     package = folder / "__init__.py"
     own, files = folder_files(folder)
-    chosen = [each for each in files if each.stem == problem] or ([] if own is None or problem else files[:1])
+    chosen = [each for each in files if each.stem == problem]
     found = [own] if own is not None else [package] if package.is_file() else []
     return [*found, *chosen[:1]]
+
+
+def _find_folder(domain: str) -> Path | None:
+    """Return the folder of a domain that is one, or is shipped."""
+    folder = Path(domain)
+    from planner.language.loading.python_files import ShippedSource, list_shipped_names
+
+    if domain in list_shipped_names():
+        folder = ShippedSource(domain).folder or folder
+    return folder if folder.is_dir() else None
+
+
+def _problems_beside(domain: str) -> list[str | None]:
+    """Return the names of the problem files beside a domain that cannot be read; None alone if there are none."""
+    folder = None if is_text(domain) else _find_folder(domain)
+    return [each.stem for each in folder_files(folder)[1]] or [None] if folder is not None else [None]
 
 
 def check_loaded(loaded: AnyProblem | AnyDomain, limits: Limits) -> list[Finding]:

@@ -47,12 +47,22 @@ class Node:
 
 @dataclass
 class SourceText:
-    """A file's text and name; a name in angle brackets, such as `<domain text>`, is a text without a file."""
+    """A file's text and name; a name in angle brackets, such as `<domain text>`, is a text without a file.
+
+    Of a document with several problems, the outline has the goal and the objects of `problem`, or else of the first.
+    """
 
     name: str
     text: str
+    problem: str | None = None
     entries: dict[Key, Entry] = field(default_factory=dict, init=False)
     _is_outlined: bool = field(default=False, init=False)
+
+    def of_problem(self, problem: str | None) -> SourceText:
+        """Return the same text with the outline for this problem; most texts have one problem, and are shared."""
+        if self.language not in ("yaml", "json") or len(re.findall(r"\bproblem[\"']?\s*:", self.text)) < 2:
+            return self
+        return SourceText(self.name, self.text, problem)
 
     @property
     def language(self) -> str:
@@ -62,6 +72,8 @@ class SourceText:
             return "python"
         if suffix in (".pddl", ".hddl"):
             return "pddl"
+        if suffix in (".yaml", ".yml"):
+            return "yaml"
         if suffix == ".json" or self.text.lstrip()[:1] in ("{", "["):
             return "json"
         return "pddl" if not suffix and self.text.lstrip("\ufeff \t\r\n")[:1] in ("(", ";") else "yaml"
@@ -189,7 +201,7 @@ def _take_place(stack: list[list[Any]], number: int) -> tuple[tuple[Any, ...], t
 
 def _outline_document(source: SourceText) -> Iterator[tuple[Key, Entry]]:
     kinds = {key: kind for kind, key in _SECTIONS.items()}
-    for full, node in source.nodes.items():
+    for full, node in _choose_nodes(source):
         in_list = source.language == "json" and len(full) > 1 and isinstance(full[1], int)
         path = full[1:] if in_list else full
         key = node.key or (node.start, node.start)
@@ -203,6 +215,20 @@ def _outline_document(source: SourceText) -> Iterator[tuple[Key, Entry]]:
             name = re.search(r"head[\"']?:\s*[\"']?([\w-]+)|^[\"']?([\w-]+)", text)
             found = next(filter(None, name.groups()), "") if name else ""
             yield ("derived" if path[1] == "derived" else "type", found), entry
+
+
+def _choose_nodes(source: SourceText) -> Iterator[tuple[tuple[Any, ...], Node]]:
+    """Yield the nodes, those of the chosen problem first; leave out those of other problems."""
+    names = {}
+    for path, node in source.nodes.items():
+        if path[-1:] == ("problem",) and (len(path) == 2 or (len(path) == 3 and isinstance(path[1], int))):
+            names[path[:-1]] = source.text[node.start : node.end].strip("\"'")
+    own = next((document for document, name in names.items() if name == source.problem), None)
+    if own is not None:
+        yield from ((path, node) for path, node in source.nodes.items() if path[: len(own)] == own)
+    for path, node in source.nodes.items():
+        if own is None or not any(path[: len(each)] == each for each in names):
+            yield path, node
 
 
 _PDDL_KINDS: Final = {

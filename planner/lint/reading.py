@@ -243,6 +243,9 @@ def _read_document(source: SourceText, found: Reading, texts: Mapping[str, Sourc
             _keep(read_parsed(documents, found.domain) if documents else Documents(), found)
         except InputError as error:
             part, path = _find_part(error, parts, source.name)
+            if part is not None and _add_capacities(part, error):
+                note(error, found, texts, tainted)
+                continue
             if time.monotonic() > until:
                 found.is_partial = True
                 note(error, found, texts, tainted)
@@ -310,6 +313,16 @@ def _mend_data(part: _Data, path: tuple[Any, ...], error: InputError) -> bool:
                 part.put(deeper, text)
                 return True
     return False
+
+
+def _add_capacities(part: _Data, error: InputError) -> bool:
+    """Add the capacities that the problem lacks, as the hint of `error` says; return whether it is about these."""
+    if "the problem has no capacity" not in error.message or not isinstance(part.data, dict):
+        return False
+    known = part.data.get("capacity") or {}
+    missing = {name: 1 for name in re.findall(r"[{,] ?\"?([^\s\",{}]+?)\"?: ", error.hint or "") if name not in known}
+    part.data["capacity"] = {**known, **missing}
+    return bool(missing)
 
 
 def _leave_out(part: _Data, path: tuple[Any, ...], tainted: set[str], error: InputError) -> None:

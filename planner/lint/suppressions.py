@@ -10,7 +10,7 @@ next line of code likewise. `ignore-file` covers the file. One without a reason,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from planner.lightweight import Final
@@ -78,22 +78,29 @@ def _next_line(text: str, start: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-def suppress(findings: Iterable[Finding], texts: Iterable[SourceText], *, is_read: bool = True) -> list[Finding]:
+def suppress(
+    findings: Iterable[Finding],
+    everything: Iterable[Finding],
+    texts: Sequence[SourceText],
+    *,
+    is_read: bool,
+    always: frozenset[str] | None,
+) -> list[Finding]:
     """Return the findings that no comment suppresses, and those about the comments themselves.
 
-    Where the files were not read as a whole, nothing can be said about comments without use.
+    A comment has a use if it covers one of `everything` that was found with any problem. Nothing is said about use
+    where the files were not read as a whole; and of comments in the text of the domain, the first, only if all problems
+    of the domain were looked at (`always` is None), or if their rules are in `always`: they go by single declarations.
     """
     comments = [each for source in texts for each in find_suppressions(source)]
-    used: set[int] = set()
-    kept = []
-    for finding in findings:
-        covering = [number for number, each in enumerate(comments) if each.covers(finding)]
-        used.update(covering)
-        if not covering:
-            kept.append(finding)
-    return kept + [
-        each for number, comment in enumerate(comments) for each in _judge(comment, number in used or not is_read)
-    ]
+    kept = [each for each in findings if not any(comment.covers(each) for comment in comments)]
+    found = [*everything]
+    for comment in comments:
+        rules = {find_rule(code) for code in comment.codes}
+        is_sure = always is None or comment.source is not texts[0] or rules <= always
+        is_used = not (is_read and is_sure) or any(comment.covers(each) for each in found)
+        kept += _judge(comment, is_used)
+    return kept
 
 
 def _judge(comment: Suppression, is_used: bool) -> list[Finding]:

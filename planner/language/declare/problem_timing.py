@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from planner.errors import did_you_mean
 from planner.language.declare.atom_syntax import abbreviate
-from planner.language.declare.fields import Place, check_number
+from planner.language.declare.fields import CodePlace, Place, check_number
 from planner.lightweight import dataclass, replace
 from planner.model.actions import Literal, NumericEffect
 from planner.model.calendar import (
@@ -288,11 +288,30 @@ def read_capacity(value: Any, domain: DomainModel, place: Place) -> dict[str, Nu
             known = f"actions hold {', '.join(sorted(holders))}" if holders else "no action of the domain holds any"
             raise here.error(f"a capacity of {abbreviate(name)}, which no action holds", _nearest(name, holders, known))
         found[name] = check_number(amount, f"the capacity of {name}", here)
-    for name, action in holders.items():
-        if name not in found:
-            message = f"the action {action!r} holds {name!r}, of which the problem has no capacity"
-            raise place.error(message, f"say how much there is: capacity={{{name!r}: 1}}")
+    missing = {name: action for name, action in holders.items() if name not in found}
+    if missing:
+        raise place.error(*_describe_missing(missing, found, place))
     return found
+
+
+def _describe_missing(missing: Mapping[str, str], found: Mapping[str, Number], place: Place) -> tuple[str, str]:
+    """Return the message about the capacities that are `missing`, with their holders, and what to write at `place`."""
+    holders = list(dict.fromkeys(missing.values()))
+    held = _enumerate(missing)
+    who = f"the action {holders[0]!r} holds" if len(holders) == 1 else f"the actions {_enumerate(holders)} hold"
+    amounts = {**found, **dict.fromkeys(missing, 1)}
+    quote, start = "", "capacity: "
+    if isinstance(place, CodePlace):
+        quote, start = "'", "capacity="
+    elif place.location.source.lower().endswith(".json"):
+        quote, start = '"', '"capacity": '
+    written = ", ".join([f"{quote}{name}{quote}: {amount}" for name, amount in amounts.items()])
+    return f"{who} {held}, of which the problem has no capacity", f"say how much there is: {start}{{{written}}}"
+
+
+def _enumerate(names: Iterable[str]) -> str:
+    *others, last = map(repr, names)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _nearest(name: Any, known: Iterable[str], otherwise: str) -> str:
