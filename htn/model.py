@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
-from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable, is_variable
+from planner.model import TRUE, Action, Atom, DomainModel, Formula, Problem, Variable, is_variable
 from planner.model.problem import seal as seal_classical
 
 if TYPE_CHECKING:
@@ -177,6 +177,11 @@ class HtnDomain:
     def name(self) -> str:
         """The name of the domain."""
         return self.classical.name
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """The actions of the classical domain."""
+        return self.classical.actions
 
     def methods_for(self, task: str) -> list[Method]:
         """Return the methods for the compound task of this name, in the order of declaration."""

@@ -4,26 +4,37 @@ Each action that lasts is taken as one step (`planner.compilations.sequential_st
 always. A simple temporal network then lets steps overlap where nothing orders them: neither what they read and write,
 nor the networks of the decomposition. A task that comes before another one ends before the other begins. In the order
 of their starts, the steps of a plan decompose the tasks as a sequence.
+
+So what is proved of the costs of sequences holds in time as well. Of the makespan, no search over sequences proves more
+than a lower bound: that of one thing after another where all networks are in order, or the critical path to the goal.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.plan_verification import validate
-from planner.compilations.sequential_steps import compile_sequential
+from planner.compilations.sequential_steps import compile_sequential, has_known_durations
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.action_tables import make_cost_function
-from planner.lightweight import replace
-from planner.model import Problem, is_temporal
-from planner.model.problem import NumericMetric
+from planner.grounding.ground_temporal import find_meetings, ground_temporal
+from planner.heuristics.critical_path_in_time import bound_makespan
+from planner.lightweight import Final, replace
+from planner.limits import LimitReached, Limits
+from planner.model import Number, Problem, is_temporal
+from planner.model.arithmetic import as_number, exact_value
+from planner.model.problem import Metric, NumericMetric, counts_makespan_alone
 from planner.model.timing import TOTAL_TIME
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StepTime, StoppedBy, unsupported_result
 from planner.scheduling.epoch_order import order_by_epochs
 from planner.scheduling.happening_schedule import find_times, in_sequence
+from planner.semantics.durations import SEPARATION
 from planner.semantics.snap_actions import make_snap_problem
+from planner.task.ground_task import INFINITY
 from planner.validation.timed_replay import TimedReplay
 from planner.validation.verdict import Verdict
 
@@ -33,9 +44,19 @@ def is_in_time(problem: HtnProblem) -> bool:
     return problem.classical.deadline is not None or is_temporal(problem.classical)
 
 
+UNPROVED: Final = "where times count, plans of tasks are not proved the best: more time does not help"
+
+
 def as_sequences(problem: HtnProblem) -> HtnProblem:
-    """Return the problem whose plans are sequences of the steps of `problem`. Raises as `compile_sequential` does."""
+    """Return the problem whose plans are sequences of the steps of `problem`. Raises as `compile_sequential` does.
+
+    Where plans in time are compared by the costs of their steps alone, so are sequences; else by their durations.
+    """
     classical = compile_sequential(problem.classical)
+    if timed_part(problem).metric is Metric.COST:
+        own = problem.classical.domain.actions
+        actions = {name: replace(each, cost=own[name].cost) for name, each in classical.domain.actions.items()}
+        classical = replace(classical, domain=replace(classical.domain, actions=actions))
     return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain), seal=())
 
 
@@ -66,6 +87,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
     except UnsupportedError as error:
         return unsupported_result(error.construct)
     best: list[Plan] = []
+    is_cost = timed_part(problem).metric is Metric.COST
 
     def take(plan: Plan | None) -> bool:
         timed = None if plan is None else schedule_tasks(problem, plan)
@@ -76,17 +98,54 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
 
     def report(progress: Progress) -> None:
         if take(progress.plan) and options.on_progress is not None:
-            options.on_progress(replace(progress, plan=best[-1], lower_bound=None))
+            bound = progress.lower_bound if is_cost else None
+            options.on_progress(replace(progress, plan=best[-1], lower_bound=bound))
 
-    found = answer(sequential, options.within(options.limits(), on_progress=report))
+    limits = options.limits()
+    found = answer(sequential, options.within(limits, on_progress=report))
     take(found.plan)
     if best:
-        stopped_by = StoppedBy.INCOMPLETE if found.stopped_by is StoppedBy.EXHAUSTED else found.stopped_by
-        return Result(Status.SOLVED, stopped_by, best[-1], None, found.statistics)
+        bound = found.lower_bound if is_cost else _bound_makespan(problem, found.lower_bound, limits)
+        return _answer(best[-1], bound, found)
     if found.plan is None:
         return found
     reason = "no sequence of steps was found that meets the deadlines"
     return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
+
+
+def _answer(plan: Plan, bound: Number | None, found: Result) -> Result:
+    """Return the answer with the best plan and a lower bound of its cost, after the search that ended as `found`."""
+    if bound is not None and plan.cost <= bound:
+        return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, bound, found.statistics)
+    if found.stopped_by is not StoppedBy.EXHAUSTED:
+        return Result(Status.SOLVED, found.stopped_by, plan, bound, found.statistics)
+    return Result(Status.SOLVED, StoppedBy.INCOMPLETE, plan, bound, found.statistics, UNPROVED)
+
+
+def _bound_makespan(problem: HtnProblem, least: Number | None, limits: Limits) -> Number | None:
+    """Return a lower bound on the makespan; None where plans are compared by more.
+
+    No sequence lasts less than `least` if steps of known duration cost what they last. Where nothing may overlap, no
+    plan does, either; else none is shorter than the critical path to the goal.
+    """
+    if not counts_makespan_alone(timed_part(problem)):
+        return None
+    networks = [problem.network, *[each.network for each in problem.domain.methods.values()]]
+    is_in_turn = all(each.is_sequence for each in networks) and has_known_durations(problem.classical.domain)
+    bounds = [least] if is_in_turn and least is not None else []
+    with contextlib.suppress(UnsupportedError, LimitReached):
+        bounds.append(_find_critical_path(timed_part(problem), limits))
+    return max(bounds, default=None)
+
+
+def _find_critical_path(problem: Problem, limits: Limits) -> Number:
+    """Return the time that any way to the goal of `problem` takes, whatever tasks it is for."""
+    task = ground_temporal(problem, make_snap_problem(problem), limits)
+    if task.source.task.unreachable_goal is not None:
+        return 0
+    ticks = bound_makespan(task, int(SEPARATION * task.resolution), find_meetings(problem, task)).ticks
+    seconds = as_number(exact_value(Fraction(ticks, task.resolution))) if ticks < INFINITY else None
+    return 0 if seconds is None else seconds
 
 
 def timed_part(problem: HtnProblem) -> Problem:

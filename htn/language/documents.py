@@ -54,7 +54,10 @@ def problem_of(document: ProblemDocument, domain: AnyDomain, place: Place) -> Ht
     domain = domain if isinstance(domain, HtnDomain) else HtnDomain(_check_classical(domain))
     classical = classical_problem(document, domain.classical, place)
     if document.tasks is None:
-        hint = "write 'tasks: [name(arg, …)]', or 'tasks: []' where only the goal is to be checked"
+        hint = (
+            "write 'tasks: [name(arg, …)]', or 'tasks: []' where only the goal is to be checked; for a goal alone, let "
+            "the domain say 'derived_methods: true', and write 'tasks: [achieve-NAME(arg, …)]'"
+        )
         raise place.error(
             f"problem {document.problem!r} has no tasks, but its domain {domain.name!r} has methods", hint
         )

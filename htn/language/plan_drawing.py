@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from htn.model import Decomposition, Node
 from planner.lightweight import TYPE_CHECKING, Final
-from planner.plan import Plan
+from planner.plan import Plan, StepTime
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -45,7 +45,7 @@ def draw_tree(plan: Plan, *, depth: int | None = DEPTH) -> str:
     After each 25 levels, the tasks below become a tree of their own after the others; `… [2]` refers to it.
     """
     tree: Decomposition = plan.tree
-    drawing = _Drawing(tree.nodes, depth)
+    drawing = _Drawing(tree.nodes, depth, plan.times)
     drawing.lines.append(plan.problem.name)
     drawing.draw(tree.roots, 0)
     for number, (place, level) in enumerate(drawing.later, start=1):
@@ -57,11 +57,12 @@ def draw_tree(plan: Plan, *, depth: int | None = DEPTH) -> str:
 class _Drawing:
     """Lines so far; `later` holds the nodes whose children do not fit below them, each with its level."""
 
-    def __init__(self, nodes: Sequence[Node], depth: int | None) -> None:
+    def __init__(self, nodes: Sequence[Node], depth: int | None, times: Sequence[StepTime] = ()) -> None:
         self.lines: list[str] = []
         self.later: list[tuple[int, int]] = []
         self._nodes = nodes
         self._depth = depth
+        self._times = times
         self._counts = _steps_below(nodes)
 
     def draw(self, children: Sequence[int], level: int) -> None:
@@ -71,7 +72,7 @@ class _Drawing:
         while stack:
             place, start, is_last, level = stack.pop()
             children = nodes[place].children
-            line = f"{start}{'└── ' if is_last else '├── '}{_describe_node(nodes[place])}"
+            line = f"{start}{'└── ' if is_last else '├── '}{_describe_node(nodes[place], self._times)}"
             start += "    " if is_last else "│   "
             if children and level == self._depth:
                 lines += [line, f"{start}└── {_describe_below(self._counts[place])}"]
@@ -87,9 +88,10 @@ def _describe_below(steps: int) -> str:
     return f"… {steps} step{'' if steps == 1 else 's'} below"
 
 
-def _describe_node(node: Node) -> str:
+def _describe_node(node: Node, times: Sequence[StepTime] = ()) -> str:
     if node.step is not None:
-        return f"{node.step + 1}. {node.task}"
+        when = f"  {times[node.step].start} to {times[node.step].end} s" if times else ""
+        return f"{node.step + 1}. {node.task}{when}"
     return f"{node.task}  by {node.method}"
 
 

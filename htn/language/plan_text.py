@@ -14,7 +14,7 @@ network's ordering: the competition's verifier rejects any other order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from htn.compilations.htn_reductions import add_placeholders_of_steps
@@ -22,11 +22,11 @@ from htn.language.hddl.hddl_writer import HtnNames
 from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.child_order import arrange_children
 from planner.errors import Location, PlanError
-from planner.language.pddl.plan_files import Lookup, StepReader, Word
+from planner.language.pddl.plan_files import Lookup, StepReader, Word, write_time
 from planner.language.pddl.plan_files import read_plan as read_steps
 from planner.language.pddl.syntax import pluralize, quote
 from planner.lightweight import Any, Final, dataclass, field, replace
-from planner.model import Atom
+from planner.model import Atom, Problem, is_temporal
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Step
 from planner.plan_json import is_json, read_json, read_json_data
@@ -62,7 +62,8 @@ def write_plan(plan: Plan) -> str:
     """Write `plan`, which has a decomposition, as text, without bindings, for which the format has no place.
 
     Names are spelled as in the files that declare them. Names that are not HDDL words are spelled as in the files that
-    we write. Raises `PlanError` for a plan without decomposition.
+    we write. The times of a plan in time come before the rest, as comments, which readers of the format pass over.
+    Raises `PlanError` for a plan without decomposition.
     """
     tree: Decomposition | None = plan.tree
     if tree is None:
@@ -71,8 +72,12 @@ def write_plan(plan: Plan) -> str:
         )
     writer = _Writer(plan.problem)
     numbers = _number_nodes(tree, len(plan.steps))
-    lines = [_START]
-    lines += [f"{number} {writer.task(step.action, step.arguments)}" for number, step in enumerate(plan.steps)]
+    steps = [writer.task(step.action, step.arguments) for step in plan.steps]
+    timed = zip(steps, plan.times, strict=True) if plan.times else ()
+    lines = [f"; {write_time(time.start)}: ({step}) [{write_time(time.duration)}]" for step, time in timed]
+    lines += [f"; makespan = {write_time(plan.makespan or 0)}"] if plan.times else []
+    lines.append(_START)
+    lines += [f"{number} {step}" for number, step in enumerate(steps)]
     lines.append(_write_line(_ROOT, writer.in_order(tree.roots, plan.problem.network), numbers))
     for place, node in enumerate(tree.nodes):
         if node.step is None:
@@ -149,7 +154,7 @@ def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
     if creates_objects(problem.classical.domain):
         reader = _Reader(add_placeholders_of_steps(problem, reader.as_written(text)), source)
     reader.read(text)
-    steps = choose_versions(reader.steps, reader.problem.classical)
+    steps = _choose_versions(reader.steps, reader.problem.classical)
     if reader.roots is None:
         return Plan(steps, problem)
     return replace(arrange_children(reader.problem, Plan(steps, problem, reader.tree())), problem=problem)
@@ -363,11 +368,17 @@ def plan_from_data(data: Any, problem: HtnProblem, source: str = "<data>") -> Pl
     plan, claimed = read_json_data(data, problem.classical, source)
     steps = plan.steps
     if claimed is None:
-        steps = choose_versions([_add_cost(step, problem) for step in steps], problem.classical)
+        steps = _choose_versions([_add_cost(step, problem) for step in steps], problem.classical)
     while isinstance(data, dict) and isinstance(data.get("plan"), dict):
         data = data["plan"]
     written = data.get("decomposition") if isinstance(data, dict) else None
-    return Plan(steps, problem, None if written is None else tree_from_data(written, Location(source)))
+    tree = None if written is None else tree_from_data(written, Location(source))
+    return Plan(steps, problem, tree, times=plan.times)
+
+
+def _choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]:
+    """Return `steps` with the versions of their actions; those of plans in time have none."""
+    return tuple(steps) if is_temporal(problem) else choose_versions(steps, problem)
 
 
 def _add_cost(step: Step, problem: HtnProblem) -> Step:

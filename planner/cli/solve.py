@@ -33,8 +33,9 @@ from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, Final
 from planner.limits import STOPS, stop_reason
+from planner.model.problem import counts_makespan_alone
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, describe_forgone, json_number
-from planner.problem_kinds import service_of
+from planner.problem_kinds import classical_of, service_of
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -371,7 +372,9 @@ def _describe_plan(result: Result) -> str:
 
     plan = result.expect_plan()
     gained = [] if result.utility is None else [f"net benefit {result.net_benefit}", f"utility {result.utility}"]
-    size = [*gained, f"cost {result.cost}", f"{len(plan)} step{'' if len(plan) == 1 else 's'}"]
+    is_makespan = bool(plan.times) and counts_makespan_alone(classical_of(plan.problem))
+    cost = f"makespan {result.cost} s" if is_makespan else f"cost {result.cost}"
+    size = [*gained, cost, f"{len(plan)} step{'' if len(plan) == 1 else 's'}"]
     return ", ".join([*size, *[f"{used} of {most} {name}" for name, (used, most) in spent(plan).items()]])
 
 

@@ -13,7 +13,7 @@ from functools import reduce
 from planner.errors import UnsupportedError
 from planner.lightweight import dataclass, replace
 from planner.model.actions import Action, CostFunction, CostTerm, Moment, NumericEffect, When
-from planner.model.domain import numeric_fluents
+from planner.model.domain import DomainModel, numeric_fluents
 from planner.model.formulas import (
     OPEN,
     TRUE,
@@ -50,9 +50,8 @@ def compile_sequential(problem: Problem) -> Problem:
     `UnsupportedError` where the effects of a start and an end on numbers may meet in a way that names do not show.
     """
     domain = problem.domain
-    fluents = numeric_fluents(domain)
+    timed = has_known_durations(domain)
     durations = {name: least_term(action) for name, action in domain.actions.items()}
-    timed = all(each.predicate not in fluents for term in durations.values() for each in functions_in(term))
     actions = {
         name: replace(
             _join_moments(action, problem), cost=(_price(durations[name], action, problem),) if timed else (1,)
@@ -68,6 +67,13 @@ def compile_sequential(problem: Problem) -> Problem:
         capacity={},
         deadline=None,
     )
+
+
+def has_known_durations(domain: DomainModel) -> bool:
+    """Return whether the least duration of each step depends on its arguments alone, and on no numeric fluent."""
+    fluents = numeric_fluents(domain)
+    terms = [least_term(action) for action in domain.actions.values()]
+    return all(each.predicate not in fluents for term in terms for each in functions_in(term))
 
 
 def _price(duration: Expression, action: Action, problem: Problem) -> CostTerm:

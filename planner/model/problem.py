@@ -150,6 +150,11 @@ def is_temporal(problem: Problem) -> bool:
     )
 
 
+def counts_makespan_alone(problem: Problem) -> bool:
+    """Return whether the makespan is all that plans of `problem` are compared by, so that it is their cost."""
+    return problem.metric == NumericMetric(TOTAL_TIME) and all(each.weight is None for each in problem.due)
+
+
 def is_numeric(problem: Problem) -> bool:
     """Return whether a plan of `problem` depends on numbers other than the costs of its steps."""
     wishes = [wish.condition for wish in problem.goal.soft]

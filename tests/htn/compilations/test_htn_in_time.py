@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from htn.compilations.htn_in_time import UNPROVED
 from htn.language import hddl
+from htn.language.plan_drawing import draw_tree
+from htn.language.plan_text import plan_from_text, write_plan
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.problem_kind import validate
 from planner import Plan, Status, solve
@@ -12,6 +17,8 @@ from planner.errors import UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.lightweight import replace
 from planner.model import Atom, Variable
+from planner.model.formulas import conjunction
+from planner.model.problem import Goal, Metric
 from planner.model.timing import GoalDeadline
 from planner.plan import StepTime
 
@@ -65,6 +72,69 @@ def test_tasks_overlap_where_nothing_orders_them(network: Network, deadline: int
     assert validate(problem, plan).valid
     assert plan.makespan is not None
     assert plan.makespan <= at_most
+
+
+def test_a_makespan_has_the_bound_of_the_sequence_where_all_is_in_order() -> None:
+    result = solve(kitchen(sequence(*BOTH)), time_limit=60)
+    assert result.status is Status.SOLVED
+    assert (result.lower_bound, result.reason) == (28, UNPROVED)
+    assert result.gap is not None
+    assert result.gap < 0.001
+
+
+def test_a_makespan_has_the_bound_of_the_critical_path_where_tasks_overlap() -> None:
+    problem = kitchen(Network(tuple(map(Subtask, BOTH))))
+    served = conjunction([Atom("served", (dish,)) for dish in ("soup", "pie")])
+    problem = replace(problem, classical=replace(problem.classical, goal=Goal(served)))
+    result = solve(problem, time_limit=60)
+    assert result.status is Status.SOLVED
+    assert result.lower_bound is not None
+    assert 14 <= result.lower_bound <= result.expect_plan().cost
+
+
+def test_costs_are_proved_by_sequences() -> None:
+    classical = CLASSICAL.domain
+    costs = {"chop": 4, "boil": 1, "serve": 2}
+    actions = {name: replace(each, cost=(costs[name],)) for name, each in classical.actions.items()}
+    quick = replace(actions["boil"], name="fry", duration=2, cost=(5,))
+    domain = replace(classical, actions={**actions, "fry": quick})
+    dish, cook = Variable("?d", ("dish",)), Variable("?c", ("cook",))
+    methods = {
+        f"by-{way}": Method(
+            f"by-{way}",
+            Atom("meal", ("?d",)),
+            (dish, cook),
+            network=sequence(Atom("chop", ("?c", "?d")), Atom(way, ("?d",)), Atom("serve", ("?c", "?d"))),
+        )
+        for way in ("fry", "boil")
+    }
+    tasks = {"meal": Task("meal", (dish,))}
+
+    def with_deadline(deadline: int | None) -> HtnProblem:
+        meal = replace(CLASSICAL, domain=domain, metric=Metric.COST, due=(GoalDeadline(Atom("served", ("pie",)), 100),))
+        meal = replace(meal, deadline=deadline)
+        return HtnProblem(HtnDomain(domain, tasks, methods), meal, Network(tuple(map(Subtask, BOTH))))
+
+    result = solve(with_deadline(None), time_limit=60)
+    assert (result.status, result.cost, result.lower_bound) == (Status.OPTIMAL, 14, 14)
+    assert validate(with_deadline(None), result.expect_plan()).valid
+    hurried = solve(with_deadline(12), time_limit=60)
+    assert hurried.status in (Status.SOLVED, Status.UNKNOWN)
+
+
+def test_times_are_printed_with_the_decomposition() -> None:
+    problem = kitchen(sequence(*BOTH))
+    plan = solve(problem, time_limit=60).expect_plan()
+    text = write_plan(plan)
+    assert text.startswith("; 0.000: (chop ann soup) [3.000]\n")
+    assert f"; makespan = {plan.makespan}\n==>\n0 chop ann soup\n" in text
+    again = plan_from_text(text, problem)
+    assert [step.action for step in again.steps] == [step.action for step in plan.steps]
+    assert validate(problem, again).valid
+    late = plan_from_text(json.dumps(plan.to_dict()), problem)
+    assert late.times == plan.times
+    assert validate(problem, late).valid
+    assert "1. chop(ann, soup)  0 to 3 s" in draw_tree(plan)
 
 
 def test_a_task_that_comes_to_nothing_keeps_what_is_before_and_after_it_in_order() -> None:
