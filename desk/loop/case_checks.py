@@ -31,7 +31,9 @@ from planner.plan import Plan, Result, Status, Step, name_as_written
 from planner.problem_kinds import AnyProblem, classical_of, service_of, with_classical
 from planner.questions.notation import read_step
 from planner.semantics.simulation import Simulation
+from planner.semantics.snap_actions import make_snap_problem
 from planner.solve import solve
+from planner.validation.timed_replay import apply_happening, find_happenings
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
 
@@ -92,6 +94,8 @@ class CaseRun:
     methods: set[str] = field(default_factory=set)
     checks: list[Check] = field(default_factory=list)
     result: Result | None = None
+    _spent: float = 0.0
+    """Seconds of work for the next check."""
 
     def run(self) -> None:
         """Run all checks of the case. Raises `InputError` for mistakes in the case or in its problem."""
@@ -112,7 +116,7 @@ class CaseRun:
         return Limits(float(limit))
 
     def _add(self, what: str, place: DocumentPlace, check: Callable[[], Answer | None]) -> None:
-        """Run one check and keep its answer; None is no check, but work for the others."""
+        """Run one check and keep its answer; None is no check, but work for the next one, whose time includes it."""
         began = time.monotonic()
         try:
             answer = check()
@@ -120,8 +124,10 @@ class CaseRun:
             answer = Judgement.UNSUPPORTED, str(error)
         except LimitReached as stop:
             answer = Judgement.UNDECIDED, f"stopped by {stop.stopped_by.value}"
+        self._spent += time.monotonic() - began
         if answer is not None:
-            self.checks.append(Check(what, *answer, time.monotonic() - began, place))
+            self.checks.append(Check(what, *answer, self._spent, place))
+            self._spent = 0.0
 
     def _load(self) -> AnyProblem:
         """Load the problem of the case, with its changes."""
@@ -324,16 +330,9 @@ class CaseRun:
         if result is None or result.plan is None:
             return Judgement.UNDECIDED, "there is no plan to look at"
         if result.status is not Status.OPTIMAL:
-            return Judgement.UNDECIDED, "the plan is not proved optimal within the limit"
-        classical = classical_of(result.plan.problem)
-        refuse_time(classical, "asked about the states of a plan")
-        problem = for_steps(classical, result.plan.steps)
-        simulation = Simulation(problem)
-        for number, step in enumerate((None, *result.plan.steps)):
-            if step is not None:
-                simulation.apply(step)
+            return Judgement.UNDECIDED, f"another plan may be the best: {result.describe()}"
+        for after, simulation in _replay(result.plan):
             if simulation.holds(formula) is not (kind == "always"):
-                after = INITIALLY if step is None else f"after step {number} {step}"
                 return _judge_state(kind, f"{after} of the plan")
         return _judge_end(kind, "state of the plan")
 
@@ -373,6 +372,24 @@ class CaseRun:
             return Judgement.PASSED, ""
         reason = f": {outcome.reason}" if outcome.reason else ""
         return Judgement.FAILED, f"the run ended {outcome.status.name}{reason}"
+
+
+def _replay(plan: Plan) -> Iterator[tuple[str, Simulation]]:
+    """Yield the states that `plan` goes through, each with words for when: in time, after each happening."""
+    classical = classical_of(plan.problem)
+    if not plan.times:
+        simulation = Simulation(for_steps(classical, plan.steps))
+        yield INITIALLY, simulation
+        for number, step in enumerate(plan.steps, start=1):
+            simulation.apply(step)
+            yield f"after step {number} {step}", simulation
+        return
+    snap = make_snap_problem(classical)
+    simulation = Simulation(snap.problem)
+    yield INITIALLY, simulation
+    for each in find_happenings(classical, snap, plan.steps, plan.times):
+        apply_happening(simulation, each, plan.times)
+        yield f"at {each.time} s", simulation
 
 
 def _bind(check: Callable[..., Answer], *arguments: Any) -> Callable[[], Answer]:

@@ -17,10 +17,9 @@ from planner.errors import ForethoughtError
 from planner.explain.near_misses import describe_literal
 from planner.explain.plan_explanation import ELIMINATION
 from planner.limits import Limits
-from planner.model import Atom, Comparison, Not, Problem
-from planner.model.actions import DURATION
-from planner.model.arithmetic import exact_value, show_number
-from planner.model.problem import is_temporal
+from planner.model import Atom, Comparison, Not, Number, Problem
+from planner.model.arithmetic import show_number
+from planner.model.problem import counts_makespan_alone, is_temporal
 from planner.partial_order.causal_links import INITIAL, CausalLink, causal_links, partial_order
 from planner.plan import Plan, Result, Status, Step, json_number, name_as_written
 from planner.problem_kinds import classical_of
@@ -149,7 +148,9 @@ class _Collector:
 
     def plain_steps(self) -> tuple[doc.StepItem, ...]:
         """Return the steps without reasons."""
-        return tuple([doc.StepItem(each.action, each.arguments, json_number(each.cost)) for each in self.written])
+        costs = [None if counts_makespan_alone(self.classical) else json_number(each.cost) for each in self.written]
+        written = zip(self.written, costs, strict=True)
+        return tuple([doc.StepItem(each.action, each.arguments, cost) for each, cost in written])
 
     def explain(self) -> tuple[doc.StepItem, ...]:
         """Return the steps with what `explain` says of them, and what fails first without each."""
@@ -201,16 +202,14 @@ class _Collector:
         return self._finish(start, deltas)
 
     def _replay_in_time(self) -> doc.States | None:
+        from planner.validation.timed_replay import apply_happening
+
         snap, happenings = _find_happenings(self.as_sequence)
         simulation = Simulation(snap.problem)
         start = self._begin(simulation)
         deltas = []
-        fluents = simulation.world.state.values.fluents
         for each in happenings:
-            if each.number:
-                fluents[DURATION.predicate, ()] = exact_value(self.plan.times[each.number - 1].duration)
-            changes = simulation.apply(each.step)
-            fluents.pop((DURATION.predicate, ()), None)
+            changes = apply_happening(simulation, each, self.plan.times)
             lasts = bool(each.number) and bool(snap.actions[self.plan.steps[each.number - 1].action].end)
             phase = ("starts" if each.is_start else "ends") if lasts else ""
             delta = self._delta(each.number, changes)
@@ -385,11 +384,20 @@ def _plan_figures(plan: Plan, result: Result | None) -> Iterator[doc.Figure]:
     if result is not None:
         yield from result_figures(result)
     yield doc.Figure("steps", f"{len(plan):,}")
-    yield doc.Figure("cost", str(plan.cost))
+    if not plan.times or not counts_makespan_alone(classical_of(plan.problem)):
+        yield doc.Figure("cost", str(plan.cost))
     if plan.times:
-        yield doc.Figure("makespan", f"{float(plan.makespan or 0):g} s")
+        yield doc.Figure("makespan", _show_seconds(plan.makespan or 0))
     if plan.utility is not None:
         yield doc.Figure("utility", str(plan.utility))
+
+
+def _show_seconds(seconds: Number) -> str:
+    """Return a time as "90 s", or from an hour on as "130:10:00 h"."""
+    if seconds < 3600:  # the seconds of an hour
+        return f"{float(seconds):g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}{f':{rest:02}' if rest else ''} h"
 
 
 def _plan_notes(plan: Plan, result: Result | None) -> Iterator[str]:

@@ -23,7 +23,7 @@ from planner.semantics.durations import SEPARATION, duration_of
 from planner.semantics.numeric_state import change_of_metric, charge_time
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation, bind_parameters
 from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem, name_as_declared
-from planner.semantics.step_effects import cost_of, uses_of
+from planner.semantics.step_effects import Changes, cost_of, uses_of
 from planner.validation.verdict import Verdict
 
 
@@ -65,6 +65,16 @@ def find_happenings(
             rank = _END if time.duration else _START + 1
             found.append(Happening(time.end, rank, number, Step(moments.end, step.arguments)))
     return sorted(found, key=lambda each: (each.time, each.rank, each.number))
+
+
+def apply_happening(simulation: Simulation, happening: Happening, times: Sequence[StepTime]) -> Changes:
+    """Apply `happening`, which can happen now, to the state of the snap problem; return what it changes."""
+    fluents = simulation.world.state.values.fluents
+    if happening.number:
+        fluents[DURATION.predicate, ()] = exact_value(times[happening.number - 1].duration)
+    changes = simulation.apply(happening.step)
+    fluents.pop((DURATION.predicate, ()), None)
+    return changes
 
 
 class TimedReplay:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,6 +16,7 @@ from desk.lsp.diagnostics import find_diagnostics
 from desk.lsp.workspace import Texts
 from planner.language.documents.text_formats import parse_yaml
 from planner.language.loading.load import open_source
+from planner.solve import solve
 
 LAMPS = """\
 domain: lamps
@@ -192,6 +194,55 @@ def test_results_as_json_and_junit(forethought):
     assert [len(each) for each in group] == [0, 1, 0]
 
 
+LAMP_IN_TIME = """\
+domain: lamps
+actions:
+  light: {requires: [dark], provides: [lit, not dark], duration: 5}
+  wire: {provides: [wired], duration: 2, holds: {hand: 1}}
+---
+problem: one
+initial: [dark]
+goal: [lit, wired]
+capacity: {hand: 1}
+objective: makespan
+---
+cases:
+  one:
+    makespan: 5
+    properties:
+      - {eventually: [lit, wired]}
+      - {never: [dark, lit]}
+      - {always: dark}
+      - {eventually: lit, over: states}
+"""
+
+
+def test_properties_of_plans_in_time(forethought):
+    Path("lamps.yaml").write_text(LAMP_IN_TIME)
+    ran = forethought("test", "lamps.yaml", "--json")
+    (case,) = json.loads(ran.out)["suites"][0]["cases"]
+    results = [(each["check"], each["result"]) for each in case["checks"]]
+    assert results == [
+        ("makespan 5", "passed"),
+        ("eventually lit and wired", "passed"),
+        ("never dark and lit", "passed"),
+        ("always dark", "failed"),
+        ("eventually lit, in all states", "unsupported"),
+    ]
+    assert case["checks"][3]["message"] == "it does not hold at 5 s of the plan"
+
+
+def test_the_time_of_a_case_has_the_search_in_it(forethought, monkeypatch):
+    def solve_slowly(*given, **options):
+        time.sleep(0.2)
+        return solve(*given, **options)
+
+    monkeypatch.setattr("desk.loop.case_checks.solve", solve_slowly)
+    lamps(CASES.format(stated="optimum: 4"))
+    told = json.loads(forethought("test", "lamps.yaml", "--json").out)
+    assert told["suites"][0]["cases"][0]["checks"][0]["seconds"] >= 0.2
+
+
 def test_update_writes_what_is_proved_and_keeps_the_rest(forethought):
     lamps(
         """\
@@ -254,8 +305,8 @@ def test_cases_of_shipped_domains(forethought, name):
     assert f"coverage of {name}" in ran.out
 
 
-def test_states_of_plans_in_time_are_not_supported(forethought):
-    Path("a.cases.yaml").write_text("domain: errands\ncases: {bread: {properties: [{eventually: []}]}}\n")
+def test_all_states_of_problems_in_time_are_not_supported(forethought):
+    Path("a.cases.yaml").write_text("domain: errands\ncases: {bread: {properties: [{eventually: [], over: states}]}}\n")
     ran = forethought("test", "a.cases.yaml")
     assert ran.code == 12
     assert "unsupported: a problem in time" in ran.out
