@@ -15,6 +15,7 @@ from executor.events.answers import NO, YES, interpret_answer
 from executor.events.failures import NOT_REPEATED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.loop.aftermath import is_harmless
 from executor.loop.dispatch import SINGLE
 from executor.loop.step import Stepper
 from executor.observe.goal import end_run
@@ -259,7 +260,20 @@ class Supervisor:
             return end_run(state, events.RunStatus.WAITING, _compose_reason(causes, self.ladder.reasons))
         await self.ladder.prove_impossible()
         status = events.RunStatus.FAILED if state.missing is None else events.RunStatus.IMPOSSIBLE
-        return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
+        once = self._find_tried_once(trouble) if status is events.RunStatus.FAILED else ()
+        tried = [*self.ladder.reasons, *once]
+        return end_run(state, status, _compose_reason(causes, tried))
+
+    def _find_tried_once(self, trouble: Sequence[StepRecord]) -> Iterator[str]:
+        """Yield for each failed step that was begun once what kept the run from trying it again."""
+        actions = self.state.problem.domain.actions
+        for record in trouble:
+            action = actions.get(record.step.action)
+            if action is None or record.attempts != 1 or record.status is not events.StepStatus.FAILED:
+                continue
+            may_be_repeated = is_harmless(action) or bool(self.stepper.policy_of(record).retries)
+            if not may_be_repeated and "irreversible" not in action.tags:
+                yield f"{record.step} was not tried again: {action.name} is not tagged idempotent, and has no retries"
 
     async def end_undoing(self, trouble: Sequence[StepRecord] = ()) -> events.RunEnded:
         """Return the end of a run that was given up, by what was seen to be undone."""

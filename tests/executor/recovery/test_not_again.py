@@ -58,3 +58,22 @@ def test_somebody_may_say_that_it_is_worth_trying_there_again():
     outcome = chest.run(ask=lambda question: question.choices[0])
     assert outcome.status is RunStatus.SUCCEEDED
     assert len(chest.tries) == 3
+
+
+@pytest.mark.parametrize(
+    ("tags", "policy", "is_said"),
+    [
+        ([], ExecutionPolicy(), True),
+        (["idempotent"], ExecutionPolicy(), False),
+        ([], ExecutionPolicy(retries=1), False),
+    ],
+)
+def test_a_run_says_why_a_step_was_not_tried_again(tags, policy, is_said):
+    domain = Domain("brewery")
+    domain.action("boil", {}, provides=["boiled"], tags=tags)
+    world = World(domain)
+    world.handler("boil", policy=policy)(lambda: False)
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=["boiled"])))
+    assert not outcome.succeeded
+    why = "boil() was not tried again: boil is not tagged idempotent, and has no retries"
+    assert (why in outcome.reason.splitlines()) is is_said
