@@ -98,6 +98,7 @@ class _Result(BaseModel):
     status: str = ""
     stopped_by: str = ""
     cost: _Amount | None = None
+    utility: _Amount | None = None
     lower_bound: _Amount | None = None
     history: _History = _History()
     statistics: dict[str, _Amount | str] = {}
@@ -205,7 +206,8 @@ def _search(found: _Result) -> doc.Search | None:
 
     names = {each.name.lower(): each.value for each in StoppedBy}
     stopped_by = names.get(found.stopped_by, found.stopped_by)
-    return search_of_data(found.history.model_dump(), {**found.statistics, "stopped by": stopped_by})
+    statistics = {**found.statistics, "stopped by": stopped_by}
+    return search_of_data(found.history.model_dump(), statistics, has_wishes=found.utility is not None)
 
 
 def _tree(found: _Tree, steps: int, source: str) -> doc.Tree:

@@ -362,11 +362,15 @@ class SearchLane:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How a search went: points in time, which searches were at work when, and statistics by name."""
+    """How a search went: points in time, which searches were at work when, and statistics by name.
+
+    `measure` is what the costs of plans are: "charge" where wishes that are forgone are added.
+    """
 
     points: tuple[SearchPoint, ...]
     lanes: tuple[SearchLane, ...] = ()
     statistics: tuple[tuple[str, str], ...] = ()
+    measure: str = "cost"
 
 
 @dataclass(frozen=True, slots=True)

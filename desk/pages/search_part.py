@@ -45,15 +45,19 @@ def search_part(result: Result, seen: Sequence[Progress] = ()) -> doc.Search:
     return search_of_data(
         {"milestones": milestones, "searches": history["searches"]},
         result.statistics.to_dict() | {"stopped by": result.stopped_by.value},
+        has_wishes=result.utility is not None,
     )
 
 
-def search_of_data(history: Mapping[str, Any], statistics: Mapping[str, Any]) -> doc.Search:
+def search_of_data(
+    history: Mapping[str, Any], statistics: Mapping[str, Any], *, has_wishes: bool = False
+) -> doc.Search:
     """Return how a search went, from the `history` and the statistics of a result in JSON."""
     return doc.Search(
         tuple(_find_points(history.get("milestones", ()))),
         tuple(_find_lanes(history.get("searches", ()))),
         tuple(_name_statistics(statistics)),
+        "charge" if has_wishes else "cost",
     )
 
 

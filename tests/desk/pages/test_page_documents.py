@@ -13,7 +13,7 @@ from desk.pages import document as doc
 from desk.pages.candidates_page import candidates_page, is_result, page_of_data
 from desk.pages.domain_page import domain_page
 from desk.pages.plan_page import plan_page
-from desk.pages.search_part import search_of_data
+from desk.pages.search_part import search_of_data, search_part
 from planner import Plan, load
 from planner.errors import InputError
 from planner.model import Problem
@@ -180,6 +180,14 @@ def test_a_result_as_json_has_a_page_of_its_own() -> None:
     assert (page.search.points[-1].cost, page.search.points[-1].bound) == (result.cost, result.lower_bound)
     assert {each.search for each in page.search.lanes} == {each.search for each in result.history.searches}
     assert ("stopped by", "nothing was left to search") in page.search.statistics
+
+
+def test_a_search_with_wishes_is_about_charges() -> None:
+    result = solved("outing", "stroll")
+    assert search_part(result).measure == "charge"
+    assert search_part(result).points[-1].cost == result.plan.charge > result.cost
+    assert page_of_data(json.loads(json.dumps(result.to_dict())), "r.json").search == search_part(result)
+    assert search_part(solved("courier", "one-parcel")).measure == "cost"
 
 
 def test_lanes_join_the_turns_of_one_search_by_several_heuristics() -> None:

@@ -50,10 +50,12 @@ function searchStory(points) {
   const [plan, bound] = [last("plan"), last("bound")];
   const by = (point) => [el("b", {}, name(point.search || "")), ` after ${duration(Number((point.time || 0).toPrecision(3)))}`];
   if (!plan) return bound ? ["No plan was found. Every plan costs at least ", amountText(bound.bound), ", says ", by(bound), "."] : ["Nothing was found."];
-  const found = ["The plan of cost ", amountText(plan.cost), " comes from ", by(plan)];
+  const measure = page.search.measure || "cost";
+  const costs = measure === "cost" ? "costs" : "is charged";
+  const found = [`The plan of ${measure} `, amountText(plan.cost), " comes from ", by(plan)];
   if (!bound) return [...found, ". How far from the cheapest it is is not known."];
-  if (bound.bound >= plan.cost) return [...found, bound === plan ? ", with the proof that none costs less." : [". That none costs less was proved by ", by(bound), "."]];
-  return [...found, ". That none costs less than ", amountText(bound.bound), " was proved by ", by(bound), "."];
+  if (bound.bound >= plan.cost) return [...found, bound === plan ? `, with the proof that none ${costs} less.` : [`. That none ${costs} less was proved by `, by(bound), "."]];
+  return [...found, `. That none ${costs} less than `, amountText(bound.bound), " was proved by ", by(bound), "."];
 }
 
 function plotLegend(points, lanes) {
@@ -62,7 +64,8 @@ function plotLegend(points, lanes) {
   return el("div", { class: "legends plot-legends" },
     has("cost") ? key("cost", "best plan") : null,
     has("bound") ? key("bound", "lower bound") : null,
-    lanes.length ? key("work", "at work") : null);
+    lanes.length ? key("work", "at work") : null,
+    page.search.measure === "charge" ? el("span", {}, "charge: the cost, and what the wishes are worth that are forgone") : null);
 }
 
 class SearchPlot {
