@@ -72,6 +72,10 @@ def _exists(process: int) -> bool:
     return True
 
 
+class _LeaseThread(threading.Thread):
+    """The thread that renews a lease; of a class of its own, as it is no work that virtual time would wait for."""
+
+
 class Lease:
     """The lease of this process, begun when the first run is driven or the first lock is taken."""
 
@@ -100,7 +104,7 @@ class Lease:
                 self._valid_until = sent + self._seconds
             if self._thread is None:
                 parts = weakref.ref(self), self._ending, _make_impatient(self._database.address)
-                self._thread = threading.Thread(target=_keep, args=parts, name="forethought lease", daemon=True)
+                self._thread = _LeaseThread(target=_keep, args=parts, name="forethought lease", daemon=True)
                 self._thread.start()
             return self._holder
 
