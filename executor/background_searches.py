@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from planner.lightweight import dataclass, field
@@ -25,8 +26,27 @@ MOST: Final = max(2, min(32, (os.cpu_count() or 1) + 4) // 2)
 Found = TypeVar("Found")
 
 
+Searcher = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a search, and returns its result or raises its error."""
+
+
+def search_by(searcher: Searcher) -> None:
+    """Let `searcher` run all searches of the present event loop, in place of threads of this process."""
+    _searchers[asyncio.get_running_loop()] = searcher
+
+
+def read_timer() -> float:
+    """Return a reading of a timer in seconds: of the machine, or of the event loop where others run its searches."""
+    loop = asyncio.get_running_loop()
+    return loop.time() if loop in _searchers else time.perf_counter()
+
+
 async def search_in_turn(search: Callable[[], Found]) -> Found:
     """Run `search` in a thread when it is its turn; return its result, or raise its error."""
+    searcher = _searchers.get(asyncio.get_running_loop())
+    if searcher is not None:
+        found: Found = await searcher(search)
+        return found
     line = _lines.setdefault(asyncio.get_running_loop(), _Line())
     turn = await line.take()
     try:
@@ -100,3 +120,4 @@ class _Line:
 
 
 _lines: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]] = WeakKeyDictionary()
+_searchers: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Searcher]] = WeakKeyDictionary()

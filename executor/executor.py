@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
@@ -178,7 +179,7 @@ class Executor:
         begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client)
         begun.is_enqueued = enqueue
         if made is not None:
-            begun.take(self._make_state(made := add_alternatives(made, alternatives)))
+            begun.take(self.make_state(made := add_alternatives(made, alternatives)))
         if run is not None:
             self._reserve_id(run)
         if self.journal is not None:
@@ -222,7 +223,7 @@ class Executor:
             options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
             made = add_alternatives(found, alternatives)
-            return made, self._make_state(made)
+            return made, self.make_state(made)
 
         try:
             made, state = await search_in_turn(search)
@@ -234,13 +235,13 @@ class Executor:
         run.take(state)
         return made
 
-    def _make_state(self, made: PreparedPlan) -> RunState:
+    def make_state(self, made: PreparedPlan) -> RunState:
         """Make the initial state of a run of a plan."""
         check_model(self.model, made.plan)
         plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
-        return self._make_initial_state(plan, made.problem)
+        return self.make_initial_state(plan, made.problem)
 
-    def _make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
+    def make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
         """Make the state of a run without events."""
         state = RunState(self.world.model, plan, problem, self.world.hierarchy)
         state.journal = None if self.journal is None else self.journal.place
@@ -388,9 +389,21 @@ class Executor:
         if not isinstance(first, RunStarted):
             hint = f"it ended before it had a plan, and has done nothing: executor.run(…, run={run!r}) begins it again"
             raise RunError(f"the journal has no beginning of run {run!r}", hint=hint)
-        plan = ActionPlan.model_validate(first.plan)
         known = self._unfinished[run].source if run in self._unfinished and entities is None else None
-        state = self._make_initial_state(plan, known or plan.problem(self.world.model, entities))
+        return self.rebuild_state(chain([(first, began)], events), known, entities)
+
+    def rebuild_state(
+        self,
+        events: Iterable[tuple[Event, float]],
+        problem: Problem | None = None,
+        entities: Mapping[str, object] | None = None,
+    ) -> RunState:
+        """Build the state of a run from its events and their times; `problem` is that of its plan, if it is at hand."""
+        events = iter(events)
+        first, began = next(events)
+        assert isinstance(first, RunStarted), "the first event of every run"
+        plan = ActionPlan.model_validate(first.plan)
+        state = self.make_initial_state(plan, problem or plan.problem(self.world.model, entities))
         state.apply(first, began)
         for event, at in events:
             state.apply(event, at)

@@ -166,7 +166,7 @@ class Run:
         """Build the parts of the run on `state`, from which it goes on."""
         executor, self._state = self._executor, state
         asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
-        lookout = Lookout(executor.world, state.objects)
+        lookout = self.make_lookout(state)
         rng = random.Random(f"{executor.seed} {self.id}")
         self._stepper = stepper = Stepper(
             executor.world,
@@ -200,6 +200,10 @@ class Run:
             self._loop.interrupt()
         if self.called_off.is_set():
             stepper.abort()
+
+    def make_lookout(self, state: RunState) -> Lookout:
+        """Make what asks the observers of the world on behalf of the run."""
+        return Lookout(self._executor.world, state.objects)
 
     @property
     def state(self) -> RunState:

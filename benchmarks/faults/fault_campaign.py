@@ -48,16 +48,20 @@ def faults(
             parser=journal_place, metavar="PLACE", help="Carry each run out on this journal, too, and compare the ends."
         ),
     ] = None,
+    temporal: Annotated[
+        bool,
+        typer.Option("--temporal", help="Carry each run out on a server of Temporal, too, and compare: in real time."),
+    ] = False,
 ) -> None:
     """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
 
     The exit code is 1 where a run violated a promise: false success, effects that came twice, a goal given up that
     could have been reached, an irreversible step too early, repeated, in an undo or despite an open question, an error.
     """
-    if open_world + numbers + in_time > 1:
-        raise typer.BadParameter("--open-world, --numbers and --time name campaigns: say one of them")
-    if journal is not None and (in_time or only is not None):
-        raise typer.BadParameter("--journal compares whole campaigns, and not those of --time")
+    if open_world + numbers + in_time + temporal > 1:
+        raise typer.BadParameter("--open-world, --numbers, --time and --temporal name campaigns: say one of them")
+    if journal is not None and (in_time or temporal or only is not None):
+        raise typer.BadParameter("--journal compares whole campaigns, and not those of --time or --temporal")
     if in_time:
         from benchmarks.faults.timed_campaign import give_timed_campaign, replay_in_time
         from benchmarks.faults.timed_setting import draw_timed_setting
@@ -66,6 +70,11 @@ def faults(
             replay_in_time(draw_timed_setting(only, seed))
         else:
             give_timed_campaign(range(runs), seed)
+        return
+    if temporal:
+        from benchmarks.faults.temporal_campaign import give_temporal_campaign
+
+        give_temporal_campaign(range(runs) if only is None else [only], seed)
         return
     draw = draw_open_setting if open_world else draw_numeric_setting if numbers else draw_setting
     if only is not None:

@@ -116,6 +116,23 @@ class Carried:
             self.undoing = GivenUp.of(self.simulated, state)
 
 
+def make_simulated_world(setting: Setting) -> SimulatedWorld:
+    """Make the world of a run, with its policies."""
+    simulated = SimulatedWorld(
+        setting.plan.problem if setting.open_world is None else setting.open_world.truth,
+        seed=setting.seed,
+        faults=setting.faults,
+        observe=setting.observe,
+        seconds=setting.pace,
+        plain=setting.plain,
+        skills=setting.skills,
+        careless=setting.careless,
+    )
+    for action in simulated.problem.domain.actions:
+        simulated.world.policy(action, setting.policy)
+    return simulated
+
+
 def carry_out(
     setting: Setting,
     folder: Path,
@@ -124,18 +141,7 @@ def carry_out(
     place: Place | None = None,
 ) -> Carried:
     """Carry out a run, its journal at `place` or else in `folder`; `listener` is told what happens."""
-    simulated = SimulatedWorld(
-        setting.plan.problem if setting.open_world is None else setting.open_world.truth,
-        seed=setting.seed,
-        faults=setting.faults,
-        observe=setting.observe,
-        seconds=1.0,
-        plain=setting.plain,
-        skills=setting.skills,
-        careless=setting.careless,
-    )
-    for action in simulated.problem.domain.actions:
-        simulated.world.policy(action, setting.policy)
+    simulated = make_simulated_world(setting)
     carried = Carried(simulated, listeners=() if listener is None else (listener,))
     started = time.perf_counter()
     with ExitStack() as graves:
@@ -165,25 +171,27 @@ def _drive(setting: Setting, carried: Carried, journal: Place, graves: ExitStack
     raise AssertionError(f"the process died {carried.crashes} times")
 
 
-def _make_executor(setting: Setting, carried: Carried, journal: Place) -> Executor:
-    async def answer(question: Asked) -> Any:
-        if not question.question.startswith("doubt:"):
-            return GIVE_UP
-        await asyncio.sleep(PERSON_SECONDS)
-        return HAPPENED if carried.simulated.applied.get(f"{RUN}/{question.step}") else NOTHING
+async def answer(setting: Setting, simulated: SimulatedWorld, run: str, question: Asked) -> Any:
+    """Answer `question` as somebody does who gives up, but waits and looks whether a step has happened."""
+    if not question.question.startswith("doubt:"):
+        return GIVE_UP
+    await asyncio.sleep(PERSON_SECONDS * setting.pace)
+    return HAPPENED if simulated.applied.get(f"{run}/{question.step}") else NOTHING
 
+
+def _make_executor(setting: Setting, carried: Carried, journal: Place) -> Executor:
     return Executor(
         carried.simulated.world,
         journal=journal if setting.has_journal else None,
         approve=partial(approve, carried.simulated),
-        ask=answer if setting.is_asked else None,
+        ask=partial(answer, setting, carried.simulated, RUN) if setting.is_asked else None,
         model=None if setting.open_world is None else setting.model,
         listeners=(carried, *carried.listeners),
         seed=setting.seed,
     )
 
 
-def _make_action_plan(setting: Setting) -> ActionPlan:
+def make_action_plan(setting: Setting) -> ActionPlan:
     """Return the plan that is carried out, as a policy where that is its model and can be."""
     policy = as_policy(setting.plan) if setting.model == "policy" else None
     if policy is not None:
@@ -200,11 +208,11 @@ async def _drive_once(executor: Executor, setting: Setting, carried: Carried) ->
     async with asyncio.timeout(ENDLESS_SECONDS):
         if carried.crashes:
             return await executor.resume(RUN)
-        simulated = carried.simulated
-        memory = {
-            name: value
-            for action in simulated.problem.domain.actions
-            for name, value in simulated.parameters(action).items()
-        }
-        plan = _make_action_plan(setting) if setting.open_world is None else setting.plan.problem
-        return await executor.run(plan, run=RUN, memory=memory)
+        plan = make_action_plan(setting) if setting.open_world is None else setting.plan.problem
+        return await executor.run(plan, run=RUN, memory=make_memory(carried.simulated))
+
+
+def make_memory(simulated: SimulatedWorld) -> dict[str, Any]:
+    """Return values for all data parameters of the actions of a world."""
+    actions = simulated.problem.domain.actions
+    return {name: value for action in actions for name, value in simulated.parameters(action).items()}

@@ -233,6 +233,8 @@ class Setting:
     open_world: OpenWorld | None = None
     careless: bool = False
     """Whether handlers change numbers without a look at bounds and thresholds: see `SimulatedWorld`."""
+    pace: float = 1.0
+    """Seconds that handlers take; all other times of the run are as many times as long."""
 
     @property
     def is_clear(self) -> bool:
@@ -246,6 +248,21 @@ class Setting:
     def is_refused(self) -> bool:
         """Whether somebody may refuse to approve a step."""
         return any(fault.kind.is_of_approvals and fault.kind is not FaultKind.APPROVAL_LATE for fault in self.faults)
+
+    def at_pace(self, pace: float) -> Setting:
+        """Return the run with all times `pace` times as long."""
+
+        def scale(seconds: float | None) -> float | None:
+            return None if seconds is None else seconds * pace
+
+        faults = [replace(each, seconds=scale(each.seconds or each.delay)) for each in self.faults]
+        seen, policy = self.observe, self.policy
+        observe = replace(
+            seen, settle_within=seen.settle_within * pace, lag=seen.lag * pace, timeout=scale(seen.timeout)
+        )
+        longest, backoff, jitter = policy.longest * pace, policy.backoff * pace, policy.jitter * pace
+        policy = replace(policy, timeout=scale(policy.timeout), backoff=backoff, jitter=jitter, longest=longest)
+        return replace(self, faults=tuple(faults), observe=observe, policy=policy, pace=pace)
 
     def __str__(self) -> str:
         what = f"{classical_part(self.plan).domain.name}/{classical_part(self.plan).name}"

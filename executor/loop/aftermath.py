@@ -137,7 +137,7 @@ def select_next_skills(
     if not (is_harmless(action) or found.absent or vouched):
         return []
     calls = Counter([*record.failed, record.skill])
-    retries = _count_retries(action, policy, attempt) if _is_to_be_retried(policy, attempt) else -1
+    retries = _count_retries(action, policy, attempt) if is_to_be_retried(policy, attempt) else -1
     return [each for each in skills if attempt.crashed or not calls[each.name] or calls[each.name] <= retries]
 
 
@@ -155,8 +155,10 @@ def _count_retries(action: Action, policy: ExecutionPolicy, attempt: Attempt) ->
     return int(attempt.result.success or attempt.raised is not None or bool(attempt.in_doubt))
 
 
-def _is_to_be_retried(policy: ExecutionPolicy, attempt: Attempt) -> bool:
+def is_to_be_retried(policy: ExecutionPolicy, attempt: Attempt) -> bool:
     """Return whether `retry_on` of the policy covers this failure."""
+    if attempt.is_to_be_retried is not None:
+        return attempt.is_to_be_retried
     if policy.retry_on is None:
         return True
     if isinstance(policy.retry_on, tuple):

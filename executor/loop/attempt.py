@@ -222,6 +222,8 @@ class Attempt:
     crashed: bool = False
     begun: bool = True
     seconds: float = 0.0
+    is_to_be_retried: bool | None = None
+    """Whether `retry_on` of the policy covers the failure; None: `raised` is the exception itself, and tells."""
 
 
 @dataclass(slots=True)

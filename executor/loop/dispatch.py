@@ -172,6 +172,11 @@ class Inbox:
         """Keep the result of an event for the first step that comes to wait for it."""
         self._early[event] = result
 
+    @property
+    def early_results(self) -> dict[str, ActionResult]:
+        """The results of events for which no step was waiting yet."""
+        return dict(self._early)
+
     def take_early_results(self, waiting: Iterable[StepRecord]) -> Iterable[tuple[StepRecord, ActionResult]]:
         """Remove and yield the early results for the steps `waiting`."""
         for record in waiting if self._early else ():
@@ -194,6 +199,10 @@ class Inbox:
             async with asyncio.timeout_at(min(alarms, default=None)):
                 await self._news.wait()
         self._news.clear()
+
+    def find_next_alarm(self, waiting: Iterable[StepRecord]) -> float | None:
+        """Return when the first wait of the steps `waiting` ends, in the time of the event loop; None if none does."""
+        return min([alarm.at for record in waiting if (alarm := self._find_alarm(record)) is not None], default=None)
 
     def find_expired(self, waiting: Iterable[StepRecord]) -> list[tuple[StepRecord, Attempt]]:
         """Return the steps `waiting` whose time is over, with their attempts."""

@@ -7,7 +7,7 @@ facts of the plan may have changed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, Final
 
@@ -130,9 +130,7 @@ class Lookout:
         looks |= dict.fromkeys([each for pattern in over for each in self._world.observers_over(pattern)])
         calls = {look: (look[0].function, look[0].bind(look[1])) for look in looks}
         firsts = {call: look for look, call in reversed(calls.items())}
-        given = dict(
-            zip(firsts, await _gather_answers([self._ask_observer(*look) for look in firsts.values()]), strict=True)
-        )
+        given = dict(zip(firsts, await self.gather_answers(list(firsts.values())), strict=True))
         answers = {look: self._read_sighting(*look, given[call]) for look, call in calls.items()}
         looked = LookResult()
         wanted = dict.fromkeys(asked)
@@ -210,15 +208,21 @@ class Lookout:
         found = [observer.settle_within for fact in facts for observer, _ in self._world.observers_of(fact)]
         return max(found, default=0.0)
 
-    async def _ask_observer(self, observer: Observer, look: Atom) -> Any:
-        """Return the answer of `observer`, or a `_Failure` with the reason why there is none."""
+    async def gather_answers(self, looks: Sequence[tuple[Observer, Atom]]) -> list[Any]:
+        """Ask the observers of all `looks` concurrently, and return their answers in this order."""
+        if len(looks) == 1:
+            return [await self.ask_observer(*looks[0])]
+        return list(await asyncio.gather(*[self.ask_observer(*look) for look in looks]))
+
+    async def ask_observer(self, observer: Observer, look: Atom) -> Any:
+        """Return the answer of `observer`, or a `Failure` with the reason why there is none."""
         asked = self._call_observer(observer, look)
         try:
             return await (asked if observer.timeout is None else await_within(asked, observer.timeout))
         except OutOfTime:
-            return _Failure(f"did not answer within {observer.timeout} s")
+            return Failure(f"did not answer within {observer.timeout} s")
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
-            return _Failure(f"failed: {describe_error(error)}")
+            return Failure(f"failed: {describe_error(error)}")
 
     async def _call_observer(self, observer: Observer, look: Atom) -> Any:
         """Call the function of `observer` with objects of the classes in its annotations."""
@@ -229,17 +233,17 @@ class Lookout:
 
     def _read_sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:
         """Convert `answer` to a sighting with the plan's names of objects, or return the reason why it is none."""
-        if type(answer) is not _Failure:  # its class may be a property that raises
+        if type(answer) is not Failure:  # its class may be a property that raises
             try:
                 with contain_errors():
                     return observer.read(look, answer, self._objects.plan_name)
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
-                answer = _Failure(f"failed: {describe_error(error)}")
+                answer = Failure(f"failed: {describe_error(error)}")
         return f"the observer {observer.name} of {look} {answer.reason}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Failure:
+class Failure:
     """An observer that gave no answer, with the reason."""
 
     reason: str
@@ -258,12 +262,6 @@ def adopt_look(
     if news:
         emit(FactsSeen(tuple(news), cause))
     return changed
-
-
-async def _gather_answers(awaitables: list[Awaitable[Any]]) -> list[Any]:
-    if len(awaitables) == 1:
-        return [await awaitables[0]]
-    return list(await asyncio.gather(*awaitables))
 
 
 class _Sightings:

@@ -72,7 +72,7 @@ class Asking:
             return state.answers[question.question]
         if question.question not in state.questions:
             self.emit(question)
-        answer = await _ask_for_answer(self.ask, question) if callable(self.ask) else None
+        answer = await ask_for_answer(self.ask, question) if callable(self.ask) else None
         if answer is None:
             return None
         self.emit(events.Answered(question.question, answers.as_journal_data(answer)))
@@ -93,7 +93,7 @@ class Asking:
         arguments = dict(record.plan.arguments)
         request = Request(self.state.run, record.id, action.name, arguments, values, returned, purpose, undoes)
         if self.permit is not None:
-            refused = answers.describe_refusal(await _ask_for_decision(self.permit, request), "permission")
+            refused = answers.describe_refusal(await ask_for_decision(self.permit, request), "permission")
             if refused:
                 return refused
         if not needed:
@@ -140,14 +140,14 @@ class Asking:
             return state.answers[name]
         if state.questions.get(name) != question and not (record.attempts and name in state.answers):
             self.emit(question)
-        given = None if self.approve is None else await _ask_for_decision(self.approve, request)
+        given = None if self.approve is None else await ask_for_decision(self.approve, request)
         if given is None:
             return await self.answer(question)
         self.emit(events.Answered(name, given))
         return given
 
 
-async def _ask_for_decision(function: Callable[..., Any], request: Request) -> Any:
+async def ask_for_decision(function: Callable[..., Any], request: Request) -> Any:
     """Call `function` for a decision; an exception counts as a refusal."""
     try:
         return read_decision(await call_contained(partial(function, request), {}))
@@ -162,7 +162,7 @@ def read_decision(given: Any) -> bool | str | None:
     return as_plain_text(given) if issubclass(type(given), str) else answers.NO
 
 
-async def _ask_for_answer(function: Callable[..., Any], question: events.Asked) -> Any:
+async def ask_for_answer(function: Callable[..., Any], question: events.Asked) -> Any:
     """Call `function` for an answer; return None if it raises or its answer means no choice."""
     try:
         answer = await call_contained(partial(function, question), {})

@@ -5,14 +5,13 @@ Afterwards, observers check that everything is as before; assumed facts are no e
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Final
 
-from executor.background_searches import search_in_turn
+from executor.background_searches import read_timer, search_in_turn
 from executor.events.events import Event, PlanChanged, Rung, RungTaken, StepEnded, StepStatus
 from executor.events.fluent_values import FluentValue, value_of
 from executor.events.run_state import RunState
@@ -146,7 +145,7 @@ class Compensation:
         if self._plans >= MOST:
             return False
         self._plans += 1
-        written, started = list(self._find_written()), time.perf_counter()
+        written, started = list(self._find_written()), read_timer()
         forbidden = [key for key, tried in self.state.tried.items() if tried.spent or tried.times > 1]
         look = partial(
             undo,
@@ -161,7 +160,7 @@ class Compensation:
         left += [f"{each.item} was written by {each.step}, which is irreversible" for each in found.exempt]
         left += [f"{each} is not as before: numbers are restored along with facts" for each in self._find_numbers()]
         cost = float(exact_sum(each.step.cost for each in found.steps))
-        seconds = time.perf_counter() - started
+        seconds = read_timer() - started
         said = "; ".join([found.status.value, *left])
         self.emit(RungTaken(Rung.COMPENSATE, about, said, cost, seconds, found=bool(found.steps)))
         if not found.steps:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from executor.background_searches import search_in_turn
+from executor.background_searches import read_timer, search_in_turn
 from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTaken, StepStatus
 from executor.events.failures import Key
 from executor.events.remaining_budget import subtract_spent
@@ -148,7 +147,7 @@ class PolicyExecution:
         return here != never and not self.gives_up and await self._decide(about, never, here)
 
     async def _decide(self, about: str, forbidden: set[Key], not_now: set[Key]) -> bool:
-        problem, started = self._make_problem(forbidden), time.perf_counter()
+        problem, started = self._make_problem(forbidden), read_timer()
         try:
             decision = await search_in_turn(lambda: self._search_policy(problem))
         except ForethoughtError as error:
@@ -157,7 +156,7 @@ class PolicyExecution:
             policy = decision.policy
             step = None if policy is None else policy.nodes[0].step
             if policy is not None and self._may_be_next(step, not_now):
-                seconds, cost = time.perf_counter() - started, float(decision.expected_cost or 0)
+                seconds, cost = read_timer() - started, float(decision.expected_cost or 0)
                 self.emit(RungTaken(Rung.REPLAN, about, f"another policy: {decision.describe()}", cost, seconds))
                 data = {**(self.state.policy or {}), **policy.to_dict()}
                 self._take(policy.nodes[0], data, f"another policy after {about}" if about else "another policy")
@@ -165,7 +164,7 @@ class PolicyExecution:
             self.gives_up = policy is not None and step is None and not policy.nodes[0].is_goal
             why = decision.reason or decision.describe()
         self.reasons.append(f"policy: {why}")
-        self.emit(RungTaken(Rung.REPLAN, about, why, seconds=time.perf_counter() - started, found=False))
+        self.emit(RungTaken(Rung.REPLAN, about, why, seconds=read_timer() - started, found=False))
         return False
 
     def _may_be_next(self, step: Step | None, not_now: Collection[Key]) -> TypeGuard[Step]:

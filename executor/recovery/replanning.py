@@ -5,14 +5,13 @@ Among equally good plans, one that begins with an action suggested by a handler 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.background_searches import search_in_turn
+from executor.background_searches import read_timer, search_in_turn
 from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -312,11 +311,11 @@ class Replanning:
 
         The search runs again if a step began or ended in the meantime: its result would repeat that step.
         """
-        started, standing = time.perf_counter(), None
+        started, standing = read_timer(), None
         while standing != (standing := self._snapshot_open_steps()):
             left, search = prepare()
             found = await search_in_turn(search)
-        took = time.perf_counter() - started
+        took = read_timer() - started
         why = self._find_objection(found, left)
         if works and not why and not (found.new or found.dropped):
             why = "the plan at hand is as good as any"

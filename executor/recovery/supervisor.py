@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from executor.background_searches import read_timer
 from executor.events import events
 from executor.events.answers import NO, YES, interpret_answer
 from executor.events.failures import NOT_REPEATED
@@ -34,7 +34,7 @@ class Limits:
     """
 
     state: RunState
-    _started: float = field(init=False, default_factory=time.monotonic)
+    _started: float = field(init=False, default_factory=read_timer)
     _before: float = field(init=False)
     """Seconds at work before this process."""
     _is_limited: bool = field(init=False)
@@ -77,7 +77,7 @@ class Limits:
         spent = self.state.spent.duration
         if self.state.model in SINGLE:
             return spent
-        return min(spent, self._before + time.monotonic() - self._started)
+        return min(spent, self._before + read_timer() - self._started)
 
 
 MOST_TRIED: Final = 10

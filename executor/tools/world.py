@@ -164,11 +164,15 @@ class World:
                     settle_within=settle_within,
                     timeout=timeout,
                 )
-                self.observers.append(observer)
-                self._looks.setdefault(observer.pattern.predicate, []).append(observer)
+                self.add_observer(observer)
             return function
 
         return bind
+
+    def add_observer(self, observer: Observer) -> None:
+        """Add an observer that was made of its parts."""
+        self.observers.append(observer)
+        self._looks.setdefault(observer.pattern.predicate, []).append(observer)
 
     def observe_sql(
         self,

@@ -1,0 +1,378 @@
+"""The activities of a worker: perform a step, look, check, ask people, search; each takes and returns JSON data.
+
+`WorldActivities` calls the handlers, observers, checks and callbacks of one world by the same code as an executor on
+one machine: `executor.loop.attempt` makes the attempt at a step, with its time limit, hooks, locks and rates, which
+hold within this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, cast
+
+from temporalio import activity
+
+from executor.events.answers import as_journal_data
+from executor.events.events import Asked, StepStatus
+from executor.loop.aftermath import is_to_be_retried
+from executor.loop.attempt import Attempt, Call, Performer, run_check
+from executor.loop.locks_and_rates import Slots, Turns
+from executor.loop.parameters import convert_value
+from executor.observe.observe import Failure, Lookout
+from executor.plans.action_plan import ActionPlan
+from executor.plans.created_objects import Bindings
+from executor.plans.prepare import search_plan
+from executor.recovery.ask_people import Callback, Request, ask_for_answer, ask_for_decision
+from executor.report.live import Follower, Listener
+from executor.temporal.recorded_world import describe_world
+from executor.temporal.value_data import make_plain, read_value, write_answer, write_value
+from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
+from executor.tools.context import Context, Memory, Outline, OutlineStep
+from executor.tools.json_data import data_of
+from executor.tools.results import ActionResult
+from executor.tools.step_policy import ExecutionPolicy, Rate
+from executor.tools.world import Skill, World
+from planner.errors import ForethoughtError, InputError, NoPlan
+from planner.lightweight import replace
+from planner.model import Action, Atom
+from planner.plan import Step
+
+
+@dataclass(slots=True)
+class Child:
+    """Names the children of a step: the same names in each attempt, so that none is begun twice."""
+
+    key: str
+    """The idempotency key of the step."""
+    begun: int = 0
+
+    def take_name(self) -> str:
+        """Return the id of the next child."""
+        self.begun += 1
+        return self.key if self.begun == 1 else f"{self.key}:{self.begun}"
+
+
+STEP: Final[ContextVar[Child]] = ContextVar("step")
+"""The step that is at work in this task or thread, which begins children: runs within its run."""
+BEAT: Final = 0.25
+"""Part of the heartbeat timeout after which an activity says again that it is alive."""
+
+
+@dataclass(slots=True)
+class _NamedObjects:
+    """Stands in for the `Bindings` of a run: real names, and the types of each."""
+
+    kinds: Mapping[str, tuple[str, ...]]
+    made: dict[tuple[str, Any], Any] = field(default_factory=dict)
+
+    def get(self, _name: str, default: Any = None) -> Any:
+        return default
+
+    def real_name(self, name: str) -> str:
+        return name
+
+    def types_of(self, name: str) -> tuple[str, ...]:
+        return self.kinds.get(name, ())
+
+
+def _bind(kinds: Mapping[str, Any]) -> Bindings:
+    return cast("Bindings", _NamedObjects({name: tuple(types) for name, types in kinds.items()}))
+
+
+@dataclass(slots=True)
+class Notes:
+    """What a handler does to its run while it is at work."""
+
+    memory: list[list[Any]] = field(default_factory=list)
+    replanning: list[str] = field(default_factory=list)
+    changed: list[list[Any]] = field(default_factory=list)
+
+
+class WorldActivities:
+    """The activities of one world; `permit`, `approve` and `ask` are the callbacks of an executor."""
+
+    def __init__(
+        self,
+        world: World,
+        origin: str = "",
+        *,
+        permit: Callback = None,
+        approve: Callback = None,
+        ask: Callback = None,
+        listeners: Iterable[Listener | Follower] = (),
+    ) -> None:
+        self.world = world
+        self.listeners = tuple(listeners)
+        """What is told the events of the runs that this process drives, once."""
+        self.described = describe_world(world)
+        self.version: str = self.described["version"]
+        self.searches: dict[str, Callable[[], Any]] = {}
+        """The searches that runs of this process ask for, by key."""
+        self._origin = origin
+        self._callbacks = {"permit": permit, "approve": approve}
+        self._ask = ask
+        self._performer = Performer(Slots(), world.model.name, Turns(), world.hooks)
+
+    def list_all(self) -> list[Callable[..., Any]]:
+        """Return all activities, for a `Worker`."""
+        return [self.perform, self.observe, self.check, self.decide, self.answer, self.plan, self.search]
+
+    @activity.defn(name="perform")
+    async def perform(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Make one attempt at a step; return it as data, or `outdated` if this worker has another domain."""
+        if given["version"] != self.version:
+            return {"outdated": self.version}
+        notes, aborted = Notes(), asyncio.Event()
+        STEP.set(Child(given["key"]))
+        context = self._make_context(given, notes, aborted)
+        attempt = await _work_until_cancelled(self.make_attempt(given, context, notes), aborted)
+        policy = self.world.policy_of(given["action"])
+        return make_plain({
+            "result": data_of(attempt.result),
+            "wait": None if attempt.wait is None else data_of(attempt.wait),
+            "raised": None if attempt.raised is None else describe_error(attempt.raised),
+            "retried": is_to_be_retried(policy, attempt),
+            "doubt": attempt.in_doubt,
+            "begun": attempt.begun,
+            "seconds": attempt.seconds,
+            "memory": notes.memory,
+            "replanning": notes.replanning,
+            "changed": notes.changed,
+        })  # fmt: skip
+
+    async def make_attempt(self, given: Mapping[str, Any], context: Context, notes: Notes) -> Attempt:
+        """Make the attempt that `given` describes; `notes` gets what the handler does to its run."""
+        skill = self._find_skill(given["action"], given["skill"])
+        policy = _read_policy(given["policy"], self.world.policy_of(given["action"]))
+        try:
+            data = _convert_parameters(skill.action, given["data"])
+            objects = await self._load_objects(skill.function, given, policy)
+        except (ForethoughtError, InputError) as error:
+            return Attempt(ActionResult.failed(str(error)), begun=False)
+
+        def change(values: Mapping[str, Any], by: str) -> Mapping[str, Any]:
+            changed = _convert_parameters(skill.action, values)
+            notes.changed.append([changed, by])
+            return changed
+
+        step = Step(given["action"], tuple(given["objects"].values()))
+        return await self._performer.make_attempt(
+            skill,
+            Call(self._origin, given["key"], step, data, self.world.skills.get(given["action"], ())),
+            objects | data,
+            policy,
+            context=lambda: context,
+            changed=change,
+            stopped=context.aborted,
+            begin=lambda: None,
+            is_held_back=lambda: False,
+        )
+
+    def _find_skill(self, action: str, name: str) -> Skill:
+        skills = self.world.skills.get(action, ())
+        found = next((each for each in skills if each.name == name), None)
+        if found is None:
+            raise InputError(f"this worker has no handler {name!r} of {action}", hint="@world.handler(…) says who does")
+        return found
+
+    async def _load_objects(
+        self, function: Callable[..., Any], given: Mapping[str, Any], policy: ExecutionPolicy
+    ) -> dict[str, Any]:
+        """Load the objects that `function` takes; raises `InputError` if one cannot be loaded."""
+        entities = self.world.entities
+        made = entities.make_arguments(function, given["objects"], _bind(given["kinds"]))
+        try:
+            return await (await_within(made, policy.timeout) if entities.loads and policy.timeout is not None else made)
+        except OutOfTime:
+            raise InputError(f"objects of {given['action']} were not loaded within {policy.timeout} s") from None
+
+    def _make_context(self, given: Mapping[str, Any], notes: Notes, aborted: asyncio.Event) -> Context:
+        memory = Memory(max(given["capacity"], 1))
+        for key, value in given["memory"]:
+            memory.restore(key, value)
+
+        def remember(key: str, value: Any, relevance: float = 0.0, *, step: str = "") -> None:
+            memory.restore(key, value, relevance, step=step)
+            notes.memory.append([key, value, relevance])
+
+        memory.listen(remember)
+        return Context(
+            plan=given["plan"],
+            run=given["run"],
+            step=given["step"],
+            action=given["action"],
+            attempt=given["attempt"],
+            key=given["key"],
+            token=int(activity.info().started_time.timestamp() * 1000),
+            memory=memory.of_step(given["step"]),
+            results=given["results"],
+            undoes=tuple(given["undoes"]),
+            aborted=aborted,
+            model=None,
+            duration=given["duration"],
+            _outline=partial(_read_outline, given["outline"]),
+            _on_progress=_tell_progress,
+            _on_replanning=notes.replanning.append,
+        )
+
+    @activity.defn(name="observe")
+    async def observe(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Ask an observer; return what it answers, or `failed` with the reason why there is no answer."""
+        look: Atom = read_value(given["look"])
+        found = [each for each in self.world.observers if (each.name, str(each.pattern)) == tuple(given["observer"])]
+        if len(found) <= given["number"]:
+            return {"about": str(look), "failed": "is none of this worker"}
+        observer = found[given["number"]]
+        answer = await Lookout(self.world, _bind(given["kinds"])).ask_observer(observer, look)
+        if isinstance(answer, Failure):
+            return {"about": str(look), "failed": answer.reason}
+        try:
+            with contain_errors():
+                observer.read(look, answer)
+                return {"about": str(look), "answer": write_answer(answer)}
+        except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
+            return {"about": str(look), "failed": f"failed: {describe_error(error)}"}
+
+    @activity.defn(name="check")
+    async def check(self, given: dict[str, Any]) -> str:
+        """Run the check before a step; return its reason to refuse, or an empty text."""
+        function = self.world.checks.get(given["action"])
+        if function is None:
+            return ""
+        policy = _read_policy(given["policy"], self.world.policy_of(given["action"]))
+        context = self._make_context(given, Notes(), asyncio.Event())
+        try:
+            data = _convert_parameters(self.world.model.actions[given["action"]], given["data"])
+            objects = await self._load_objects(function, given, policy)
+        except ForethoughtError as error:
+            return str(error)
+        return await run_check(function, objects | data, context, policy.timeout)
+
+    @activity.defn(name="decide")
+    async def decide(self, given: dict[str, Any]) -> Any:
+        """Ask `permit` or `approve` for a decision on a step."""
+        function = self._callbacks[given["of"]]
+        if function is None:
+            return None
+        told = given["request"]
+        request = Request(**{**told, "returned": tuple(told["returned"]), "undoes": tuple(told["undoes"])})
+        return await _work_until_cancelled(ask_for_decision(function, request))
+
+    @activity.defn(name="answer")
+    async def answer(self, given: dict[str, Any]) -> Any:
+        """Ask for an answer to a question; None while nobody has one."""
+        if self._ask is None:
+            return None
+        told: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}
+        answer = await _work_until_cancelled(ask_for_answer(self._ask, Asked(**told)))
+        return make_plain({"": as_journal_data(answer)})[""]
+
+    @activity.defn(name="plan")
+    async def plan(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Search for a plan; return it with the soft goals that it gives up, or why there is `no_plan`."""
+        stated, called_off = ActionPlan.model_validate(given["plan"]), threading.Event()
+
+        def search() -> dict[str, Any]:
+            problem = stated.problem(self.world.model)
+            try:
+                made = search_plan(
+                    self.world, problem, given["search"], called_off, memory=given["memory"], model=given["model"]
+                )
+            except NoPlan as error:
+                result = error.result
+                return {"no_plan": [result.status.name, result.stopped_by.name, str(result.reason)]}
+            except ForethoughtError as error:
+                return {"refused": str(error)}
+            dropped = [[str(each.condition), float(each.utility)] for each in made.dropped]
+            return {"plan": made.plan.model_dump(mode="json"), "dropped": dropped}
+
+        searching = _work_until_cancelled(asyncio.to_thread(search))
+        try:
+            found: dict[str, Any] = await searching
+        finally:
+            called_off.set()
+        return found
+
+    @activity.defn(name="search")
+    async def search(self, key: str) -> dict[str, Any]:
+        """Run the search `key` that a run of this process asks for in a thread; return its result as data."""
+        search = self.searches[key]
+        try:
+            return {"found": write_value(await asyncio.to_thread(search))}
+        except ForethoughtError as error:
+            return {"error": str(error)}
+
+
+async def _work_until_cancelled(work: Coroutine[Any, Any, Any], aborted: asyncio.Event | None = None) -> Any:
+    """Do `work` with heartbeats; if the activity is cancelled, set `aborted` and go on, or else cancel the work.
+
+    A worker that shuts down cancels the work: the step is in doubt then, as after a crash.
+    """
+    task, beat = asyncio.ensure_future(work), asyncio.ensure_future(_beat())
+    try:
+        while True:
+            try:
+                await asyncio.wait([task])
+                return task.result()
+            except asyncio.CancelledError:
+                if task.done():
+                    raise
+                if aborted is None or activity.is_worker_shutdown():
+                    task.cancel()
+                    raise
+                aborted.set()
+    finally:
+        beat.cancel()
+
+
+async def _beat() -> None:
+    """Say again and again that the activity is alive."""
+    timeout = activity.info().heartbeat_timeout
+    while timeout is not None:
+        activity.heartbeat()
+        await asyncio.sleep(timeout.total_seconds() * BEAT)
+
+
+def _tell_progress(text: str, fraction: float | None) -> None:
+    with suppress(RuntimeError):  # a thread that was given up may outlive its activity
+        activity.heartbeat(text, fraction)
+
+
+def _convert_parameters(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert data parameters to the types that the action declares; raises `Missing` for a value that does not fit."""
+    return {each.name: convert_value(each, values[each.name]) for each in action.data if each.name in values}
+
+
+def write_policy(policy: ExecutionPolicy) -> dict[str, Any]:
+    """Return what an activity has to know of a policy."""
+    rate = policy.rate
+    told = [rate.most, rate.seconds, list(rate.by), rate.wait] if isinstance(rate, Rate) else None
+    lock = list(policy.lock) if isinstance(policy.lock, tuple) else policy.lock
+    return {"timeout": policy.timeout, "lock": lock, "rate": told, "cache_for": policy.cache_for}
+
+
+def _read_policy(data: Mapping[str, Any], own: ExecutionPolicy) -> ExecutionPolicy:
+    """Return the policy `own` of an action with what `data` says of a step."""
+    lock = tuple(data["lock"]) if isinstance(data["lock"], list) else data["lock"]
+    most, seconds, by, wait = data["rate"] or (0, 0, (), True)
+    rate = None if data["rate"] is None else Rate(most, seconds, tuple(by), wait)
+    return replace(own, timeout=data["timeout"], lock=lock, rate=rate, cache_for=data["cache_for"])
+
+
+def write_outline(outline: Outline) -> dict[str, Any]:
+    """Return an outline as data."""
+    steps = [[each.id, each.action, dict(each.arguments), each.status.name, each.description] for each in outline.steps]
+    told = {name: getattr(outline, name) for name in ("plan", "goal", "model", "number", "purpose")}
+    return {**told, "steps": steps}
+
+
+def _read_outline(data: Mapping[str, Any]) -> Outline:
+    rows = data["steps"]
+    steps = [OutlineStep(id_, name, given, StepStatus[status], text) for id_, name, given, status, text in rows]
+    return Outline(data["plan"], tuple(data["goal"]), data["model"], tuple(steps), data["number"], data["purpose"])

@@ -1,0 +1,355 @@
+"""What a run in a workflow reaches the outside through: activities in place of handlers, observers, people, searches.
+
+Workflow code is replayed, so that nothing here may depend on anything but the history: the time is that of the history,
+and each result that comes from outside was recorded there. Handlers, checks and callbacks are activities on a task
+queue; observers and searches are local activities, which the worker that drives the run carries out within the task of
+the workflow, without a way to the server and back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, TimeoutType, is_cancelled_exception
+from temporalio.exceptions import TimeoutError as ActivityTimeout
+from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowInstanceDetails
+
+from executor.events.events import Asked
+from executor.loop.attempt import Attempt, Call, Changed, Performer
+from executor.loop.locks_and_rates import HeldBack
+from executor.observe.observe import Failure, Lookout
+from executor.plans.created_objects import Bindings
+from executor.recovery.ask_people import Request
+from executor.temporal.activities import WorldActivities, write_outline, write_policy
+from executor.temporal.value_data import make_plain, read_answer, read_value, write_value
+from executor.tools.context import Context, Outline
+from executor.tools.entities import Entities
+from executor.tools.observers import Observer
+from executor.tools.results import ActionResult, Wait
+from executor.tools.returned_values import restore_result
+from executor.tools.step_policy import ExecutionPolicy
+from executor.tools.world import Skill, World
+from planner.errors import ForethoughtError
+from planner.lightweight import replace
+from planner.model import Action, Atom
+
+ONCE: Final = RetryPolicy(maximum_attempts=1)
+"""Temporal repeats no attempt: whether a step may be done again is decided by looking, as on one machine."""
+AGES: Final = timedelta(days=3650)
+"""Time limit of an activity without one, which Temporal wants."""
+SLACK: Final = 60.0
+"""Seconds beyond the time limit of a step after which Temporal itself gives its activity up."""
+SEARCHING: Final = timedelta(hours=1)
+"""Time limit of a search, beyond its own."""
+NOWHERE: Final = Outline("", (), "", (), 0, "plan")
+"""The outline for handlers without a context."""
+STOPPED: Final = "the process stopped while it was being done"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a run is carried out on Temporal.
+
+    `queues` maps tags and names of actions to the task queues of their steps; others are on the queue of the run. A
+    worker that has not said for `heartbeat` seconds that a step is at work counts as dead.
+    """
+
+    heartbeat: float = 10.0
+    queues: Mapping[str, str] = field(default_factory=dict)
+    capacity: int = 1000
+    version: str = ""
+
+    def queue_of(self, action: Action) -> str | None:
+        """Return the task queue of steps of `action`: by its name, or else by the first of its tags with one."""
+        names = [action.name, *sorted(action.tags)]
+        return next((self.queues[each] for each in names if each in self.queues), None)
+
+
+class HostRunner(UnsandboxedWorkflowRunner):
+    """Runs workflows of a worker with the activities of that worker at hand."""
+
+    def __init__(self, host: WorldActivities) -> None:
+        self._host = host
+
+    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
+        """Make a workflow, whose event loop leads to the host."""
+        made = super().create_instance(det)
+        _hosts[made] = self._host
+        return made
+
+
+_hosts: Final[WeakKeyDictionary[Any, WorldActivities]] = WeakKeyDictionary()
+"""The host of each workflow of this process, by its event loop."""
+
+
+def find_host() -> WorldActivities:
+    """Return the activities of the worker that drives the present workflow."""
+    return _hosts[asyncio.get_running_loop()]
+
+
+class WorkflowClock:
+    """The clock of a workflow: the time of its history."""
+
+    def time(self) -> float:
+        """Return the present time in seconds since 1970."""
+        return workflow.time()
+
+
+class _Names(Entities):
+    """Makes no objects: activities do, from the names."""
+
+    async def make_arguments(
+        self, function: Callable[..., Any], names: Mapping[str, str], objects: Bindings
+    ) -> dict[str, Any]:
+        """Return the real name of each argument."""
+        del function
+        return {parameter: objects.real_name(name) for parameter, name in names.items()}
+
+
+def view_world(world: World, performer: ActivityPerformer) -> World:
+    """Return `world` as a workflow may use it: without objects, hooks and checks of its own."""
+    seen = copy.copy(world)
+    seen.entities = _Names(world.entities.parents)
+    seen.hooks = []
+    seen.checks = {name: performer.make_check(name) for name in world.checks}
+    return seen
+
+
+class ActivityPerformer(Performer):
+    """Makes attempts at steps as activities.
+
+    `moves` is called after each with the version of the worker's domain, if that is another than the run's.
+    """
+
+    __slots__ = ("moves", "objects", "setup")
+
+    def __init__(self, setup: Setup, domain: str) -> None:
+        super().__init__(domain=domain)
+        self.setup = setup
+        self.objects: Bindings
+        self.moves: Callable[[str], None] = lambda _: None
+
+    async def make_attempt(
+        self,
+        skill: Skill,
+        call: Call,
+        arguments: Mapping[str, Any],
+        policy: ExecutionPolicy,
+        *,
+        context: Callable[[], Context],
+        changed: Changed,
+        stopped: asyncio.Event,
+        begin: Callable[[], None],
+        is_held_back: Callable[[], bool],
+    ) -> Attempt:
+        """Make an attempt by an activity; raises `HeldBack` if `begin` does, or if the worker has another domain."""
+        del stopped, is_held_back
+        begin()
+        made = context()
+        is_told = skill.takes_context or bool(find_host().world.hooks)
+        told = self._describe(skill.action, arguments, policy, made, is_told=is_told)
+        given = {**told, "skill": skill.name, "key": call.key}
+        started = workflow.start_activity(
+            "perform",
+            given,
+            task_queue=self.setup.queue_of(skill.action),
+            activity_id=f"{made.step}.{made.attempt}",
+            start_to_close_timeout=AGES if policy.timeout is None else timedelta(seconds=3 * policy.timeout + SLACK),
+            heartbeat_timeout=timedelta(seconds=self.setup.heartbeat),
+            retry_policy=ONCE,
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            summary=str(call.step),
+        )
+        try:
+            told = await _await_or_cancel(started, made.aborted)
+        except ActivityError as error:
+            return self._explain(error, policy)
+        self.moves(told.get("outdated", ""))
+        if "outdated" in told:
+            raise HeldBack
+        return self._read(told, made, changed)
+
+    def _describe(
+        self,
+        action: Action,
+        arguments: Mapping[str, Any],
+        policy: ExecutionPolicy,
+        made: Context,
+        *,
+        is_told: bool,
+    ) -> dict[str, Any]:
+        """Return what an activity has to know of a step; `arguments` are names of objects, and data parameters.
+
+        Only who `is_told` of the run gets its memory, its results and the outline of its plan.
+        """
+        names = [each.name.removeprefix("?") for each in action.parameters]
+        given = {name: arguments[name] for name in names if name in arguments}
+        outline = made.outline if is_told else NOWHERE
+        results = {id_: made.results[id_] for id_ in made.results} if is_told else {}
+        done = dict.fromkeys(each.action for each in outline.steps if each.id in results)
+        latest = [name for name in done if made.results.get(name) is not None]
+        return make_plain({
+            "version": self.setup.version,
+            "plan": made.plan,
+            "run": made.run,
+            "step": made.step,
+            "action": action.name,
+            "attempt": made.attempt,
+            "key": made.key,
+            "objects": given,
+            "kinds": {each: self.objects.types_of(self.objects.plan_name(each)) for each in given.values()},
+            "data": {name: each for name, each in arguments.items() if name not in given},
+            "policy": write_policy(policy),
+            "memory": [[key, made.memory.get(key)] for key in made.memory if is_told],
+            "capacity": self.setup.capacity,
+            "results": results | {name: made.results[name] for name in latest},
+            "undoes": made.undoes,
+            "duration": made.duration,
+            "outline": write_outline(outline),
+        })  # fmt: skip
+
+    def _read(self, told: Mapping[str, Any], made: Context, changed: Changed) -> Attempt:
+        """Tell the run what the handler did to it, and return the attempt."""
+        for values, by in told["changed"]:
+            changed(values, by)
+        for key, value, relevance in told["memory"]:
+            made.memory.set(key, value, relevance=relevance)
+        for reason in told["replanning"]:
+            made.request_replanning(reason)
+        wait = told["wait"]
+        return Attempt(
+            restore_result(told["result"]),
+            None if wait is None else Wait(**{**wait, "choices": tuple(wait["choices"])}),
+            None if told["raised"] is None else RuntimeError(told["raised"]),
+            told["doubt"],
+            begun=told["begun"],
+            seconds=told["seconds"],
+            is_to_be_retried=told["retried"],
+        )
+
+    def _explain(self, error: ActivityError, policy: ExecutionPolicy) -> Attempt:
+        """Return the attempt whose activity gave no answer: its worker died, or took too long."""
+        cause = error.cause
+        if isinstance(cause, ActivityTimeout) and cause.type is not TimeoutType.HEARTBEAT:
+            reason = f"no answer within {policy.timeout} s"
+            return Attempt(ActionResult.failed(reason), in_doubt=reason)
+        if isinstance(cause, ActivityTimeout) or is_cancelled_exception(error):
+            return Attempt(ActionResult.failed(STOPPED), in_doubt=STOPPED, crashed=True)
+        reason = f"its activity failed: {cause or error}"
+        return Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)
+
+    def make_check(self, action: str) -> Callable[..., Awaitable[str | bool]]:
+        """Return the check of an action: an activity that calls the check of the world."""
+
+        async def check(context: Context, **arguments: Any) -> str | bool:
+            world = find_host().world
+            policy, checked = world.policy_of(action), world.model.actions[action]
+            refused: str = await workflow.execute_activity(
+                "check",
+                self._describe(checked, arguments, policy, context, is_told=True),
+                task_queue=self.setup.queue_of(checked),
+                start_to_close_timeout=AGES if policy.timeout is None else timedelta(seconds=policy.timeout + SLACK),
+                retry_policy=ONCE,
+            )
+            return refused or True
+
+        return check
+
+
+async def _await_or_cancel(started: workflow.ActivityHandle[Any], aborted: asyncio.Event) -> Any:
+    """Await an activity; cancel it when `aborted` is set, and still await what comes of it."""
+    stop = asyncio.ensure_future(aborted.wait())
+    try:
+        await workflow.wait([started, stop], return_when=asyncio.FIRST_COMPLETED)
+        if not started.done():
+            started.cancel()
+        return await started
+    finally:
+        stop.cancel()
+
+
+class ActivityLookout(Lookout):
+    """Asks observers by local activities."""
+
+    async def gather_answers(self, looks: Sequence[tuple[Observer, Atom]]) -> list[Any]:
+        """Ask the observers in an order that is the same in every process, and return the answers in the given one."""
+        named = sorted(enumerate(looks), key=lambda each: (each[1][0].name, str(each[1][1])))
+        answers = dict(
+            zip(
+                [place for place, _ in named],
+                await asyncio.gather(*[self.ask_observer(*look) for _, look in named]),
+                strict=True,
+            )
+        )
+        return [answers[place] for place in range(len(looks))]
+
+    async def ask_observer(self, observer: Observer, look: Atom) -> Any:
+        """Return the answer of `observer`, or a `Failure` with the reason why there is none."""
+        real = replace(look, args=tuple(map(self._objects.real_name, look.args)))
+        kinds = {self._objects.real_name(each): self._objects.types_of(each) for each in look.args}
+        known = observer.name, observer.pattern
+        alike = [each for each in self._world.observers if (each.name, each.pattern) == known]
+        given = {
+            "observer": [observer.name, str(observer.pattern)],
+            "number": alike.index(observer),
+            "look": write_value(real),
+            "kinds": make_plain({"": kinds})[""],
+        }
+        limit = AGES if observer.timeout is None else timedelta(seconds=observer.timeout + SLACK)
+        try:
+            told = await workflow.execute_local_activity(
+                "observe", given, start_to_close_timeout=limit, retry_policy=ONCE
+            )
+        except ActivityError as error:
+            return Failure(f"failed: {error.cause or error}")
+        if told["about"] != str(real):
+            raise RuntimeError(f"the history of this run has an answer about {told['about']} where {real} is asked")
+        return read_answer(told["answer"]) if "answer" in told else Failure(told["failed"])
+
+
+def make_decision_callback(of: str) -> Callable[[Request], Awaitable[Any]]:
+    """Return the callback `permit` or `approve`: an activity that calls the callback of a worker."""
+
+    async def decide(request: Request) -> Any:
+        told: dict[str, Any] = {name: getattr(request, name) for name in Request.__match_args__}
+        return await _ask("decide", {"of": of, "request": make_plain(told)}, f"{of} {request.step}")
+
+    return decide
+
+
+async def ask_somebody(question: Asked) -> Any:
+    """Ask `question` by an activity that calls the callback of a worker."""
+    told: dict[str, Any] = {name: getattr(question, name) for name in Asked.__match_args__}
+    return await _ask("answer", make_plain(told), question.question)
+
+
+async def _ask(name: str, given: Mapping[str, Any], summary: str) -> Any:
+    """Ask people; the question is asked again if the worker that asked has died."""
+    return await workflow.execute_activity(
+        name, given, start_to_close_timeout=AGES, heartbeat_timeout=timedelta(seconds=30), summary=summary
+    )
+
+
+async def search_by_activity(search: Callable[[], Any]) -> Any:
+    """Run `search` by a local activity of the worker that drives the run, and return what it found, or was recorded.
+
+    On replay nothing is searched. Raises `ForethoughtError` as the search does.
+    """
+    searches = find_host().searches
+    key = f"{workflow.info().run_id} {workflow.uuid4()}"
+    searches[key] = search
+    try:
+        told = await workflow.execute_local_activity("search", key, start_to_close_timeout=SEARCHING, retry_policy=ONCE)
+    finally:
+        searches.pop(key, None)
+    if "error" in told:
+        raise ForethoughtError(told["error"])
+    return read_value(told["found"])

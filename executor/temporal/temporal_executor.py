@@ -1,0 +1,501 @@
+"""Begin and follow runs on Temporal: `TemporalExecutor`, with the interface of `Executor`, and `TemporalRun`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final, Literal
+from uuid import uuid4
+
+from temporalio.client import (
+    Client,
+    RPCError,
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.service import RPCStatusCode
+
+from executor.arguments import check_id, check_named
+from executor.errors import RunError
+from executor.events.events import Event, event_from_data
+from executor.events.run_state import RunState
+from executor.events.stored_runs import RunInfo
+from executor.executor import Executor
+from executor.observe.reports import check_result
+from executor.plans.action_plan import ActionPlan, Basis, statement_of
+from executor.plans.execution_models import ExecutionModel
+from executor.plans.prepare import add_alternatives, prepare_given, search_plan
+from executor.recovery.ask_people import Callback
+from executor.recovery.recovery_policy import Recovery
+from executor.report.live import Follower, Listener
+from executor.run import RunOutcome, find_running_loop
+from executor.temporal.activities import STEP
+from executor.temporal.plan_run import WORKFLOW
+from executor.temporal.recorded_world import describe_world
+from executor.temporal.temporal_journal import list_runs, read_entries
+from executor.temporal.temporal_worker import TemporalWorker, name_queue
+from executor.temporal.value_data import Entry, make_plain, pack_entries, unpack_entries, write_value
+from executor.tools.context import CAPACITY, Memory
+from executor.tools.json_data import data_of, load_json
+from executor.tools.results import ActionResult
+from executor.tools.world import World
+from planner.errors import ForethoughtError, InputError, NoPlan, PlanError
+from planner.model import Atom, Problem
+from planner.plan import Result, Status, StoppedBy
+from planner.problem_kinds import is_other_problem, resolve_problem
+
+POLL: Final = 0.2
+"""Pause between two questions for new events, in seconds."""
+TASK: Final = timedelta(seconds=10)
+"""Time after which a workflow whose worker has died between two steps is given to another."""
+
+
+@dataclass(slots=True, eq=False)
+class TemporalExecutor:
+    """Carries out plans in `world` on Temporal; the fields that `Executor` has too mean the same.
+
+    `client` is a connected client of Temporal. Workers serve `queue`, the task queue of runs, and `queues`, which maps
+    tags or names of actions to other task queues: `worker()` gives one that serves all in this process. The callbacks
+    are called by workers; a `TemporalWorker` of another process has its own, and here `permit=True` says so.
+
+    A worker that has not said for `heartbeat` seconds that a step is at work counts as dead: the step is in doubt, and
+    observers settle that. A run goes on in a workflow with a new history where Temporal suggests it, or after
+    `most_events` events of Temporal.
+    """
+
+    world: World
+    client: Client
+    queue: str = ""
+    queues: Mapping[str, str] = field(default_factory=dict)
+    model: ExecutionModel | None = None
+    concurrency: int | None = None
+    recovery: Recovery = field(default_factory=Recovery)
+    permit: Callback | Literal[True] = None
+    approve: Callback | Literal[True] = None
+    ask: Callback | Literal["later", True] = None
+    stay: bool = False
+    seed: int = 0
+    capacity: int = CAPACITY
+    listeners: tuple[Listener | Follower, ...] = ()
+    heartbeat: float = 10.0
+    task_timeout: timedelta = TASK
+    most_events: int | None = None
+    _local: Executor = field(init=False)
+    """Builds states of runs from their events."""
+    _described: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._local = Executor(
+            self.world,
+            model=self.model,
+            concurrency=self.concurrency,
+            recovery=self.recovery,
+            ask=self.ask if self.ask == "later" else None,
+            capacity=self.capacity,
+            listeners=self.listeners,
+        )
+        if not isinstance(self.client, Client):
+            raise InputError(
+                f"client must be a client of Temporal, got {self.client!r}",
+                hint="await temporalio.client.Client.connect('localhost:7233')",
+            )
+        for name in ("permit", "approve", "ask"):
+            value = getattr(self, name)
+            if not (value in (None, True) or callable(value) or (name == "ask" and value == "later")):
+                raise InputError(f"{name} must be a function, None or True, got {value!r}")
+        if not (isinstance(self.heartbeat, int | float) and self.heartbeat > 0):
+            raise InputError(f"heartbeat must be a number of seconds above 0, got {self.heartbeat!r}")
+        self.queue = self.queue or name_queue(self.world)
+        self._described = describe_world(self.world)
+
+    def worker(self, **options: Any) -> TemporalWorker:
+        """Return a worker for the runs of this executor: `async with executor.worker(): …`."""
+        callbacks = {name: getattr(self, name) for name in ("permit", "approve", "ask")}
+        given: dict[str, Any] = {name: each for name, each in callbacks.items() if callable(each)}
+        given["listeners"] = self.listeners
+        return TemporalWorker(self.world, self.client, self.queue, queues=self.queues.values(), **{**given, **options})
+
+    async def run(self, what: Any, **options: Any) -> RunOutcome:
+        """Carry out a plan, or the solution of a problem, and return the outcome; see `start`."""
+        outcome: RunOutcome = await self.start(what, **options)
+        return outcome
+
+    def start(
+        self,
+        what: Any,
+        *,
+        run: str | None = None,
+        memory: Mapping[str, Any] | None = None,
+        alternatives: Iterable[Any] = (),
+        reported: Mapping[Atom, bool] | None = None,
+        **planning: Any,
+    ) -> TemporalRun:
+        """Begin to carry out a plan, or the solution of a problem, which a worker searches; `planning` as for `solve`.
+
+        A handler that begins a run without an id begins a child of its step, whose id is the key of the step; another
+        attempt at the step follows the same child. Raises as `Executor.start` does, and `InputError` for plans that
+        follow policies and for plans in time, which an `Executor` carries out. A run whose id exists already raises
+        `RunError` when it is awaited.
+        """
+        check_id(run)
+        check_named(memory=memory)
+        made = prepare_given(self.world, what, planning, memory or (), model=self.model)
+        if find_running_loop() is None:
+            raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
+        step = None if run else STEP.get(None)
+        begun = TemporalRun(self, run or (uuid4().hex[:12] if step is None else step.take_name()))
+        if made is not None:
+            made = add_alternatives(made, alternatives)
+            self._local.make_state(made)
+            _refuse_unsupported(made.plan)
+            given = {"plan": made.plan, "dropped": made.dropped, "search": None}
+        else:
+            given = {"plan": what, "dropped": (), "search": planning}
+        told = {"memory": Memory.from_dict(memory or {}, self.capacity).to_dict(), "reported": reported or {}}
+        begun.begin(self._begin(begun.id, given | told, is_child=step is not None))
+        return begun
+
+    async def _begin(self, run: str, given: dict[str, Any], *, is_child: bool) -> None:
+        """Start the workflow of a run; raises `RunError` if there is one, unless an earlier attempt at a step began it.
+
+        Raises also what the search for a hierarchical plan raises.
+        """
+        given = await self._state_plan(given)
+        given["reported"] = _write_facts(given["reported"])
+        try:
+            await self.client.start_workflow(
+                WORKFLOW,
+                make_plain(self._describe(run) | given),
+                id=run,
+                task_queue=self.queue,
+                task_timeout=self.task_timeout,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                memo={"domain": self.world.model.name},
+                static_summary=str(given["plan"]["name"]),
+            )
+        except WorkflowAlreadyStartedError:
+            if is_child:
+                return
+            raise RunError(f"there is already a run {run!r}", hint="take another name") from None
+
+    async def _state_plan(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return `given` with its plan as data: for a problem, a plan without steps, whose steps a worker searches.
+
+        The plan of a hierarchical problem is searched here.
+        """
+        plan, dropped = given["plan"], given["dropped"]
+        if given["search"] is not None:
+            problem = resolve_problem(plan)
+            if is_other_problem(problem):
+                from threading import Event as Flag
+
+                options: dict[str, Any] = {"memory": given["memory"], "model": self.model}
+                made = await asyncio.to_thread(search_plan, self.world, problem, given["search"], Flag(), **options)
+                plan, dropped = made.plan, made.dropped
+                given = {**given, "search": None}
+            else:
+                plan = ActionPlan(**statement_of(problem))
+        told = [[str(each.condition), float(each.utility)] for each in dropped]
+        return {**given, "plan": plan.model_dump(mode="json"), "dropped": told}
+
+    def _describe(self, run: str) -> dict[str, Any]:
+        """Return what the workflow of a run has to know beside its plan."""
+        return {
+            **self._described,
+            "run": run,
+            "model": self.model,
+            "concurrency": self.concurrency,
+            "recovery": write_value(self.recovery),
+            "permit": self.permit is not None,
+            "approve": self.approve is not None,
+            "ask": self.ask if self.ask in (None, "later") else "callback",
+            "stay": self.stay,
+            "seed": self.seed,
+            "capacity": self.capacity,
+            "heartbeat": self.heartbeat,
+            "queues": dict(self.queues),
+            "most_events": self.most_events,
+            "entries": pack_entries(()),
+            "early": {},
+            "parked": False,
+            "moved": "",
+        }
+
+    async def resume(
+        self, run: str, *, answers: Mapping[str, Any] | None = None, results: Mapping[str, Any] | None = None
+    ) -> RunOutcome:
+        """Take a run up with `answers` to open questions and `results` of waiting steps; return the outcome.
+
+        Raises `RunError` for an unknown run or question, and `InputError` for an answer that does not fit. A run that
+        is at work gets them at once.
+        """
+        outcome: RunOutcome = await self.take_up(run, answers=answers, results=results)
+        return outcome
+
+    def take_up(
+        self,
+        run: str,
+        *,
+        answers: Mapping[str, Any] | None = None,
+        results: Mapping[str, Any] | None = None,
+        facts: Mapping[Atom, bool] | None = None,
+    ) -> TemporalRun:
+        """Begin to take up a run, and return it; awaiting it raises as `resume` does."""
+        check_named(answers=answers, results=results)
+        taken = TemporalRun(self, run)
+        taken.begin(taken.take_up(answers=answers, results=results, facts=facts))
+        return taken
+
+    def follow(self, run: str) -> TemporalRun:
+        """Return a run that was begun before, here or elsewhere, without taking it up."""
+        return TemporalRun(self, run)
+
+    async def state_of(self, run: str) -> RunState:
+        """Return the state of a run by its events; raises `RunError` for an unknown run."""
+        entries = await read_entries(self.client, run)
+        if not entries:
+            raise RunError(f"the run {run!r} has no plan yet", hint="await it, or follow its events")
+        return self.build_state(entries)
+
+    def build_state(self, entries: Iterable[Entry]) -> RunState:
+        """Build the state of a run from its events."""
+        return self._local.rebuild_state((event_from_data(kind, load_json(data)), at) for kind, data, at in entries)
+
+    async def runs(self) -> dict[str, RunInfo]:
+        """Return the runs that the server knows by id, the oldest first; the newest may be missing for a second."""
+        return await list_runs(self.client, self.queue)
+
+    async def complete(self, run: str, step: str, result: Any = None) -> None:
+        """Complete a waiting step of a run; raises `RunError` if it does not wait."""
+        await self.follow(run).complete(step, result)
+
+    async def announce(self, event: str, result: Any = None) -> int:
+        """Complete all steps of unfinished runs that wait for `event`; return their number."""
+        open_ = [each.run for each in (await self.runs()).values() if not each.status.is_over]
+        return sum([await self.follow(run).announce(event, result) for run in open_])
+
+
+def _refuse_unsupported(plan: ActionPlan) -> None:
+    """Raise `InputError` for plans whose searches keep more than their results, so that no history replays them."""
+    if plan.policy is not None or plan.model == "policy":
+        raise InputError("a plan that follows a policy does not run on Temporal", hint="Executor(world, 'runs.db')")
+    if plan.model == "timed" or plan.timed or plan.due:
+        raise InputError("a plan in time does not run on Temporal", hint="Executor(world, 'runs.db')")
+
+
+def _write_facts(facts: Mapping[Atom, bool] | None) -> list[Any]:
+    return [[write_value(fact), holds] for fact, holds in (facts or {}).items()]
+
+
+class TemporalRun:
+    """A run on Temporal; `await run` returns its `RunOutcome`, as soon as it is over or waits for somebody."""
+
+    def __init__(self, executor: TemporalExecutor, run: str) -> None:
+        self.id = run
+        self._executor = executor
+        self._begun: asyncio.Task[None] | None = None
+
+    @property
+    def _handle(self) -> WorkflowHandle[Any, Any]:
+        return self._executor.client.get_workflow_handle(self.id)
+
+    def begin(self, work: Any) -> None:
+        """Do `work` first, in a task: the start of the workflow, or what it has to be told."""
+        self._begun = asyncio.ensure_future(work)
+
+    def __await__(self) -> Generator[Any, None, RunOutcome]:
+        return self._follow().__await__()
+
+    async def _wait_until_begun(self) -> None:
+        if self._begun is not None:
+            await self._begun
+
+    async def _follow(self) -> RunOutcome:
+        """Wait until the run is over or waits for somebody, and return its outcome so far."""
+        await self._wait_until_begun()
+        settled = "moving"
+        while settled == "moving":
+            settled = await self._wait_until_settled()
+        if settled == "over":
+            return self._read_end(await self._await_result())
+        told = await self._handle.query("told")
+        return self._make_outcome(unpack_entries(told["entries"]))
+
+    async def _wait_until_settled(self) -> str:
+        try:
+            settled: str = await self._handle.execute_update("settle")
+        except (RPCError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError) as error:
+            return "moving" if _is_passing(error) else "over"
+        return settled
+
+    async def _await_result(self) -> Mapping[str, Any]:
+        """Return the result of the workflow; raises `RunError` if it failed, and if there is none."""
+        try:
+            result: Mapping[str, Any] = await self._handle.result()
+        except WorkflowFailureError as error:
+            raise _read_error(error.cause) from None
+        except RPCError as error:
+            raise _as_run_error(error, self.id) from None
+        return result
+
+    def _read_end(self, result: Mapping[str, Any]) -> RunOutcome:
+        """Return the outcome; raises `NoPlan` or `PlanError` for a run that had no plan."""
+        refusal = result["refusal"]
+        if "no_plan" in refusal:
+            status, stopped_by, reason = refusal["no_plan"]
+            raise NoPlan(Result(Status[status], StoppedBy[stopped_by], reason=reason))
+        if refusal:
+            raise PlanError(refusal["refused"])
+        return self._make_outcome(unpack_entries(result["entries"]))
+
+    def _make_outcome(self, entries: list[Entry]) -> RunOutcome:
+        """Return the outcome by the events; raises `RunError` where these do not fit the domain of the executor."""
+        try:
+            return RunOutcome.of(self.id, self._executor.build_state(entries))
+        except (ForethoughtError, LookupError, ValueError) as error:
+            kind, data, _ = entries[-1]
+            ended = load_json(data)["reason"] if kind == "RunEnded" else ""
+            raise RunError(ended or f"the run {self.id!r} is one of another domain: {error}") from error
+
+    async def tell(
+        self,
+        *,
+        answers: Mapping[str, Any] | None = None,
+        results: Mapping[str, Any] | None = None,
+        facts: Mapping[Atom, bool] | None = None,
+        aim: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Tell the run what it waits for; a run that nobody drives is taken up, and one that is over stays so."""
+        await self._wait_until_begun()
+        await self.take_up(answers=answers, results=results, facts=facts, aim=aim)
+
+    async def take_up(
+        self,
+        *,
+        answers: Mapping[str, Any] | None = None,
+        results: Mapping[str, Any] | None = None,
+        facts: Mapping[Atom, bool] | None = None,
+        aim: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Tell a run, begun before, what it waits for."""
+        told = {
+            "answers": make_plain(dict(answers or {})),
+            "results": {step: _write_result(each) for step, each in (results or {}).items()},
+            "facts": _write_facts(facts),
+            "aim": aim,
+        }
+        await self._update("take_up", told)
+
+    async def _update(self, name: str, *arguments: Any) -> Any:
+        while True:
+            try:
+                return await self._handle.execute_update(name, args=arguments)
+            except WorkflowUpdateFailedError as error:
+                raise _read_error(error.cause) from None
+            except RPCError as error:
+                if not await self._is_over(error):
+                    raise
+                return None
+
+    async def _is_over(self, error: RPCError) -> bool:
+        """Return whether the run is over; raises `RunError` if there is none."""
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            return False
+        try:
+            found = await self._handle.describe()
+        except RPCError as other:
+            raise _as_run_error(other, self.id) from None
+        return found.close_time is not None
+
+    async def answer(self, question: str, answer: Any) -> None:
+        """Answer an open question; raises `RunError` for an unknown question, `InputError` for an invalid answer."""
+        await self.tell(answers={question: answer})
+
+    async def complete(self, step: str, result: Any = None) -> None:
+        """Complete a waiting step; raises `RunError` if it does not wait, `InputError` for an invalid result."""
+        await self.tell(results={step: result})
+
+    async def report(self, facts: Mapping[Atom, bool]) -> None:
+        """Report values of facts from outside; a run that nobody drives is taken up."""
+        await self.tell(facts=facts)
+
+    async def announce(self, event: str, result: Any = None) -> int:
+        """Complete all steps that wait for `event`, or else the first that will; return how many wait."""
+        await self._wait_until_begun()
+        return int(await self._update("announce", event, _write_result(result)) or 0)
+
+    async def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
+        """Change the goal of the run to that of `problem`, as `Run.change_goal` does; a parked run is taken up."""
+        stated = ActionPlan(**statement_of(resolve_problem(problem)), basis=basis or Basis())
+        await self.tell(aim={"plan": stated.model_dump(mode="json"), "reason": reason})
+
+    async def cancel(self) -> None:
+        """Call the run off: begin no more steps, and signal the handlers at work; does nothing if it is over."""
+        await self._signal("cancel")
+
+    async def interrupt(self) -> None:
+        """Begin no more steps; when the steps at work are over, the run waits to be taken up."""
+        await self._signal("interrupt")
+
+    async def _signal(self, name: str) -> None:
+        await self._wait_until_begun()
+        try:
+            await self._handle.signal(name)
+        except RPCError as error:
+            if not await self._is_over(error):
+                raise
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield the events of the run from the first on, until it is over or waits for somebody."""
+        await self._wait_until_begun()
+        known, is_last = 0, False
+        while not is_last:
+            told = await self._read(known)
+            for kind, data, _ in unpack_entries(told["entries"]):
+                known += 1
+                yield event_from_data(kind, load_json(data))
+            is_last = told["over"] or told["parked"]
+            if not is_last:
+                await asyncio.sleep(POLL)
+
+    async def _read(self, since: int) -> Mapping[str, Any]:
+        try:
+            told: Mapping[str, Any] = await self._handle.query("told", since)
+        except RPCError as error:
+            raise _as_run_error(error, self.id) from None
+        return told
+
+
+def _write_result(result: Any) -> dict[str, Any]:
+    """Return a result from outside as data; raises `InputError` for an invalid one."""
+    return make_plain(data_of(result if isinstance(result, ActionResult) else check_result(result)))
+
+
+def _is_passing(error: BaseException) -> bool:
+    """Return whether an update failed for reasons that pass, and not because the workflow is over."""
+    if isinstance(error, WorkflowUpdateRPCTimeoutOrCancelledError):
+        return True
+    return isinstance(error, RPCError) and error.status is not RPCStatusCode.NOT_FOUND
+
+
+_ERRORS: Final[Mapping[str, Callable[[str], Exception]]] = {"InputError": InputError, "PlanError": PlanError}
+
+
+def _read_error(cause: BaseException | None) -> Exception:
+    """Return the error of ours that a workflow or one of its updates raised."""
+    if isinstance(cause, ApplicationError):
+        return _ERRORS.get(cause.type or "", RunError)(cause.message)
+    return RunError(f"the workflow ended: {cause}")
+
+
+def _as_run_error(error: RPCError, run: str) -> Exception:
+    if error.status is RPCStatusCode.NOT_FOUND:
+        return RunError(f"there is no run {run!r} on this server", hint="runs() tells those that there are")
+    return RunError(f"the server of Temporal does not tell of {run!r}: {error.message}")

@@ -1,0 +1,145 @@
+"""Read what Temporal keeps of runs: `TemporalJournal` tells their events as a journal does.
+
+Whoever reads a journal reads this one: `run_page` of the viewer, `summary`, `learn`. A run that is over is read from
+the result of its workflow; one that is not is asked for its events, which takes a worker for its world.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from temporalio.client import Client, RPCError, WorkflowExecution, WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.service import RPCStatusCode
+
+from executor.errors import NoRunError, RunError
+from executor.events.events import RunStatus
+from executor.events.stored_runs import RunInfo
+from executor.journal.records import Entry as JournalEntry
+from executor.journal.records import RunRecord
+from executor.temporal.plan_run import WORKFLOW
+from executor.temporal.value_data import Entry, unpack_entries
+from executor.tools.json_data import load_json
+
+_STARTS: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
+Answer = TypeVar("Answer")
+
+
+async def read_entries(client: Client, run: str) -> list[Entry]:
+    """Return the events of a run: from its result if it is over, else from a worker; raises `RunError`."""
+    handle = client.get_workflow_handle(run)
+    try:
+        described = await handle.describe()
+        if described.status is WorkflowExecutionStatus.COMPLETED:
+            result: Mapping[str, Any] = await handle.result()
+            return unpack_entries(result["entries"])
+        if described.close_time is not None:
+            return []
+        told: Mapping[str, Any] = await handle.query("told")
+    except WorkflowFailureError:
+        return []
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            raise RunError(f"there is no run {run!r} on this server") from None
+        raise RunError(f"no worker tells of the run {run!r}: {error.message}", hint="start one for its world") from None
+    return unpack_entries(told["entries"])
+
+
+def find_status(entry: Entry, before: str) -> str:
+    """Return the name of the status of a run after an event, and `before` it."""
+    kind, data, _ = entry
+    return str(load_json(data)["status"]) if kind == "RunEnded" else _STARTS.get(kind, before)
+
+
+def number_entries(entries: list[Entry]) -> Iterator[JournalEntry]:
+    """Yield events as a journal does: numbered, each with the status of the run after it."""
+    status = ""
+    for number, entry in enumerate(entries, 1):
+        kind, data, time = entry
+        status = find_status(entry, status)
+        yield JournalEntry(number, time, kind, data, status)
+
+
+async def list_workflows(client: Client, queue: str = "") -> list[WorkflowExecution]:
+    """Return the latest workflow of each run, the oldest first."""
+    query = f'WorkflowType="{WORKFLOW}"' + (f' AND TaskQueue="{queue}"' if queue else "")
+    found: dict[str, WorkflowExecution] = {}
+    async for each in client.list_workflows(query):
+        if each.id not in found or found[each.id].start_time < each.start_time:
+            found[each.id] = each
+    return sorted(found.values(), key=lambda each: each.start_time)
+
+
+async def list_records(client: Client, queue: str = "") -> dict[str, tuple[RunRecord, str]]:
+    """Return all runs by id, the oldest first, each with the id of its plan."""
+    found = {}
+    for each in await list_workflows(client, queue):
+        try:
+            told = list(number_entries(await read_entries(client, each.id)))
+        except RunError:  # nobody tells of it, or it was deleted at this moment
+            told = []
+        begun = each.start_time.timestamp()
+        created, updated = (told[0].time, told[-1].time) if told else (begun, begun)
+        record = RunRecord(each.id, created, updated, len(told), told[-1].status if told else "")
+        plan = load_json(told[0].data)["plan"]["id"] if told else ""
+        found[each.id] = record, plan
+    return found
+
+
+async def list_runs(client: Client, queue: str = "") -> dict[str, RunInfo]:
+    """Return all runs by id, the oldest first."""
+    return {
+        run: RunInfo(run, plan, RunStatus[each.status or "PROPOSED"], each.created, each.updated, each.events)
+        for run, (each, plan) in (await list_records(client, queue)).items()
+    }
+
+
+class TemporalJournal:
+    """The runs on the server at `address`, as a journal that can be read; `options` are those of `Client.connect`.
+
+    It is used from plain code, and connects in a thread of its own. With a `queue`, it has the runs of this task queue
+    only.
+    """
+
+    def __init__(self, address: str, *, queue: str = "", **options: Any) -> None:
+        self._address, self._queue = address, queue
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="forethought temporal")
+        self._thread.start()
+        self._client: Client = self._ask(Client.connect(address, **options))
+
+    @property
+    def place(self) -> Path | str:
+        """The address of the server, for messages."""
+        return f"temporal://{self._address}"
+
+    def _ask(self, question: Coroutine[Any, Any, Answer]) -> Answer:
+        return asyncio.run_coroutine_threadsafe(question, self._loop).result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the server."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def read(self, run: str) -> Iterator[JournalEntry]:
+        """Yield the events of `run` so far; raises `NoRunError` without such a run."""
+        try:
+            entries = self._ask(read_entries(self._client, run))
+        except RunError as error:
+            raise NoRunError(self.place, str(error), "runs() tells those that there are") from None
+        return number_entries(entries)
+
+    def runs(self) -> list[RunRecord]:
+        """Return all runs in the order of their creation; the newest may be missing for a second."""
+        return [each for each, _ in self._ask(list_records(self._client, self._queue)).values()]

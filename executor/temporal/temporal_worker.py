@@ -1,0 +1,91 @@
+"""Carry out the runs of one world: `TemporalWorker`, an asynchronous context manager around workers of Temporal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import Any, Final, Self
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from executor.recovery.ask_people import Callback
+from executor.report.live import Follower, Listener
+from executor.temporal.activities import WorldActivities
+from executor.temporal.outside import HostRunner
+from executor.temporal.plan_run import PlanRun
+from executor.tools.world import World
+
+DEADLOCK_SECONDS: Final = 30.0
+"""Longest work of a workflow without a pause, in seconds: reading a plan of ten thousand steps takes some."""
+THROTTLE: Final = timedelta(seconds=1)
+"""Shortest time between two heartbeats that reach the server, and so until a handler hears that it is called off."""
+
+
+def name_queue(world: World) -> str:
+    """Return the default task queue of the runs of `world`."""
+    return f"forethought-{world.model.name}"
+
+
+class TemporalWorker:
+    """Serves the task queue of `world`, and `queues` beside it, while its context is open; or for ever by `run`.
+
+    With `runs` False it performs steps only, such as those that `TemporalExecutor(queues=…)` sends to a machine with
+    what they need; workflows, observers and searches are left to the others. `permit`, `approve` and `ask` are
+    callbacks as of `Executor`. `listeners` are told the events of the runs that this worker drives, each once.
+    `kind` makes the activities; `options` are those of `temporalio.worker.Worker`.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        client: Client,
+        queue: str = "",
+        *,
+        queues: Iterable[str] = (),
+        runs: bool = True,
+        permit: Callback = None,
+        approve: Callback = None,
+        ask: Callback = None,
+        listeners: Iterable[Listener | Follower] = (),
+        kind: type[WorldActivities] = WorldActivities,
+        **options: Any,
+    ) -> None:
+        queue = queue or name_queue(world)
+        self.activities = kind(
+            world, f"{client.namespace}/{queue}", permit=permit, approve=approve, ask=ask, listeners=listeners
+        )
+        self._workers = [self._make_worker(client, queue, options, runs=runs)]
+        self._workers += [
+            self._make_worker(client, each, options, runs=False) for each in dict.fromkeys(queues) if each != queue
+        ]
+        self._stack = AsyncExitStack()
+
+    def _make_worker(self, client: Client, queue: str, options: dict[str, Any], *, runs: bool) -> Worker:
+        made = Worker(
+            client,
+            task_queue=queue,
+            activities=self.activities.list_all(),
+            workflows=[PlanRun] if runs else [],
+            workflow_runner=HostRunner(self.activities),
+            **{"max_heartbeat_throttle_interval": THROTTLE, **options},
+        )
+        workflows: Any = getattr(made, "_workflow_worker", None)
+        if hasattr(workflows, "_deadlock_timeout_seconds"):  # Temporal has no public name for it
+            workflows._deadlock_timeout_seconds = DEADLOCK_SECONDS  # noqa: SLF001
+        return made
+
+    async def __aenter__(self) -> Self:
+        for each in self._workers:
+            await self._stack.enter_async_context(each)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.aclose()
+
+    async def run(self) -> None:
+        """Serve until the task is cancelled."""
+        async with self:
+            await asyncio.Event().wait()

@@ -1,0 +1,82 @@
+"""A worker is killed at events of a run of twenty steps; another finishes, and each effect comes once."""
+
+import asyncio
+import subprocess
+import sys
+from collections import Counter
+from datetime import timedelta
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("temporalio", reason="the extra `temporal` is not installed")
+SCRIPT = Path(__file__).with_name("corridor.py")
+EVENTS = 63
+"""Number of events of the run where nothing goes wrong: a start, three for each step, an end, and one look."""
+
+
+@pytest.fixture(scope="module")
+def corridor():
+    spec = spec_from_file_location("corridor", SCRIPT)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.timeout(300)
+def test_killed_at_some_events(server, tmp_path, corridor):
+    carry_out(server, tmp_path, corridor, [2, 3, 4, 31, 62])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_killed_at_every_event(server, tmp_path, corridor):
+    carry_out(server, tmp_path, corridor, range(1, EVENTS))
+
+
+def carry_out(server, folder, corridor, deaths):
+    ledger, flags = folder / "ledger", folder / "flags"
+    flags.mkdir()
+    for death in deaths:
+        (flags / f"kill{death} at {death}").touch()
+    outcomes = asyncio.run(follow(server, ledger, flags, corridor, deaths))
+    assert [each.succeeded for each in outcomes] == [True] * len(outcomes)
+    assert list(flags.iterdir()) == [], "each death came about"
+    applied = Counter(act.by for act in corridor.make_world(ledger).acts)
+    assert applied == {f"{outcome.run}/{step.id}": 1 for outcome in outcomes for step in outcome.steps}
+
+
+async def follow(server, ledger, flags, corridor, deaths):
+    from temporalio.client import Client
+
+    from executor.temporal import TemporalExecutor
+
+    client = await Client.connect(server)
+    world = corridor.make_world(ledger).world
+    executor = TemporalExecutor(world, client, corridor.QUEUE, heartbeat=2.0, task_timeout=timedelta(seconds=2))
+    names = [f"r{number}" for number in range(len(deaths))]
+    serving = asyncio.create_task(keep_serving(server, ledger, flags))
+    try:
+        problems = [corridor.make_problem([robot], [f"at({robot}, x20)"]) for robot in names]
+        runs = [
+            executor.start(problem, run=f"kill{death}", mode="first")
+            for problem, death in zip(problems, deaths, strict=True)
+        ]
+        return await asyncio.gather(*runs)
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+async def keep_serving(server, ledger, flags):
+    """Start a worker, and another whenever one has died."""
+    command = [sys.executable, str(SCRIPT), server, str(ledger), str(flags)]
+    while True:
+        process = await asyncio.create_subprocess_exec(*command, stderr=subprocess.DEVNULL)
+        try:
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()

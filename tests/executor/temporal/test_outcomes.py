@@ -1,0 +1,271 @@
+"""A run on Temporal ends as on one machine, with the same events and the same world."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from executor import ExecutionPolicy, Executor
+from executor.events.events import event_to_data
+from executor.plans.action_plan import ActionPlan
+from executor.testing import Fault, FaultKind, Observe, SimulatedWorld
+from planner import Domain, Entity, load, solve
+
+pytestmark = [pytest.mark.timeout(300)]
+EVERYTHING = Observe()
+QUICK = ExecutionPolicy(backoff=0.01, jitter=0.0)
+
+
+class Robot(Entity): ...
+
+
+class Room(Entity): ...
+
+
+office = Domain("office")
+office.action(
+    "move",
+    {"robot": Robot, "origin": Room, "target": Room},
+    requires=["at(robot, origin)", "door(origin, target)"],
+    provides=["at(robot, target)"],
+    modifies=["at(robot, _)"],
+    cost=2,
+)
+office.action(
+    "ring",
+    {"robot": Robot, "room": Room},
+    requires=["at(robot, room)"],
+    provides=["rung(room)"],
+    tags=["needs_approval"],
+)
+office.action(
+    "knock",
+    {"robot": Robot, "room": Room},
+    requires=["at(robot, room)"],
+    provides=["knocked(room)"],
+    tags=["irreversible"],
+)
+
+
+def rooms(goal, doors=("ab", "bc", "cd", "ae", "ed")):
+    """A problem about one robot in rooms with doors."""
+    objects = {"r": Robot, **dict.fromkeys(sorted(set("".join(doors))), Room)}
+    both = [each for door in doors for each in (door, door[::-1])]
+    return office.problem(objects=objects, initial=["at(r, a)", *[f"door({a}, {b})" for a, b in both]], goal=goal)
+
+
+@dataclass
+class Case:
+    """A run: what happens in the world, and what is done with the run; `then` are answers given one after another."""
+
+    problem: object
+    faults: tuple = ()
+    observe: Observe = EVERYTHING
+    policy: ExecutionPolicy = QUICK
+    options: dict = field(default_factory=dict)
+    model: str = "sequential"
+    then: tuple = ()
+    memory: dict = field(default_factory=dict)
+
+
+def fault(kind, at="", **more):
+    return Fault(FaultKind[kind], at, **more)
+
+
+ANYWHERE = {"approve": lambda _: True}
+CASES = {
+    "plain": Case(rooms(["at(r, d)"])),
+    "at_once": Case(rooms(["at(r, a)"])),
+    "fails_once": Case(rooms(["at(r, d)"]), (fault("FAILS", "move(r, b, c)"),)),
+    "fails_for_good": Case(rooms(["at(r, d)"]), (fault("FAILS", "move(r, b, c)", times=None),)),
+    "nothing_helps": Case(rooms(["at(r, d)"]), (fault("FAILS", times=None),)),
+    "raises_done": Case(rooms(["at(r, d)"]), (fault("RAISES_DONE", "move"),)),
+    "lies": Case(rooms(["at(r, d)"]), (fault("LIES", "move(r, a, b)"),)),
+    "carried_off": Case(
+        rooms(["at(r, d)"]), (fault("CHANGE_AFTER", "move(r, a, b)", facts=("at(r, e)", "not at(r, b)")),)
+    ),
+    "hangs": Case(rooms(["at(r, c)"]), (fault("HANGS", "move(r, b, c)"),), policy=ExecutionPolicy(0.3, backoff=0.01)),
+    "hangs_done": Case(
+        rooms(["at(r, c)"]), (fault("HANGS_DONE", "move(r, b, c)"),), policy=ExecutionPolicy(0.3, backoff=0.01)
+    ),
+    "blind_doubt": Case(
+        rooms(["at(r, c)"]),
+        (fault("HANGS_DONE", "move(r, b, c)"),),
+        Observe(predicates=()),
+        ExecutionPolicy(0.3, backoff=0.01),
+        then=({"doubt:s2": "it happened"},),
+    ),
+    "unseen": Case(rooms(["at(r, c)"]), observe=Observe(predicates=())),
+    "observer_fails": Case(rooms(["at(r, c)"]), (fault("OBSERVER_FAILS", times=None),)),
+    "observer_cannot_say": Case(rooms(["at(r, c)"]), (fault("OBSERVER_CANNOT_SAY"),)),
+    "settles": Case(rooms(["at(r, c)"]), observe=Observe(lag=0.1, settle_within=0.5)),
+    "approved": Case(rooms(["rung(c)"]), options=ANYWHERE),
+    "refused": Case(rooms(["rung(c)"]), options={"approve": lambda _: "no: not today"}),
+    "permitted": Case(rooms(["at(r, b)"]), options={"permit": lambda request: request.action == "move"}),
+    "asks_for_approval": Case(rooms(["rung(c)", "at(r, d)"]), then=({"approve:s3": True},)),
+    "asks_in_vain": Case(rooms(["rung(c)"]), then=({"approve:s3": "no"},)),
+    "asks_what_now": Case(
+        rooms(["at(r, d)"], ("ab", "bd")),
+        (fault("FAILS", "move(r, b, d)", times=5),),
+        options={"ask": lambda question: "try again" if question.question.endswith("1") else "give up"},
+    ),
+    "irreversible_last": Case(rooms(["knocked(a)", "at(r, d)"]), (fault("FAILS", "move(r, b, c)", times=None),)),
+    "impossible": Case(
+        rooms(["at(r, d)"], ("ab", "bd")), (fault("CHANGE_AFTER", "move(r, a, b)", facts=("not door(b, d)",)),)
+    ),
+    "parallel": Case(load("courier", "two-robots"), (fault("FAILS", "pick_up(r1, _, _, _)"),), model="parallel"),
+    "dag": Case(load("courier", "two-robots"), (fault("RAISES", "pick_up(r1, _, _, _)"),), model="dag"),
+    "reactive": Case(
+        rooms(["at(r, d)"]),
+        (fault("CHANGE_AFTER", "move(r, a, b)", facts=("at(r, c)", "not at(r, b)")),),
+        model="reactive",
+    ),
+    "hierarchical": Case(load("household", "supper"), (fault("FAILS", skip=2),), model="hierarchical"),
+    "creates": Case(load("helpdesk", "new-account"), (fault("LIES", skip=1),)),
+    "creates_much": Case(load("assistant", "with-chart"), (fault("FAILS", skip=1),)),
+}
+
+
+def build(case):
+    simulated = SimulatedWorld(case.problem, faults=case.faults, observe=case.observe, seconds=0.0)
+    for action in simulated.problem.domain.actions:
+        simulated.world.policy(action, case.policy)
+    plan = ActionPlan.of(solve(case.problem, mode="first").expect_plan(), model=case.model)
+    memory = {
+        name: value
+        for action in simulated.problem.domain.actions
+        for name, value in simulated.parameters(action).items()
+    }
+    return simulated, plan, memory
+
+
+@asynccontextmanager
+async def on_one_machine(world, **options):
+    yield Executor(world, **options)
+
+
+async def carry_out(make, case, listen=None):
+    """Carry out a case; return the outcomes, one after each answer, and the world."""
+    simulated, plan, memory = build(case)
+    async with make(simulated.world, **case.options) as executor:
+        outcomes = [
+            await executor.run(plan, run="r", memory=memory) if listen is None else await listen(executor, plan, memory)
+        ]
+        for answers in case.then:
+            outcomes.append(await executor.resume(outcomes[0].run, answers=answers))
+    return outcomes, simulated
+
+
+def describe(outcome):
+    steps = [(each.id, str(each.step), each.status.name, each.attempts, each.reason) for each in outcome.steps]
+    return outcome.status, outcome.reason, steps, [each.question for each in outcome.questions]
+
+
+def describe_world(simulated):
+    acts = [(str(act.step), sorted(map(str, act.added)), sorted(map(str, act.removed))) for act in simulated.acts]
+    return sorted(map(str, simulated.facts)), sorted(acts, key=str)
+
+
+VARIES = {"run", "key", "duration", "seconds", "since", "created", "metrics", "id"}
+"""Fields that differ from run to run: names, and times on the clock."""
+
+
+def normalise(data):
+    if isinstance(data, dict):
+        return {key: normalise(each) for key, each in data.items() if key not in VARIES}
+    if isinstance(data, list):
+        return [normalise(each) for each in data]
+    return data
+
+
+def normalise_event(event):
+    data = json.loads(json.dumps(event_to_data(event), default=str))
+    for name in ("facts", "awaited"):
+        if name in data:
+            data[name] = sorted(data[name], key=str)
+    return type(event).__name__, normalise(data)
+
+
+@pytest.fixture(scope="module")
+def histories(tmp_path_factory):
+    """A folder for the histories of all cases."""
+    return tmp_path_factory.mktemp("histories")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_ends_as_on_one_machine(name, on_temporal, histories):
+    case, told = CASES[name], []
+
+    async def both():
+        here, there = {}, []
+
+        @asynccontextmanager
+        async def listening(world, **options):
+            yield Executor(world, listeners=(told.append,), **options)
+
+        outcomes, simulated = await carry_out(listening, case)
+        here = [describe(each) for each in outcomes], describe_world(simulated)
+        events = []
+
+        async def listen(executor, plan, memory):
+            begun = executor.start(plan, run=f"case-{name}", memory=memory)
+            return await begun
+
+        @asynccontextmanager
+        async def reading(world, **options):
+            async with on_temporal(world, **options) as executor:
+                yield executor
+                events.extend([each async for each in executor.follow(f"case-{name}").events()])
+                history = await executor.client.get_workflow_handle(f"case-{name}").fetch_history()
+                (histories / f"{name}.json").write_text(history.to_json())
+
+        outcomes, simulated = await carry_out(reading, case, listen)
+        there = [describe(each) for each in outcomes], describe_world(simulated)
+        return here, there, events
+
+    here, there, events = asyncio.run(both())
+    assert there == here
+    one = [normalise_event(each) for each in told if type(each).__name__ != "StepProgress"]
+    other = [normalise_event(each) for each in events]
+    assert other == one or case.model in ("parallel", "dag"), "which of two steps ends first is nobody's choice"
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_histories_replay_in_processes_with_other_hashes(seed, histories):
+    if not list(histories.iterdir()):
+        pytest.skip("no case ran before")
+    replayed = subprocess.run(
+        [sys.executable, Path(__file__), str(histories)],
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert replayed.returncode == 0, replayed.stderr
+    assert replayed.stdout.split() == sorted(each.stem for each in histories.iterdir())
+
+
+async def replay_all(folder):
+    """Replay the histories in `folder`, each with the world of its case, and print their names."""
+    from temporalio.client import WorkflowHistory
+    from temporalio.worker import Replayer
+
+    from executor.temporal.activities import WorldActivities
+    from executor.temporal.outside import HostRunner
+    from executor.temporal.plan_run import PlanRun
+
+    for path in sorted(Path(folder).iterdir(), key=lambda path: path.stem):  # noqa: ASYNC240 - nobody else waits
+        host = WorldActivities(build(CASES[path.stem])[0].world)
+        history = WorkflowHistory.from_json(f"case-{path.stem}", path.read_text())
+        await Replayer(workflows=[PlanRun], workflow_runner=HostRunner(host)).replay_workflow(history)
+        print(path.stem)  # noqa: T201
+
+
+if __name__ == "__main__":
+    asyncio.run(replay_all(sys.argv[1]))
