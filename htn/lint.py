@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from htn.compilations.htn_reductions import add_reachable_placeholders
 from htn.explain.impossible_tasks import INITIAL_TASKS, RelaxedHierarchy, find_impossible_tasks, relax
+from htn.explain.report import Failure, Lack
 from htn.grounding.ground_htn import has_numbers
 from htn.grounding.instances import METHOD
+from htn.method_lint import check_methods
 from htn.model import HtnDomain, HtnProblem, Method
 from planner.errors import did_you_mean
 from planner.lightweight import Final
 from planner.limits import Limits
 from planner.lint.action_lint import find_contradiction
-from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms
+from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms, provided_atoms, wanted_atoms
 from planner.lint.problem_lint import check_domain, check_problem
+from planner.lint.proof_lint import judge_by_proof
 from planner.model import Goal, Problem
 from planner.model.formulas import Atom, atoms_in, comparisons_in, conjunction, free_variables
 
@@ -77,17 +80,26 @@ _USE_RULES: Final = {"unused-predicate", "never-required", "unused-type", "unuse
 def check_hierarchy(domain: HtnDomain) -> list[Finding]:
     """Return the findings about `domain` that need no objects, the worst first."""
     classical = _keep_valid(domain, check_domain(domain.classical))
-    return _sort_by_level([*classical, *_check_structure(domain), *check_conditions(domain, None)])
+    structure = [*_check_structure(domain), *check_methods(domain, frozenset())]
+    return _sort_by_level([*classical, *structure, *check_conditions(domain, None)])
 
 
 def check_htn_problem(problem: HtnProblem, limits: Limits) -> list[Finding]:
     """Return the findings about `problem` and its domain, the worst first; raises `LimitReached`."""
     domain = problem.domain
-    classical = list(_keep_valid(domain, check_problem(problem.classical, limits)))
+    classical = list(_keep_valid(domain, check_problem(problem.classical, limits, prove=False)))
     if problem.classical.goal == Goal():  # what the last task of all provides is required by nobody
         classical = [each for each in classical if each.rule != "never-required"]
+    wanted = frozenset(atom.predicate for atom in wanted_atoms(problem.classical))
+    structure = [*_check_structure(domain), *check_methods(domain, wanted)]
     conditions = check_conditions(domain, problem.classical)
-    return _sort_by_level([*classical, *_check_structure(domain), *conditions, *_check_reachability(problem, limits)])
+    reached = list(_check_reachability(problem, limits))
+    forgotten = {each.hint for each in reached if each.rule == "missing-fact"}
+    classical = [each for each in classical if each.rule != "missing-fact" or each.hint not in forgotten]
+    found = [*classical, *structure, *conditions, *reached]
+    return _sort_by_level(
+        judge_by_proof(problem, found, limits, [f"action {name}" for name in domain.classical.actions])
+    )
 
 
 def _sort_by_level(findings: list[Finding]) -> list[Finding]:
@@ -163,11 +175,49 @@ def _check_reachability(problem: HtnProblem, limits: Limits) -> Iterator[Finding
     """Yield the tasks that can never be done, not even with deletes ignored."""
     relaxed = relax(_without_numbers(add_reachable_placeholders(problem)), limits)
     yield from _check_dead_methods(problem.domain, relaxed)
-    for failure in find_impossible_tasks(relaxed):
-        tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
-        initial = failure.task == INITIAL_TASKS
-        place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")
-        yield Finding(Level.ERROR, "impossible-task", place, f"{they} can never be done: {tried}")
+    failures = find_impossible_tasks(relaxed)
+    roots = [each for each in failures if _is_root(each, failures, problem)] or list(failures)
+    for failure in roots[:MOST_TASKS]:
+        yield _report_task(failure, len(failures) - len(roots))
+    for lack in dict.fromkeys(lack for each in roots for way in each.attempts[:1] for lack in way.lacks):
+        yield from _find_forgotten(lack, roots, problem)
+
+
+MOST_TASKS: Final = 5
+"""Most tasks of which is said that they can never be done."""
+
+
+def _is_root(failure: Failure, failures: Sequence[Failure], problem: HtnProblem) -> bool:
+    """Return whether `failure` rests on no other one: neither on its subtasks, nor on what another task would give."""
+    if not failure.attempts or any(way.undoable for way in failure.attempts):
+        return not failure.attempts
+    names = {each.task.partition("(")[0] for each in failures}
+    actions = [each for each in problem.domain.classical.actions.values() if each.name in names]
+    given = {atom.predicate for each in actions for atom in provided_atoms(each)}
+    own = failure.task.partition("(")[0]
+    mine = {x.predicate for each in actions if each.name == own for x in provided_atoms(each)}
+    lacked = {lack.condition.partition("(")[0] for way in failure.attempts for lack in way.lacks}
+    return lacked.isdisjoint(given - mine)
+
+
+def _report_task(failure: Failure, more: int) -> Finding:
+    tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
+    initial = failure.task == INITIAL_TASKS
+    place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")
+    also = f" ({more} more task{'s' if more > 1 else ''} cannot be done for want of that)" if more else ""
+    return Finding(Level.ERROR, "impossible-task", place, f"{they} can never be done: {tried}{also}")
+
+
+def _find_forgotten(lack: Lack, roots: Sequence[Failure], problem: HtnProblem) -> Iterator[Finding]:
+    """Yield that the fact of `lack` is not stated, where no action gives it, and such facts of other objects are."""
+    name = lack.condition.partition("(")[0]
+    like = [fact for fact in problem.classical.initial if fact.predicate == name]
+    given = collect_usage(problem.domain.classical).provided
+    if like and name not in given and str(lack.condition) not in map(str, like):
+        needing = next(each.task for each in roots if any(lack in way.lacks for way in each.attempts))
+        message = f"{lack.condition} is not stated, though {like[0]} is: {needing} needs it, and no action gives it"
+        hint = f"state {lack.condition}, if it holds"
+        yield Finding(Level.ERROR, "missing-fact", "initial", message, hint, part=like[-1])
 
 
 def _check_dead_methods(domain: HtnDomain, relaxed: RelaxedHierarchy) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ from planner.model.problem import Problem
 
 def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
     """Yield the findings about `action` alone."""
-    yield from _check_parameters(action)
+    yield from _check_parameters(action, domain)
     yield from _check_creations(action)
     yield from _check_conditions(action)
     yield from _check_effects(action)
@@ -51,16 +51,37 @@ def _check_listings(action: Action, domain: DomainModel) -> Iterator[Finding]:
             yield Finding(Level.WARNING, "untyped-listing", f"action {action.name}", message, hint)
 
 
-def _check_parameters(action: Action) -> Iterator[Finding]:
+def _check_parameters(action: Action, domain: DomainModel) -> Iterator[Finding]:
     if any(isinstance(term, CostFunction) for term in amounts_of(action)):
         return
     used = _terms_in(action)
     for parameter in action.parameters:
         if parameter.name not in used:
             message = f"the parameter '{parameter.name.removeprefix('?')}' is used in no condition, effect or cost"
-            hint, name = "it only multiplies the ground actions: leave it out", parameter.name.removeprefix("?")
-            place, mend = f"action {action.name}", Mend("remove", "parameters", name)
+            name, place = parameter.name.removeprefix("?"), f"action {action.name}"
+            tie = _find_tie(parameter, action, domain)
+            hint = "it only multiplies the ground actions: leave it out"
+            hint += f", or require what ties it to the others, such as {tie}" if tie else ""
+            mend = None if tie else Mend("remove", "parameters", name)
             yield Finding(Level.WARNING, "unused-parameter", place, message, hint, "parameters", name, mend=mend)
+
+
+def _find_tie(parameter: Variable, action: Action, domain: DomainModel) -> str:
+    """Return a fact that may have been forgotten: one of `parameter` and of others that the action has."""
+    types = Types.of(domain.types)
+    if any(each.name != parameter.name and types.overlap(each.types, parameter.types) for each in action.parameters):
+        return ""  # another one of its type is tied to the rest
+    for predicate in domain.predicates.values():
+        own = [n for n, each in enumerate(predicate.parameters) if each.types == parameter.types != (ROOT_TYPE,)]
+        if not own or len(predicate.parameters) < 2:
+            continue
+        args = []
+        for place, wanted in enumerate(predicate.parameters):
+            fits = [x for x in action.parameters if x.name != parameter.name and types.overlap(x.types, wanted.types)]
+            args.append(parameter.name if place == own[0] else fits[0].name if fits else "")
+        if all(args):
+            return str(Atom(predicate.name, tuple(args))).replace("?", "")
+    return ""
 
 
 def _check_creations(action: Action) -> Iterator[Finding]:

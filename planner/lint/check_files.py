@@ -7,13 +7,16 @@ problem or domain that was loaded from it, and return findings.
 
 from __future__ import annotations
 
+import re
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.errors import ForethoughtError, InputError
+from planner.errors import ForethoughtError, InputError, Location
 from planner.language.loading.load import (
     KNOWN,
     Source,
@@ -23,15 +26,17 @@ from planner.language.loading.load import (
     load_from,
     open_source,
 )
-from planner.language.pddl.syntax import read_text
+from planner.language.pddl.syntax import FileWarning, read_text
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.lint.findings import Finding
+from planner.lint.cost_lint import check_metric
+from planner.lint.findings import Finding, Level, collect_usage
 from planner.lint.fixes import place_findings
-from planner.lint.outlines import SourceText
+from planner.lint.outlines import SourceText, locate
 from planner.lint.problem_lint import check_domain, check_problem, sort_by_level
 from planner.lint.reading import Reading, mistake_of, read_all
 from planner.lint.suppressions import suppress
+from planner.lint.timed_lint import flatten_moments
 from planner.model import DomainModel, Problem
 from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, is_other_problem, service_of, unsupported_kind
 
@@ -94,7 +99,36 @@ def check_files(domain: str, problems: str | Sequence[str] | None = None, limits
 
 def check_texts(texts: Sequence[SourceText], limits: Limits | None = None) -> Checked:
     """Lint texts in YAML, JSON, PDDL or HDDL, that of the domain first; raises `LimitReached`."""
-    return _check_reading(read_all(list(texts)), list(texts), limits or Limits())
+    with _noting_warnings(texts) as noted:
+        reading = read_all(list(texts))
+    return _check_reading(reading, list(texts), limits or Limits(), noted)
+
+
+@contextmanager
+def _noting_warnings(texts: Sequence[SourceText]) -> Iterator[list[Finding]]:
+    """Turn what readers warn of in `texts` into findings; other warnings stay warnings."""
+    found: list[Finding] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FileWarning)
+        yield found
+    named = {each.name: each for each in texts}
+    for each in caught:
+        place = re.match(r"(.+?):(\d+)(?::(\d+))?: (.*)", str(each.message), re.DOTALL)
+        if not issubclass(each.category, FileWarning) or place is None or place[1] not in named:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+            continue
+        location = Location(place[1], int(place[2]), int(place[3] or 1))
+        rule, level = "read-otherwise", Level.HINT
+        if "second value" in place[4] or "twice" in place[4]:
+            rule, level = "twice", Level.WARNING
+        found.append(replace(mistake_of(InputError(place[4], location), named), rule=rule, level=level, fix=None))
+
+
+def _check_pddl(loaded: AnyProblem | AnyDomain, texts: Sequence[SourceText]) -> list[Finding]:
+    """Return what is wrong with a problem because PDDL lets it be left out: a metric."""
+    problem = loaded.classical if is_other_problem(loaded) else loaded
+    is_written = any(each.language == "pddl" for each in texts)
+    return list(check_metric(problem)) if is_written and isinstance(problem, Problem) else []
 
 
 def _look(source: Source, domain: str, problem: str | None, texts: list[SourceText], limits: Limits) -> Look:
@@ -102,12 +136,14 @@ def _look(source: Source, domain: str, problem: str | None, texts: list[SourceTe
     names = {each.name for each in read_texts(domain, problem)}
     own = [each.of_problem(problem) for each in texts if each.name in names]
     try:
-        loaded = source.domain() if problem is None else load_from(source, problem)
+        with _noting_warnings(own) as noted:
+            loaded = source.domain() if problem is None else load_from(source, problem)
     except InputError as error:
         checked = _check_unread(error, own, limits, is_whole=".py:" not in domain)
         return Look(problem or checked.name, "", checked.findings, is_read=False)
     try:
-        found, is_read = [*check_loaded(loaded, limits), *run_plugin_checks(source, loaded)], True
+        found, is_read = [*noted, *check_loaded(loaded, limits), *run_plugin_checks(source, loaded)], True
+        found += _check_pddl(loaded, own)
     except InputError as error:
         found, is_read = [*_check_certain(loaded), mistake_of(error, {each.name: each for each in own})], False
     return Look(loaded.name, _domain_name(loaded), tuple(place_findings(dict.fromkeys(found), own)), is_read)
@@ -132,8 +168,9 @@ def _check_unread(error: InputError, texts: list[SourceText], limits: Limits, *,
     return _join([Look(texts[-1].name, "", (mistake,), is_read=False)], texts)
 
 
-def _check_reading(reading: Reading, texts: list[SourceText], limits: Limits) -> Checked:
-    mistakes = reading.mistakes
+def _check_reading(reading: Reading, texts: list[SourceText], limits: Limits, noted: Sequence[Finding] = ()) -> Checked:
+    mistakes = [told for each in reading.mistakes for told in _doubt_suggestion(each, reading.domain, texts)]
+    mistakes += noted
     loaded: list[AnyProblem | AnyDomain] = [*reading.problems]
     if not loaded and reading.domain is not None:
         loaded.append(reading.domain)
@@ -144,13 +181,38 @@ def _check_reading(reading: Reading, texts: list[SourceText], limits: Limits) ->
     looks = []
     for each in loaded:
         try:
-            found = check_loaded(each, limits)
+            found = [*check_loaded(each, limits), *_check_pddl(each, texts)]
         except InputError as error:
             found = [mistake_of(error, {text.name: text for text in texts})]
         own = [text.of_problem(each.name) for text in texts]
         placed = place_findings(dict.fromkeys([*mistakes, *found]), own)
-        looks.append(Look(each.name, _domain_name(each), tuple(placed), is_read=not mistakes))
+        looks.append(Look(each.name, _domain_name(each), tuple(placed), is_read=not reading.mistakes))
     return _join(looks, texts, is_whole=len(texts) == 1 and bool(reading.problems))
+
+
+def _doubt_suggestion(mistake: Finding, domain: AnyDomain | None, texts: list[SourceText]) -> list[Finding]:
+    """Return `mistake`; without a fix, and beside the name that it may stand for, where that may as well be misspelt.
+
+    That is so for a fact of the problem whose like one in the domain stands in a single condition, and nowhere else.
+    """
+    meant = re.match(r"did you mean '([^']+)'\?", mistake.hint)
+    quoted = re.search(r"has no \w+ '([^']+)'", mistake.message) or re.search(r"'([^']+)'", mistake.message)
+    model = domain if isinstance(domain, DomainModel) else getattr(domain, "classical", None)
+    if mistake.rule != "unknown-name" or meant is None or quoted is None or model is None:
+        return [mistake]
+    name, written = meant[1], quoted[1]
+    uses = collect_usage(flatten_moments(model))
+    readers = uses.required.get(name, [])
+    told = sum(len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", each.blank)) for each in texts)
+    if told > 1 or len(readers) != 1 or name in uses.provided or name in uses.ended:
+        return [mistake]
+    found = locate(readers[0], "", name, texts)
+    if found is None:
+        return [mistake]
+    span = found[0].span(*found[1:])
+    message, hint = f"nothing provides or states '{name}'; the problem has '{written}'", f"did you mean '{written}'?"
+    other = Finding(Level.WARNING, "misspelt", readers[0], message, hint, span=span)
+    return [replace(mistake, hint=f"{mistake.hint} or is that, at {span}, misspelt?", fix=None), other]
 
 
 _CERTAIN: Final = frozenset(

@@ -16,7 +16,7 @@ from planner.lint.role_lint import is_acyclic
 from planner.model.actions import Action, CostFunction, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, amounts_of, numeric_effects, written_predicates
 from planner.model.formulas import Atom, Comparison, Number, conjuncts, functions_in, is_variable
-from planner.model.problem import TOTAL_COST, Problem
+from planner.model.problem import TOTAL_COST, Metric, Problem
 
 if TYPE_CHECKING:
     from planner.grounding.reachability import SchemaRules
@@ -102,6 +102,15 @@ def _missing_values(term: Atom, rules: SchemaRules, problem: Problem) -> Iterato
         if fact not in seen and fact not in problem.values:
             yield fact
         seen.add(fact)
+
+
+def check_metric(problem: Problem) -> Iterator[Finding]:
+    """Yield that actions have costs, and the metric counts steps, as it does in PDDL where there is none."""
+    paid = [each.name for each in problem.domain.actions.values() if any(term != 1 for term in each.cost)]
+    if problem.metric is Metric.LENGTH and paid:
+        message = f"the costs of {paid[0]}{' and others' if len(paid) > 1 else ''} do not count: each step costs 1"
+        hint = "add (:metric minimize (total-cost))"
+        yield Finding(Level.WARNING, "no-metric", "problem", message, hint)
 
 
 def check_free_actions(domain: DomainModel, problem: Problem | None) -> Iterator[Finding]:

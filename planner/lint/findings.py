@@ -73,7 +73,7 @@ class Finding:
     """One finding: `rule` is its stable name, `place` the declaration that it is about, `hint` how to mend it.
 
     `field` and `part` say where in the declaration it is: a field such as "requires", and an atom or a name there; `at`
-    names another declaration to look in.
+    names another declaration to look in. `hint_pddl` stands for `hint` where the finding is in PDDL.
     `span` is the part of the file, and `fix` a correction of the text, as far as they are known.
     """
 
@@ -86,6 +86,7 @@ class Finding:
     part: Atom | str = ""
     at: str = ""
     mend: Mend | None = None
+    hint_pddl: str = ""
     span: Span | None = None
     fix: Fix | None = None
 
@@ -210,7 +211,11 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
                     f"nothing requires it, and nothing provides {meant}, which {_abbreviate(uses.needed[meant])} needs"
                 )
                 hint = f"did you mean '{meant}'?"
-                is_sure = len(uses.required.get(meant, ())) > 1 or meant in wanted
+                is_sure = meant not in stated and (len(uses.required.get(meant, ())) > 1 or meant in wanted)
+                if meant in stated:
+                    message = (
+                        f"nothing requires it; {_abbreviate(uses.ended[meant])} ends {meant}, and nothing gives it back"
+                    )
                 mend = Mend("replace", "provides", name, meant) if is_sure else None
                 place = f"predicate {name}"
                 yield Finding(Level.WARNING, "misspelt", place, message, hint, "provides", name, at=at, mend=mend)
@@ -220,15 +225,40 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
             yield from _check_never_provided(name, domain, uses, problem)
 
 
+def check_stale(domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
+    """Yield the predicates in `stale_with` that nothing else names: they are misspelt."""
+    stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)} if problem else set()
+    stated |= {atom.predicate for atom in wanted_atoms(problem)} if problem else set()
+    for predicate in domain.predicates.values():
+        for pattern in predicate.stale_with:
+            name = pattern.predicate
+            others = [x for x in uses.required.get(name, ()) if x != f"predicate {predicate.name}"]
+            if others or name in uses.provided or name in uses.ended or name in uses.sensed or name in stated:
+                continue
+            known = [x for x in {*uses.provided, *uses.ended} if x != name]
+            message = f"it is stale with {pattern}, and no action provides or modifies '{name}'"
+            near, place = did_you_mean(name, known), f"predicate {predicate.name}"
+            mend = Mend("replace", "stale_with", name, near.split("'")[1]) if near else None
+            hint = near or "name what actions write, or leave it out"
+            yield Finding(Level.ERROR, "unknown-name", place, message, hint, "stale_with", name, mend=mend)
+
+
 def _find_meant(name: str, domain: DomainModel, uses: Usage, stated: set[str]) -> str | None:
     """Return the predicate that `name` may misspell: a needed one like it, which nothing provides or states."""
     import difflib
 
     size = len(domain.predicates[name].parameters)
-    lacking = [x for x in uses.needed if x not in uses.provided and x not in stated and x in domain.predicates]
+    open_ = [x for x in uses.needed if x not in uses.provided and x in domain.predicates]
+    used_up = [x for x in open_ if x in uses.ended and name not in uses.ended and not _differ_in_digits(x, name)]
+    lacking = [x for x in open_ if x not in stated or x in used_up]
     alike = [x for x in lacking if len(domain.predicates[x].parameters) == size]
     near = difflib.get_close_matches(name, alike, n=1, cutoff=0.75)
     return near[0] if near else None
+
+
+def _differ_in_digits(one: str, other: str) -> bool:
+    """Return whether two names differ in their digits only, as those of levels do."""
+    return [each for each in one if not each.isdigit()] == [each for each in other if not each.isdigit()]
 
 
 def check_unmentioned(problem: Problem) -> Iterator[Finding]:

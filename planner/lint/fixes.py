@@ -26,7 +26,8 @@ def _place(finding: Finding, texts: list[SourceText]) -> Finding:
         return replace(finding, span=texts[-1].span(0, 0)) if texts else finding
     source, start, end = found
     fix = finding.fix or (_write(finding.mend, finding.at or finding.place, source) if finding.mend else None)
-    return replace(finding, span=source.span(start, end), fix=fix)
+    hint = finding.hint_pddl if source.language == "pddl" and finding.hint_pddl else finding.hint
+    return replace(finding, span=source.span(start, end), fix=fix, hint=hint, hint_pddl="")
 
 
 def _write(mend: Mend, place: str, source: SourceText) -> Fix | None:

@@ -64,11 +64,12 @@ def check_items(domain: DomainModel, problem: Problem | None = None) -> Iterator
         breaches = list(_find_breaches(item, domain))
         yield from (_report_breach(item, each, domain, is_seeming=item in seeming) for each in breaches)
     for action in domain.actions.values():
-        yield from _check_same_values(action)
-        yield from _check_required_values(action, declared)
+        clashes = list(_check_required_values(action, declared))
+        yield from clashes or _check_same_values(action)
     yield from _check_unended(domain, problem)
     if problem is not None:
-        kept = {item for item in {**declared, **_balanced_items(domain)} if item not in seeming}
+        yield from _check_carried(problem)
+        kept = {item: where for item, where in {**balanced_items(domain), **declared}.items() if item not in seeming}
         yield from _check_initial_values(problem, kept)
 
 
@@ -118,6 +119,67 @@ def _negative_reads(domain: DomainModel, problem: Problem | None) -> Iterator[tu
         ]
     for condition, where in conditions:
         yield from ((atom, where) for atom, positive in literals_in(condition) if not positive)
+
+
+def _check_carried(problem: Problem) -> Iterator[Finding]:
+    """Yield conditional effects that give an object a second place, as the action moves what carries it.
+
+    The action ends one place and gives another, and so it does for the object, but without ending its old place, though
+    each object of the type begins with one place, and no action ever ends one.
+    """
+    domain = problem.domain
+    ended = {atom.predicate for each in domain.actions.values() for atom in ended_atoms(each)}
+    wanted = {item for item, _, _ in _goal_pairs(problem)}
+    for action in domain.actions.values():
+        moves = dict(_moves_in(action))
+        for effect in action.effects:
+            given = positive_atoms(effect.provides) if effect.requires != TRUE else ()
+            for fact in given:
+                places = [n for n, arg in enumerate(fact.args) if arg in moves]
+                if len(places) != 1 or len(fact.args) < 2 or fact.predicate in ended:
+                    continue
+                item, old = Item(fact.predicate, places[0]), moves[fact.args[places[0]]]
+                keys = [item.key(each) for each in problem.initial if each.predicate == fact.predicate]
+                single = keys and len(set(keys)) == len(keys) and _covers_type(keys, problem)
+                if single and item not in wanted and _is_joined(item, action, domain):
+                    stays = Atom(fact.predicate, (*fact.args[: item.place], old, *fact.args[item.place + 1 :]))
+                    message = (
+                        f"an effect provides {_plain(fact)}, and {_plain(stays)} stays true, which nothing ever ends"
+                    )
+                    hint = f"let the effect provide not {_plain(stays)}, too, if there is one at a time"
+                    pddl = f"add {_pddl(stays)} to that effect, if there is one at a time"
+                    place = f"action {action.name}"
+                    yield Finding(Level.WARNING, "second-value", place, message, hint, "provides", fact, hint_pddl=pddl)
+
+
+def _moves_in(action: Action) -> Iterator[tuple[str, str]]:
+    """Yield the new and the old value of the items that the action moves, both parameters of one type."""
+    away = [x for x in conjoined_atoms(action.requires) if x in ended_atoms(action) or _is_opened(x, action)]
+    for new in positive_atoms(action.provides):
+        for old in away:
+            if old.predicate == new.predicate and sum(x != y for x, y in zip(old.args, new.args, strict=True)) == 1:
+                place = next(n for n, (x, y) in enumerate(zip(old.args, new.args, strict=True)) if x != y)
+                yield new.args[place], old.args[place]
+
+
+def _is_opened(fact: Atom, action: Action) -> bool:
+    return any(OPEN in each.args and each.matches(fact) for each in action.modifies if each.predicate == fact.predicate)
+
+
+def _is_joined(item: Item, mover: Action, domain: DomainModel) -> bool:
+    """Return whether some action requires a value of `item` at the value of what `mover` moves: both are places."""
+    moved = {x.predicate for x in positive_atoms(mover.provides)}
+    for action in domain.actions.values():
+        own = list(conjoined_atoms(action.requires))
+        values = {x.args[item.place] for x in own if x.predicate == item.predicate}
+        if any(values.intersection(x.args) for x in own if x.predicate in moved):
+            return True
+    return False
+
+
+def _pddl(fact: Atom) -> str:
+    """Write the deletion of `fact` in PDDL."""
+    return f"(not ({' '.join([fact.predicate, *fact.args])}))"
 
 
 def _check_same_values(action: Action) -> Iterator[Finding]:
@@ -220,8 +282,10 @@ def _report_breach(item: Item, breach: _Breach, domain: DomainModel, *, is_seemi
         message = f"'{item.predicate}' is functional, but it {message.removeprefix('it ')}"
     level = Level.ERROR if functional else Level.WARNING
     hint = f"add {pattern} to 'modifies'" + (", if it has one value at a time" if is_seeming else "")
+    pddl = f"add {_pddl(breach.old)} to the effect" + (", if there is one value at a time" if is_seeming else "")
     place = f"action {breach.action.name}"
-    return Finding(level, rule, place, message, hint, "provides", breach.new, mend=None if is_seeming else mend)
+    own = None if is_seeming else mend
+    return Finding(level, rule, place, message, hint, "provides", breach.new, mend=own, hint_pddl=pddl)
 
 
 def _seeming_items(problem: Problem) -> Iterator[Item]:
@@ -264,7 +328,7 @@ def _covers_type(keys: list[tuple[str, ...]], problem: Problem) -> bool:
     return all(name in named for name, kind in kinds.items() if types.intersection(kind))
 
 
-def _balanced_items(domain: DomainModel) -> dict[Item, str]:
+def balanced_items(domain: DomainModel) -> dict[Item, str]:
     """Return the items of which each action that gives them a value ends the old one."""
     found: dict[Item, str] = {}
     for action in domain.actions.values():
@@ -307,12 +371,15 @@ def is_balanced(item: Item, domain: DomainModel) -> bool:
     return True
 
 
-def _check_initial_values(problem: Problem, items: Iterable[Item]) -> Iterator[Finding]:
+def _check_initial_values(problem: Problem, items: dict[Item, str]) -> Iterator[Finding]:
     """Yield the first second value of each item in the initial state."""
     facts: dict[str, list[Atom]] = defaultdict(list)
     for fact in problem.initial:
         facts[fact.predicate].append(fact)
-    for item in items:
+    for item, where in items.items():
+        if is_doubted(item, problem):
+            yield _report_doubted(item, where, problem)
+            continue
         seen: dict[tuple[str, ...], Atom] = {}
         second = [(seen[item.key(x)], x) for x in facts[item.predicate] if seen.setdefault(item.key(x), x) != x]
         keys = len(seen)
@@ -322,9 +389,31 @@ def _check_initial_values(problem: Problem, items: Iterable[Item]) -> Iterator[F
             or problem.domain.predicates[item.predicate].functional == item.place
         ):
             one, other = second[0]
-            message = f"{one} and {other} are two values of one item"
+            message = f"{one} and {other} are two values of one item: {where} takes {item.pattern(one)} for one"
             hint = "leave one out" if len(second) == 1 else f"leave one out; {len(second) - 1} more are like it"
             yield Finding(Level.WARNING, "two-initial-values", "initial", message, hint, part=other)
+
+
+def is_doubted(item: Item, problem: Problem) -> bool:
+    """Return whether initial state and goal both have several values of `item`, which only `modifies` declares."""
+    domain = problem.domain
+    if domain.predicates[item.predicate].functional == item.place or not declared_items(domain).get(item):
+        return False
+    in_goal = any(each == item for each, _, _ in _goal_pairs(problem))
+    return in_goal and not _starts_single(item, problem)
+
+
+def _report_doubted(item: Item, where: str, problem: Problem) -> Finding:
+    """Report the action that takes for one item what the problem has several values of."""
+    action = problem.domain.actions[where.removeprefix("action ")]
+    pattern = next(x for x in ended_atoms(action) if x.predicate == item.predicate and x.args[item.place] == OPEN)
+    message = f"it modifies {_plain(pattern)}, so ends all of them, and initial state and goal have several"
+    required = next((x for x in conjoined_atoms(action.requires) if x.predicate == item.predicate), None)
+    places = [n for n in range(len(pattern.args)) if n != item.place and required is not None]
+    single = [n for n in places if _starts_single(Item(item.predicate, n), problem)]
+    meant = _plain(Item(item.predicate, single[0]).pattern(required)) if single and required is not None else ""
+    hint = f"should it be {meant}?" if meant else "name the one that it ends"
+    return Finding(Level.WARNING, "several-values", where, message, hint, "modifies", pattern)
 
 
 def check_goal_values(problem: Problem, limits: Limits, may_hold: Callable[[Atom], bool]) -> Iterator[Finding]:
@@ -332,7 +421,7 @@ def check_goal_values(problem: Problem, limits: Limits, may_hold: Callable[[Atom
 
     A proof says nothing of facts that are out of reach: `may_hold` tells which are not.
     """
-    pairs = [each for each in _goal_pairs(problem) if may_hold(each[1]) and may_hold(each[2])]
+    pairs = [x for x in _goal_pairs(problem) if may_hold(x[1]) and may_hold(x[2]) and not is_doubted(x[0], problem)]
     if not pairs:
         return
     declared = declared_items(problem.domain)
@@ -403,8 +492,32 @@ def check_functional(problem: Problem, limits: Limits) -> Iterator[Finding]:
                 for each in problem.domain.actions.values()
                 if any(x.predicate == item.predicate for y in each.effects for x in positive_atoms(y.provides))
             ]
+            careless = _find_careless(item, problem.domain)
+            if careless is not None:
+                yield _report_careless(item, *careless)
+                continue
             hint = f"look at what gives it a value: {', '.join(givers)}" if givers else ""
             yield Finding(Level.WARNING, "unproved-functional", f"predicate {item.predicate}", message, hint)
+
+
+def _find_careless(item: Item, domain: DomainModel) -> tuple[Action, Atom] | None:
+    """Return the one action that gives `item` a value and ends none, nor takes anything else for it."""
+    found: dict[str, tuple[Action, Atom]] = {}
+    for action in domain.actions.values():
+        takes = {*ended_atoms(action)}.intersection(conjoined_atoms(action.requires))
+        for effect in action.effects:
+            for fact in positive_atoms(effect.provides):
+                if fact.predicate == item.predicate and not _is_ended(item, fact, action, effect) and not takes:
+                    found.setdefault(action.name, (action, fact))
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _report_careless(item: Item, action: Action, fact: Atom) -> Finding:
+    pattern = _plain(item.pattern(fact))
+    message = f"'{item.predicate}' is functional, but it provides {_plain(fact)}, and ends no other value of {pattern}"
+    hint = f"add {pattern} to 'modifies', or require that there is no other"
+    place, mend = f"action {action.name}", Mend("add", "modifies", _plain(fact), pattern)
+    return Finding(Level.WARNING, "unproved-functional", place, message, hint, "provides", fact, mend=mend)
 
 
 _FREE = ("free", "available", "empty", "idle", "vacant", "handempty", "unlocked", "unused")
@@ -428,14 +541,15 @@ def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Fi
             ):
                 level = Level.WARNING if _is_undone(action, atom, domain) else Level.HINT
                 yield _report_taken(action, f"not {_plain(atom)}", f"{_plain(atom)}", atom, level)
-        taken = {*negated_atoms(action.provides)}.intersection(conjoined_atoms(action.requires))
-        for atom in sorted(taken, key=str):
+        sure = [each for each in action.effects if each.requires == TRUE and not each.variables]
+        away = {atom for each in sure for atom in negated_atoms(each.provides)}
+        for atom in sorted(away.intersection(conjoined_atoms(action.requires)), key=str):
             if (
                 atom.predicate not in provided
                 and atom.predicate.startswith(_FREE)
                 and atom.predicate not in domain.derived
             ):
-                yield _report_taken(action, _plain(atom), f"not {_plain(atom)}", atom, Level.HINT)
+                yield _report_kept(action, atom, domain)
 
 
 def _is_undone(action: Action, taken: Atom, domain: DomainModel) -> bool:
@@ -448,6 +562,19 @@ def _report_taken(action: Action, needed: str, made: str, atom: Atom, level: Lev
     message = f"it requires {needed} and makes it {made}, and no action gives it back: it applies once to each"
     hint = f"let some action provide {needed}"
     return Finding(level, "never-given-back", f"action {action.name}", message, hint, "provides", atom)
+
+
+def _report_kept(taker: Action, atom: Atom, domain: DomainModel) -> Finding:
+    """Report what nobody gives back at the one action that ends what it was taken for, else where it is taken."""
+    from planner.lint.pair_lint import find_leak
+
+    leak = find_leak(atom, taker, domain)
+    if leak is None:
+        return _report_taken(taker, _plain(atom), f"not {_plain(atom)}", atom, Level.HINT)
+    action, fact = leak
+    message = f"it ends {_plain(fact)}, for which action {taker.name} takes {_plain(atom)}, and no action gives it back"
+    hint = f"provide {atom.predicate} here: else it is taken once and for all"
+    return Finding(Level.WARNING, "never-given-back", f"action {action.name}", message, hint, "provides")
 
 
 def _positively_required(domain: DomainModel) -> set[str]:

@@ -170,7 +170,31 @@ def _check_functions(domain: DomainModel, problem: Problem | None) -> Iterator[F
             hint = "it may be for the metric or the goal of some problem"
             yield Finding(Level.HINT, "never-read", place, "actions change it, and nothing reads it", hint)
         elif way := uses.only(name):
-            yield from _check_one_way(name, way, domain)
+            wrong = list(_check_signs(name, way, domain))
+            yield from wrong or _check_one_way(name, way, domain)
+
+
+def _check_signs(name: str, way: str, domain: DomainModel) -> Iterator[Finding]:
+    """Yield the effects that add to a fluent just the amount that the action requires of it: nothing ever lowers it."""
+    if way != "rises":
+        return
+    for action in domain.actions.values():
+        needs = [_enough(part) for part in conjuncts(action.requires) if isinstance(part, Comparison)]
+        for effect in numeric_effects(action):
+            if effect.fluent.predicate == name and effect.operator == "+=" and (effect.fluent, effect.value) in needs:
+                fluent = _written(effect.fluent)
+                message = (
+                    f"it requires {fluent} >= {_written(effect.value)}, and then adds that to it; nothing lowers {name}"
+                )
+                place, hint = f"action {action.name}", f"should it be {fluent} -= {_written(effect.value)}?"
+                yield Finding(Level.WARNING, "wrong-sign", place, message, hint, "modifies", name)
+
+
+def _enough(comparison: Comparison) -> tuple[Expression, Expression] | None:
+    """Return the fluent and the amount that it has to have at least; None for other comparisons."""
+    if comparison.relation in (">=", ">"):
+        return comparison.left, comparison.right
+    return (comparison.right, comparison.left) if comparison.relation in ("<=", "<") else None
 
 
 def _check_one_way(name: str, way: str, domain: DomainModel) -> Iterator[Finding]:
@@ -188,7 +212,7 @@ def _check_one_way(name: str, way: str, domain: DomainModel) -> Iterator[Finding
         if place in own:
             continue
         for comparison in _required_comparisons(condition):
-            if (name, wanted) in set(_slopes(comparison)):
+            if (name, wanted) in set(slopes_of(comparison)):
                 what = "raises it" if way == "falls" else "lowers it"
                 message = f"it only {way}, and {place} requires {_written(comparison)}: nothing {what}"
                 yield Finding(Level.HINT, "one-way-number", f"function {name}", message)
@@ -204,7 +228,7 @@ def _required_comparisons(condition: Formula) -> Iterator[Comparison]:
             yield from _required_comparisons(part)
 
 
-def _slopes(comparison: Comparison) -> Iterator[tuple[str, int]]:
+def slopes_of(comparison: Comparison) -> Iterator[tuple[str, int]]:
     """Yield the functions that stand alone on a side, or in a sum, with the direction in which they help."""
     if comparison.relation == "=":
         return
@@ -254,7 +278,7 @@ def _describe_ranges(comparison: Comparison, ranges: ValueRanges) -> str:
 
 def _hint(comparison: Comparison, uses: _Uses) -> str:
     """Return what is missing where a fluent only moves away from what is wanted."""
-    for name, sign in _slopes(comparison):
+    for name, sign in slopes_of(comparison):
         way = uses.only(name)
         if way and way != ("rises" if sign > 0 else "falls"):
             return f"no action {'raises' if sign > 0 else 'lowers'} {name}"
@@ -265,6 +289,6 @@ def _plain(term: Atom) -> str:
     return str(term).replace("?", "")
 
 
-def _written(part: Comparison | NumericEffect) -> str:
+def _written(part: Expression | Comparison | NumericEffect) -> str:
     """Return a part of an action as people write it, parameters without their marks."""
     return str(part).replace("?", "")

@@ -152,7 +152,10 @@ _SECTIONS: Final = {
     "method": "methods", "constant": "constants", "capacity": "capacity", "resource": "budgets",
 }  # fmt: skip
 """The keys of documents for the kinds of declarations."""
-_PLAIN: Final = ("goal", "initial", "objects", "values", "constraints", "deadline", "timed", "due", "unknown", "tasks")
+_PLAIN: Final = (
+    "goal", "initial", "objects", "values", "constraints", "deadline", "timed", "windows", "due", "unknown", "tasks",
+    "problem",
+)  # fmt: skip
 
 
 def _read_nodes(text: str) -> Iterator[tuple[tuple[Any, ...], Node]]:
@@ -257,6 +260,9 @@ def _outline_pddl(source: SourceText) -> Iterator[tuple[Key, Entry]]:
 
 
 def _outline_section(source: SourceText, start: int, end: int) -> Iterator[tuple[Key, Entry]]:
+    named = re.compile(r"\(\s*problem\s+([^\s()]+)", re.IGNORECASE).match(source.blank, start, end)
+    if named:
+        yield ("problem",), Entry(start, end, *named.span(1))
     words = re.compile(r"\(\s*(:[\w-]+)\s*(?:\(\s*)?([^\s()]*)").match(source.blank, start, end)
     kind = _PDDL_KINDS.get(words[1].lower()) if words else None
     if words is None or kind is None:
@@ -349,8 +355,12 @@ def keys_of(place: str) -> list[Key]:
         return [("tasks",), (kind, name.partition("(")[0])]
     if place == "the initial tasks" or kind == "tasks":
         return [("tasks",)]
-    if kind in ("goal", "initial", "deadline", "objects", "values", "problem"):
-        return [("due",) if " of " in place else (kind,)]
+    if kind == "deadline":
+        return [("due",), ("goal",)] if " of " in place else [("deadline",), ("goal",)]
+    if kind in ("values", "window"):
+        return [("windows",), ("timed",), ("initial",)] if kind == "window" else [("values",), ("initial",)]
+    if kind in ("goal", "initial", "objects", "problem"):
+        return [(kind,)]
     return [(kind, name)]
 
 
@@ -371,12 +381,16 @@ def locate(place: str, field: str, part: Atom | str, texts: list[SourceText]) ->
     return None
 
 
+_ELSEWHERE: Final = {"modifies": "provides", "throughout": "requires"}
+"""The fields of PDDL that hold what documents have fields of their own for."""
+
+
 def _find_within(source: SourceText, key: Key, entry: Entry, field: str, part: Atom | str) -> tuple[int, int]:
     if part and not field and key == ("types",):
         return source.search(part, entry.start, entry.end) or (entry.name_start, entry.name_end)
     inside = source.outline().get((*key, field)) if field else None
-    if field == "modifies" and inside is None:
-        inside = source.outline().get((*key, "provides"))
+    if field in _ELSEWHERE and inside is None:
+        inside = source.outline().get((*key, _ELSEWHERE[field]))
     for each in (inside, entry):
         found = source.search(part, each.start, each.end) if part and each is not None else None
         if found:

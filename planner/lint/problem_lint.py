@@ -23,18 +23,28 @@ from planner.lint.findings import (
     Finding,
     Level,
     check_predicates,
+    check_stale,
     check_types,
     check_undeclared,
     check_unmentioned,
     collect_usage,
     conjoined_atoms,
+    provided_atoms,
     wanted_atoms,
 )
 from planner.lint.item_lint import check_functional, check_given_back, check_goal_values, check_items
 from planner.lint.number_lint import check_number_reach, check_numbers
+from planner.lint.pair_lint import check_pairs
+from planner.lint.proof_lint import add_causes, check_exclusive_conditions, judge_by_proof
 from planner.lint.role_lint import check_facts, check_roles
-from planner.lint.timed_lint import check_time, flatten_moments, with_timed_effects
-from planner.lint.trap_lint import check_dead_ends, check_goal_given, check_lost_goals, check_useless
+from planner.lint.timed_lint import check_throughout, check_time, check_units, flatten_moments, with_timed_effects
+from planner.lint.trap_lint import (
+    check_dead_ends,
+    check_goal_given,
+    check_lost_goals,
+    check_useless,
+    find_relevant_actions,
+)
 from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening
 from planner.model.domain import DomainModel, TypeHierarchy, resources_of, uncertain_actions
 from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable
@@ -107,11 +117,13 @@ def check_reach(problem: Problem, reach: Possible) -> Iterator[Finding]:
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
     for action in problem.domain.actions.values():
         if action.name not in reach.actions and find_contradiction(action.requires) is None:
-            yield from _explain_never_applies(action, members, reach)
+            yield from _explain_never_applies(action, members, reach, problem)
     yield from _check_goal(problem, reach)
 
 
-def _explain_never_applies(action: Action, members: dict[str, list[str]], reach: Possible) -> Iterator[Finding]:
+def _explain_never_applies(
+    action: Action, members: dict[str, list[str]], reach: Possible, problem: Problem
+) -> Iterator[Finding]:
     """Yield why `action` never applies, unless a predicate has no facts at all: that is a finding itself."""
     place = f"action {action.name}"
     empty = [parameter for parameter in action.parameters if not any(members.get(name) for name in parameter.types)]
@@ -119,11 +131,38 @@ def _explain_never_applies(action: Action, members: dict[str, list[str]], reach:
     if empty:
         message = f"it can never apply: there is no object for {empty[0]}"
         name = empty[0].name.removeprefix("?")
-        yield Finding(Level.HINT, "empty-type", place, message, field="parameters", part=name)
+        hint = _suggest_type(action, empty[0], problem)
+        yield Finding(Level.HINT, "empty-type", place, message, hint, "parameters", name)
     elif all(reach.has_any(atom.predicate) for atom in missing):
-        reason = f"no fact matches {missing[0]}" if missing else "no objects satisfy all of what it requires"
-        message = f"it can never apply: {reason}, neither initially nor after any action"
-        yield Finding(Level.HINT, "never-applies", place, message, field="requires", part=missing[0] if missing else "")
+        reason, when = "no objects satisfy all of what it requires", "neither initially nor after any action"
+        if missing:
+            reason, when = f"no fact matches {missing[0]}", _describe_lack(missing[0], problem)
+        message, part = f"it can never apply: {reason}, {when}", missing[0] if missing else ""
+        yield Finding(Level.HINT, "never-applies", place, message, "", "requires", part)
+
+
+def _describe_lack(atom: Atom, problem: Problem) -> str:
+    """Return why no fact that `atom` covers is ever true, where none is stated."""
+    actions = problem.domain.actions.values()
+    givers = [each.name for each in actions if any(x.predicate == atom.predicate for x in provided_atoms(each))]
+    if not givers:
+        return "neither initially nor after any action"
+    more = f" and {len(givers) - 1} more" if len(givers) > 1 else ""
+    return f"initially, and after no step that can be done: action {givers[0]}{more} would provide it"
+
+
+def _suggest_type(action: Action, parameter: Variable, problem: Problem) -> str:
+    """Return which object stands in an initial fact where `parameter`, whose type has no object, would."""
+    kinds = {each.name: each.types for each in problem.all_objects}
+    for atom in conjoined_atoms(action.requires):
+        for place in [n for n, arg in enumerate(atom.args) if arg == parameter.name]:
+            fact = next((x for x in problem.initial if x.predicate == atom.predicate), None)
+            if fact is not None and fact.args[place] in kinds:
+                types, wanted = " or ".join(kinds[fact.args[place]]), " or ".join(parameter.types)
+                return (
+                    f"{fact} is stated, and {fact.args[place]} is of type {types}, which is no {wanted}: should it be?"
+                )
+    return ""
 
 
 def _check_goal(problem: Problem, reach: Possible) -> Iterator[Finding]:
@@ -239,19 +278,21 @@ def _check_sensing(problem: Problem) -> Iterator[Finding]:
 
 def check_domain(domain: DomainModel) -> list[Finding]:
     """Lint `domain` without objects; return the findings, the worst first."""
+    times = [*check_throughout(domain), *check_units(domain)]
     domain = flatten_moments(domain)
-    found = [*_check_declarations(domain, None), *check_undeclared(domain), *check_items(domain)]
+    found = [*times, *_check_declarations(domain, None), *check_undeclared(domain), *check_items(domain)]
     return _merge_breaches(sort_by_level(found))
 
 
-def check_problem(problem: Problem, limits: Limits | None = None) -> list[Finding]:
+def check_problem(problem: Problem, limits: Limits | None = None, *, prove: bool = True) -> list[Finding]:
     """Lint `problem` and its domain; return the findings, the worst first.
 
-    Raises `LimitReached`, and `InputError` for what is no classical problem.
+    With `prove`, a short search looks for a proof that there is no plan. Raises `LimitReached`, and `InputError` for
+    what is no classical problem.
     """
     check_classical(problem, "check_problem", "htn.problem_kind.check(problem, limits) checks it")
     limits = limits or Limits()
-    times = list(check_time(problem))
+    source, times = problem, [*check_time(problem), *check_throughout(problem.domain)]
     problem = replace(problem, domain=flatten_moments(problem.domain))
     found = [
         *times,
@@ -276,7 +317,13 @@ def check_problem(problem: Problem, limits: Limits | None = None) -> list[Findin
             size = sum(len(each.rule.found.rows) for each in reach.schemas)
             if size <= MOST_STEPS:
                 found += check_goal_values(enough, limits, reach.holds)
+                known = {each.place for each in found if each.rule == "contradicting-requires"}
+                clashes = check_exclusive_conditions(enough, reach.schemas, limits)
+                found += [each for each in clashes if each.place not in known]
                 found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
+    found = add_causes(found, enough or problem, limits)
+    if prove:
+        found = judge_by_proof(source, found, limits, find_relevant_actions(problem))
     return _merge_breaches(sort_by_level(found))
 
 
@@ -288,10 +335,26 @@ def _is_hopeless(problem: Problem, limits: Limits) -> bool:
 
 def _merge_breaches(findings: list[Finding]) -> list[Finding]:
     """Leave out that an item may have several values where the action or fact is known that gives it a second one."""
+    broken = {each.place for each in findings if each.rule == "contradicting-requires" and each.field == "throughout"}
+    findings = [x for x in findings if x.place not in broken or x.field == "throughout" or x.rule not in _CLASHES]
     known = {str(each.part).partition("(")[0] for each in findings if each.rule in _BREACHES}
-    return [x for x in findings if x.rule != "several-values" or str(x.part).partition("(")[0] not in known]
+    if any(each.rule == "unlike-pair" for each in findings):  # items are lost where such a pair is broken
+        findings = [each for each in findings if each.rule not in _DOUBTS or _is_doubt(each)]
+    known |= {str(x.part).partition("(")[0] for x in findings if x.rule == "several-values" and _is_doubt(x)}
+    return [
+        each
+        for each in findings
+        if each.rule != "several-values" or _is_doubt(each) or str(each.part).partition("(")[0] not in known
+    ]
 
 
+def _is_doubt(finding: Finding) -> bool:
+    """Return whether `finding` says that the problem itself speaks against the one value of an item."""
+    return finding.message.endswith("have several")
+
+
+_CLASHES: Final = frozenset({"contradicting-requires", "never-applies"})
+_DOUBTS: Final = frozenset({"several-values", "unproved-functional"})
 _BREACHES: Final = frozenset({"second-value", "not-functional", "two-initial-values", "unproved-functional"})
 
 
@@ -299,7 +362,10 @@ def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterato
     yield from check_arguments(domain)
     for action in domain.actions.values():
         yield from check_action(action, domain)
-    yield from check_predicates(domain, collect_usage(domain), problem)
+    uses = collect_usage(domain)
+    yield from check_predicates(domain, uses, problem)
+    yield from check_stale(domain, uses, problem)
+    yield from check_pairs(domain)
     yield from check_numbers(domain, problem)
     yield from check_roles(domain, problem)
     yield from check_free_actions(domain, problem)

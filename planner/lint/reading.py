@@ -34,7 +34,10 @@ _RULES: Final = (
     (r"^this is no |is never closed|where no '\('|NUL character|the file is empty", "syntax"),
     (r"stands twice|is already declared|is declared twice|^a second |two (domains|actions) are named|twice", "twice"),
     (r"has no (key|field)|unexpected keyword argument|is not known in a|expected one of :", "unknown-key"),
-    (r"argument \d+ of .* is of type|takes '[^']*' there|, but predicate '[^']*' takes", "wrong-type"),
+    (
+        r"argument \d+ of .* is of type|has to be of type|takes '[^']*' there|, but predicate '[^']*' takes",
+        "wrong-type",
+    ),
     (r"\bwrites .* is derived", "writes-derived"),
     (r"needs .*, which .* gives no value", "no-value"),
     (r"\barguments?\b.*(declared|elsewhere|takes|has|expected)|takes \d+", "wrong-arity"),

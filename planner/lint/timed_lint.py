@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from planner.compilations.sequential_steps import Regression
 from planner.errors import PlanError, UnsupportedError
-from planner.lightweight import dataclass, replace
+from planner.lightweight import Final, dataclass, replace
 from planner.lint.findings import Finding, Level
-from planner.model.actions import NO_MOMENT, Action, DurationRange, When
+from planner.model.actions import NO_MOMENT, Action, DurationRange, When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, written_predicates
-from planner.model.formulas import OPEN, TRUE, Atom, Not, Number, conjunction, conjuncts, is_variable
+from planner.model.formulas import OPEN, TRUE, Arithmetic, Atom, Not, Number, conjunction, conjuncts, is_variable
 from planner.model.problem import Problem
 from planner.semantics.durations import as_seconds
 from planner.semantics.numeric_state import Values
@@ -62,13 +62,53 @@ def with_timed_effects(problem: Problem) -> Problem:
     return replace(problem, domain=domain, timed=())
 
 
+def check_throughout(domain: DomainModel) -> Iterator[Finding]:
+    """Yield what an action needs throughout and ends itself at its start."""
+    for action in domain.actions.values():
+        patterns = [*action.modifies, *action.at_start.modifies]
+        ended = [*[x for x in patterns if OPEN in x.args], *negated_atoms(action.at_start.provides)]
+        given = positive_atoms(action.at_start.provides)
+        for atom in conjuncts(action.throughout):
+            if isinstance(atom, Atom) and atom not in given and any(_covers(each, atom) for each in ended):
+                plain = str(atom).replace("?", "")
+                message = f"it can never apply: it requires {plain} throughout, and ends that at its own start"
+                place, hint = f"action {action.name}", "end it at the end, or require it at the start only"
+                yield Finding(Level.ERROR, "contradicting-requires", place, message, hint, "throughout", atom)
+
+
+def _covers(pattern: Atom, fact: Atom) -> bool:
+    return pattern.predicate == fact.predicate and pattern.matches(fact)
+
+
 def check_time(problem: Problem) -> Iterator[Finding]:
     """Yield findings about capacities and windows of `problem`."""
     yield from _check_capacities(problem)
     yield from _check_windows(problem)
+    yield from check_units(problem.domain)
     for due in problem.due:
         if due.by < 0:
             yield Finding(Level.ERROR, "past-deadline", f"deadline of {due.condition}", "it is before the beginning")
+
+
+UNITS: Final = frozenset({60, 3600, 1000, 24, 86400, 1440})
+"""Factors between units of time."""
+
+
+def check_units(domain: DomainModel) -> Iterator[Finding]:
+    """Yield durations that read a function as it is, where another one multiplies it by the factor of two units."""
+    bare: dict[str, str] = {}
+    scaled: dict[str, tuple[str, Number]] = {}
+    for action in domain.actions.values():
+        match action.duration:
+            case Atom(name):
+                bare.setdefault(name, action.name)
+            case Arithmetic("*", (int(factor), Atom(name)) | (Atom(name), int(factor))) if factor in UNITS:
+                scaled.setdefault(name, (action.name, factor))
+    for name in bare.keys() & scaled.keys():
+        other, times = scaled[name]
+        message = f"it lasts {name}(…) seconds, and action {other} lasts {times} times as much for the same"
+        place, hint = f"action {bare[name]}", f"should it be {times} * {name}(…)?"
+        yield Finding(Level.HINT, "unlike-units", place, message, hint, "duration", name)
 
 
 def _check_capacities(problem: Problem) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from planner.errors import ForethoughtError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, ended_atoms, provided_atoms, wanted_atoms
+from planner.model.domain import numeric_effects
 from planner.model.formulas import OPEN, TRUE, Atom, Not, atoms_in, conjuncts, is_variable
 from planner.model.problem import Problem
 from planner.semantics.simulation import Simulation
@@ -104,11 +105,26 @@ def _explore(
                 continue
             seen.add(facts)
             if is_hopeless(replace(problem, initial=tuple(sorted(facts, key=str)))):
-                done = f" after {', '.join(map(str, before))}" if before else ""
-                message = f"{step}{done} leads to a state from which the goal cannot be reached any more"
-                told.setdefault(step.action, Finding(Level.HINT, "dead-end", f"action {step.action}", message))
+                tags = problem.domain.actions[step.action].tags
+                if step.action not in told and "irreversible" not in tags:
+                    lost = sorted(simulation.facts - facts, key=str)
+                    causes = [
+                        x for x in lost if not is_hopeless(replace(problem, initial=(*sorted(facts, key=str), x)))
+                    ]
+                    told[step.action] = _report_dead_end(step, before, causes)
             elif len(queue) < STATES:
                 queue.append((after, (*before, step)))
+
+
+def _report_dead_end(step: Step, before: tuple[Step, ...], causes: list[Atom]) -> Finding:
+    """Report the step that leads to a dead end; with any of the facts `causes`, which it ends, it would not be one."""
+    done = f" after {', '.join(map(str, before))}" if before else ""
+    message = f"{step}{done} leads to a state from which the goal cannot be reached any more"
+    hint = "keep it from that by what it requires, or let an action undo it"
+    if causes:
+        message += f": {causes[0]} is gone for good"
+        hint = f"let an action give {causes[0].predicate}(…) back, or keep this one from it by what it requires"
+    return Finding(Level.HINT, "dead-end", f"action {step.action}", message, hint)
 
 
 def _growing(queue: list[_Reached]) -> Iterator[_Reached]:
@@ -129,18 +145,31 @@ def check_useless(problem: Problem) -> Iterator[Finding]:
         or any(x.after for x in problem.domain.actions.values())
     ):
         return
-    writes, reads = {}, {}
+    useful = find_relevant_actions(problem)
+    for action in problem.domain.actions.values():
+        place = f"action {action.name}"
+        if (provided_atoms(action) or ended_atoms(action)) and place not in useful:
+            message = "nothing that it changes leads to the goal"
+            yield Finding(Level.HINT, "useless-action", place, message, "it may be for another problem")
+
+
+def find_relevant_actions(problem: Problem) -> frozenset[str]:
+    """Return the actions, such as "action drive", that write what the goal, or what leads to it, asks for.
+
+    Those that change numbers, or have other duties than facts, count as well.
+    """
+    writes: dict[str, set[str]] = {}
+    reads: dict[str, set[str]] = {}
     for action in problem.domain.actions.values():
         writes[action.name] = {atom.predicate for atom in (*provided_atoms(action), *ended_atoms(action))}
         conditions = [action.requires, *[each.requires for each in action.effects]]
         reads[action.name] = {atom.predicate for each in conditions for atom in atoms_in(each)}
-    relevant = _close(wanted, problem, writes, reads)
-    for action in problem.domain.actions.values():
-        if writes[action.name] and relevant.isdisjoint(writes[action.name]):
-            message = "nothing that it changes leads to the goal"
-            yield Finding(
-                Level.HINT, "useless-action", f"action {action.name}", message, "it may be for another problem"
-            )
+    relevant = _close({atom.predicate for atom in wanted_atoms(problem)}, problem, writes, reads)
+    return frozenset(
+        f"action {each.name}"
+        for each in problem.domain.actions.values()
+        if not relevant.isdisjoint(writes[each.name]) or next(numeric_effects(each), None) is not None
+    )
 
 
 def _close(

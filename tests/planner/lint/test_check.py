@@ -210,7 +210,10 @@ PROBLEMS = {
     ),
     "several values initially": (
         problem(domain(MOVE), initial=(Atom("at", ("r", "lab")),)),
-        "warning: initial: at(r, hall) and at(r, lab) are two values of one item; leave one out [two-initial-values]",
+        (
+            "warning: initial: at(r, hall) and at(r, lab) are two values of one item: "
+            "action move takes at(r, _) for one; leave one out [two-initial-values]"
+        ),
     ),
 }
 

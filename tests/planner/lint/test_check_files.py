@@ -119,7 +119,7 @@ def test_findings_stand_where_the_declaration_is(tmp_path: Path) -> None:
 
 def test_fixes_keep_comments_and_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "haul.yaml"
-    path.write_text(HAUL.replace("road(here, there)", "raod(here, there)"))
+    path.write_text(HAUL.replace("provides:", "provids:"))
     assert _run("check", str(path), "--fix") == Exit.OK
     assert path.read_text() == HAUL.replace(", spare: place", "")
     assert capsys.readouterr().out == ""

@@ -10,11 +10,11 @@
   (:action pick
     :parameters (?c - crate ?t - truck ?p - place)
     :precondition (and (at ?t ?p) (lies ?c ?p) (idle ?t))
-    :effect (and (in ?c ?t) (not (lies ?c ?p)) (not (idle ?t))))  ; expect FT206
+    :effect (and (in ?c ?t) (not (lies ?c ?p)) (not (idle ?t))))
   (:action put
     :parameters (?c - crate ?t - truck ?p - place)
     :precondition (and (at ?t ?p) (in ?c ?t))
-    :effect (and (lies ?c ?p) (not (in ?c ?t))))
+    :effect (and (lies ?c ?p) (not (in ?c ?t))))  ; expect FT206
   (:action mark
     :parameters (?c - crate ?p - place)
     :precondition (and (lies ?c ?p) (not (marked ?c)))

@@ -1,0 +1,314 @@
+"""Lint by proof: problems that are proved to have no plan, and conditions that are proved never to hold together.
+
+A short search decides whether there is a plan. Where there is none, the finding stands at what explanations blame: a
+deadline, a window, a capacity, or the goal; and what else lint found about the way to the goal counts for more.
+Conditions of actions exclude each other by the mutexes of h² (Haslum and Geffner, 2000) in the initial state's task.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from planner.errors import ForethoughtError
+from planner.lightweight import Final, replace
+from planner.limits import LimitReached, Limits
+from planner.lint.findings import Finding, Level, provided_atoms
+from planner.model.actions import Action
+from planner.model.domain import has_numbers
+from planner.model.formulas import Atom, Formula, Not, conjuncts, substitute
+from planner.model.problem import Goal, Problem, is_temporal
+from planner.options import SolveOptions
+from planner.plan import Progress, Status
+from planner.problem_kinds import AnyProblem
+
+if TYPE_CHECKING:
+    from planner.explain.temporal_promises import Promise
+    from planner.explain.unreachable_goals import Unreachable
+    from planner.grounding.reachability import SchemaRules
+
+SECONDS: Final = 2.0
+"""Most processor time of the search for a plan: where others keep the machine busy, proofs are found as well."""
+EXPLAINED: Final = 3.0
+"""Most time of the explanation why there is none."""
+SHARE: Final = 0.4
+"""Most part of the time of a check that each of both takes."""
+MUTEX_SECONDS: Final = 2.0
+"""Most time of the search for conditions that exclude each other."""
+
+PROVED: Final = frozenset(
+    {"unreachable-goal", "contradicting-goal", "unreachable-number", "past-deadline", "impossible-task"}
+    | {"two-goal-values", "broken-constraint", "unreachable-constraint"}
+)
+"""Rules whose errors prove that there is no plan."""
+CAUSES: Final = frozenset({"too-much-held", "window-too-short", "no-value", "never-applies"} | {"empty-type"})
+"""Rules that find what may keep a problem from having a plan."""
+CONSEQUENCES: Final = frozenset({"dead-end", "useless-action"})
+"""Rules that suppose that there is a plan."""
+
+
+def judge_by_proof(problem: AnyProblem, found: list[Finding], limits: Limits, relevant: Iterable[str]) -> list[Finding]:
+    """Return `found`, with an error where `problem` is proved to have no plan, and its causes told as loudly.
+
+    `relevant` are the declarations, such as "action drive", on which the goal may rest.
+    """
+    errors = [each for each in found if each.level is Level.ERROR]
+    if not any(each.rule in PROVED for each in errors):
+        reason = find_proof(problem, limits)
+        if reason is None:
+            return found
+        blamed = _blame(problem, reason, limits)
+        found = [*found, blamed]
+    known = frozenset(relevant)
+    return [_raise(each, known) for each in found if each.rule not in CONSEQUENCES]
+
+
+def find_proof(problem: AnyProblem, limits: Limits) -> str | None:
+    """Return the reason, perhaps "", of a proof that `problem` has no plan; None without a proof in a short time."""
+    from planner.solve import answer
+
+    enough = _Enough(limits.cancel)
+    options = SolveOptions(on_progress=enough.take).within(limits, SHARE)
+    try:
+        result = answer(problem, replace(options, cancel=enough))
+    except ForethoughtError:
+        return None
+    return result.reason if result.status is Status.UNSOLVABLE else None
+
+
+class _Enough(threading.Event):
+    """Ends a search with its first plan, after `SECONDS` of processor time, or when the `outer` event is set."""
+
+    def __init__(self, outer: threading.Event | None) -> None:
+        super().__init__()
+        self._outer, self._until = outer, time.process_time() + SECONDS
+
+    def is_set(self) -> bool:
+        """Return whether the search is to end."""
+        outer = self._outer is not None and self._outer.is_set()
+        return outer or super().is_set() or time.process_time() > self._until
+
+    def take(self, progress: Progress) -> None:
+        """End the search if it has a plan."""
+        if progress.plan is not None:
+            self.set()
+
+
+def _part(limits: Limits, seconds: float) -> Limits:
+    left = limits.remaining
+    return limits.part(seconds if left is None else min(seconds, SHARE * left))
+
+
+def _raise(finding: Finding, relevant: frozenset[str]) -> Finding:
+    """Return `finding` as serious as it is where there is no plan."""
+    if finding.rule not in CAUSES or (finding.place.startswith("action ") and finding.place not in relevant):
+        return finding
+    if finding.level is Level.HINT:
+        return replace(finding, level=Level.WARNING)
+    return replace(finding, level=Level.ERROR)
+
+
+def _blame(problem: AnyProblem, reason: str, limits: Limits) -> Finding:
+    """Return the finding that there is no plan, at what an explanation blames."""
+    message = f"there is no plan: {reason}" if reason else "there is no plan: search proves that nothing reaches it"
+    place = "goal" if isinstance(problem, Problem) else "the initial tasks"
+    hint = ""
+    try:
+        if isinstance(problem, Problem) and is_temporal(problem):
+            place, hint = _blame_time(problem, limits)
+        elif isinstance(problem, Problem):
+            hint = _suggest_facts(problem, limits)
+    except (ForethoughtError, LimitReached):
+        hint = ""
+    return Finding(Level.ERROR, "no-plan", place, message, hint)
+
+
+def _blame_time(problem: Problem, limits: Limits) -> tuple[str, str]:
+    """Return the place of the promise in time that cannot be kept, and which change of it would help."""
+    from planner.explain.timed_unsolvability import explain_no_plan_in_time
+
+    found = explain_no_plan_in_time(problem, _part(limits, EXPLAINED))
+    helping = [each for each in found.relaxations if each.plan is not None]
+    promises = [each.promise for each in helping] or [each for own in found.conflicts[:1] for each in own.promises]
+    if not promises or found.blames_time is False:
+        return "goal", ""
+    change = helping[0] if helping else None
+    hint = f"there is one with this change: {change.promise.describe(change.most)}" if change and change.most else ""
+    return _place_of(promises[0]), hint
+
+
+def _place_of(promise: Promise) -> str:
+    from planner.explain.temporal_promises import Kind
+
+    match promise.kind:
+        case Kind.DEADLINE:
+            return "deadline"
+        case Kind.DUE:
+            return f"deadline of {promise.what}"
+        case Kind.WINDOW:
+            return f"window of {promise.what}"
+    return f"capacity {promise.what}"
+
+
+def _suggest_facts(problem: Problem, limits: Limits) -> str:
+    """Return which initial facts would give a plan, as long as these are few and not the goal itself."""
+    from planner.explain.unsolvability import explain_unsolvable
+
+    change = explain_unsolvable(problem, _part(limits, EXPLAINED)).change
+    if change is None or change.uses_goal or len(change.assumptions) > 2:
+        return ""
+    facts = " and ".join(map(str, change.assumptions))
+    return f"there is one with {facts} from the start: is that forgotten, or is an effect missing that gives it?"
+
+
+def add_causes(found: list[Finding], problem: Problem, limits: Limits) -> list[Finding]:
+    """Return `found` with the reasons why facts of the goal are out of reach, and a fact that seems forgotten."""
+    unreached = [each for each in found if each.rule == "unreachable-goal"]
+    if not unreached:
+        return found
+    from planner.explain.unsolvability import find_unreachable_parts
+
+    try:
+        parts = find_unreachable_parts(problem, _part(limits, EXPLAINED))
+    except ForethoughtError:
+        return found
+    reasons = {part.goal: _describe_missing(part, problem) for part in parts}
+    told = [replace(x, hint=reasons.get(str(x.part)) or x.hint) if x in unreached else x for x in found]
+    return [*told, *_find_forgotten(parts, problem)]
+
+
+def _describe_missing(part: Unreachable, problem: Problem) -> str:
+    """Return what is missing for a part of the goal, and what needs it."""
+    first = part.missing[0] if part.missing else None
+    if first is None or first.fact == part.goal:
+        return ""
+    begin = _find_beginning(part, problem)
+    if begin:
+        return f"missing is {begin}, which is needed for itself: state it, or let another action give it"
+    needed = f", which {first.needed_by[0]} needs" if first.needed_by else ""
+    return f"missing is {first.fact}{needed}: {first.cause.value}"
+
+
+def _find_beginning(part: Unreachable, problem: Problem) -> str:
+    """Return the fact, of the fewest objects, with which a circle of needs might begin: none of its kind is stated."""
+    from planner.explain.unreachable_goals import Cause
+
+    if all(each.cause is not Cause.CIRCULAR for each in part.missing):
+        return ""
+    stated = {fact.predicate for fact in problem.initial}
+    given = {atom.predicate for each in problem.domain.actions.values() for atom in provided_atoms(each)}
+    names = {each.fact: each.fact.partition("(")[0] for each in part.links if each.fact != part.goal}
+    facts = [fact for fact, name in names.items() if name not in stated and name in given]
+    return min(facts, key=lambda fact: fact.count(",") + ("(" in fact), default="")
+
+
+def _find_forgotten(parts: Sequence[Unreachable], problem: Problem) -> Iterator[Finding]:
+    """Yield the first fact that seems forgotten in the initial state.
+
+    Either it is needed for itself, so that nothing of its kind ever begins, or other objects have such facts.
+    """
+    from planner.explain.unreachable_goals import Cause
+
+    stated = {fact.predicate: fact for fact in problem.initial}
+    given = {atom.predicate for each in problem.domain.actions.values() for atom in provided_atoms(each)}
+    for part in parts:
+        begin = _find_beginning(part, problem)
+        lacking = [x.fact for x in part.missing if x.cause in (Cause.STATIC, Cause.NO_PROVIDER) and x.fact != part.goal]
+        alike = next((x for x in lacking if x.partition("(")[0] in stated.keys() - given), "")
+        fact = begin or alike
+        if fact:
+            like = stated.get(fact.partition("(")[0])
+            why = (
+                f"other objects have such facts, as {like}" if like else "no step that gives it can be done without it"
+            )
+            message = f"{fact} is not stated; {part.goal} of the goal needs it, and {why}"
+            yield Finding(
+                Level.WARNING, "missing-fact", "initial", message, f"state {fact}, if it holds", part=like or ""
+            )
+            return
+
+
+def check_exclusive_conditions(problem: Problem, schemas: Iterable[SchemaRules], limits: Limits) -> Iterator[Finding]:
+    """Yield the actions whose conditions never hold together, though each of them can."""
+    if is_temporal(problem) or has_numbers(problem.domain) or any(a.duration for a in problem.domain.actions.values()):
+        return
+    candidates = [(rules, pairs) for rules in schemas if (pairs := _pairs_of(rules, problem))]
+    if not candidates:
+        return
+    try:
+        exclude = _find_mutexes(problem, limits.part(MUTEX_SECONDS))
+    except (ForethoughtError, LimitReached):
+        return
+    for rules, pairs in candidates:
+        clash = _find_clash(rules, pairs, exclude)
+        if clash is not None:
+            one, other = clash
+            both = f"{one} and {other}".replace("?", "")
+            message = f"it can never apply: {both} never hold at once, in no state that steps lead to"
+            place, hint = f"action {rules.schema.action.name}", "leave one out, or look at what gives and ends them"
+            part = other.part if isinstance(other, Not) else other
+            assert isinstance(part, Atom)
+            yield Finding(Level.HINT, "never-applies", place, message, hint, "requires", part)
+
+
+Condition = Atom | Not
+
+
+def _pairs_of(rules: SchemaRules, problem: Problem) -> list[tuple[Condition, Condition]]:
+    """Return the pairs of literals that the action requires, if it is one of `problem` without alternatives."""
+    action: Action | None = problem.domain.actions.get(rules.schema.action.name)
+    if action is None or not rules.rule.found.rows:
+        return []
+    literals = [x for x in conjuncts(action.requires) if isinstance(x.part if isinstance(x, Not) else x, Atom)]
+    return [pair for pair in itertools.combinations(literals, 2) if all(isinstance(x, Atom | Not) for x in pair)]  # type: ignore[misc]
+
+
+class _Exclusion:
+    """Which ground literals never hold together, by the pairs that h² leaves."""
+
+    def __init__(self, numbers: dict[Formula, int], rows: dict[int, int]) -> None:
+        self._numbers, self._rows = numbers, rows
+
+    def are_exclusive(self, one: Formula, other: Formula) -> bool:
+        """Return whether both literals are known and never hold together."""
+        first, second = self._numbers.get(one), self._numbers.get(other)
+        return first is not None and second is not None and bool(self._rows[first] >> second & 1)
+
+
+def _find_mutexes(problem: Problem, limits: Limits) -> _Exclusion:
+    """Return the pairs of facts that no reachable state has; raises `LimitReached`."""
+    from planner.grounding.ground import ground
+    from planner.pruning.h2 import Pruning
+
+    task = ground(replace(problem, goal=Goal()), limits, whole=True)
+    pruning = Pruning(task, limits.check)
+    for _ in pruning.steps():
+        limits.check()
+    unreachable, _ = pruning.find_mutexes(range(len(task.facts)))
+    numbers: dict[Formula, int] = {fact: number for number, fact in enumerate(task.facts)}
+    return _Exclusion(numbers, {number: unreachable[number] for number in numbers.values()})
+
+
+def _find_clash(
+    rules: SchemaRules, pairs: list[tuple[Condition, Condition]], exclude: _Exclusion
+) -> tuple[Condition, Condition] | None:
+    """Return a pair of literals, as the action has them, if each instance has one that excludes the rest."""
+    names = rules.rule.names
+    clashes: list[tuple[Condition, Condition]] = []
+    for row in rules.rule.found.rows:
+        binding = dict(zip(names, row, strict=True))
+        found = next(
+            (
+                pair
+                for pair in [*clashes[:1], *pairs]
+                if exclude.are_exclusive(substitute(pair[0], binding), substitute(pair[1], binding))
+            ),
+            None,
+        )
+        if found is None:
+            return None
+        clashes.append(found)
+    return clashes[0] if clashes else None
