@@ -574,7 +574,7 @@ def _report_kept(taker: Action, atom: Atom, domain: DomainModel) -> Finding:
     action, fact = leak
     message = f"it ends {_plain(fact)}, for which action {taker.name} takes {_plain(atom)}, and no action gives it back"
     hint = f"provide {atom.predicate} here: else it is taken once and for all"
-    return Finding(Level.WARNING, "never-given-back", f"action {action.name}", message, hint, "provides")
+    return Finding(Level.HINT, "never-given-back", f"action {action.name}", message, hint, "provides")
 
 
 def _positively_required(domain: DomainModel) -> set[str]:

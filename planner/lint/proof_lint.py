@@ -34,6 +34,8 @@ SECONDS: Final = 2.0
 """Most processor time of the search for a plan: where others keep the machine busy, proofs are found as well."""
 EXPLAINED: Final = 3.0
 """Most time of the explanation why there is none."""
+MOST_SECONDS: Final = 12.0
+"""Most time of that search by the clock."""
 SHARE: Final = 0.4
 """Most part of the time of a check that each of both takes."""
 MUTEX_SECONDS: Final = 2.0
@@ -71,7 +73,7 @@ def find_proof(problem: AnyProblem, limits: Limits) -> str | None:
     from planner.solve import answer
 
     enough = _Enough(limits.cancel)
-    options = SolveOptions(on_progress=enough.take).within(limits, SHARE)
+    options = SolveOptions(on_progress=enough.take).within(_part(limits, MOST_SECONDS))
     try:
         result = answer(problem, replace(options, cancel=enough))
     except ForethoughtError:

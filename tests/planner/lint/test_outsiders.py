@@ -146,7 +146,7 @@ class TestPairs:
     def test_nobody_gives_it_back(self) -> None:
         changes = [('"towed(q)", "idle(p)", "not at_work(p, q)"', '"towed(q)"'), ('["idle(p)", "not at', '["not at')]
         findings = [each for each in found(PUMPS, *changes) if each.rule == "never-given-back"]
-        assert [(each.level, each.place) for each in findings] == [(Level.WARNING, "action uncouple")]
+        assert [(each.level, each.place) for each in findings] == [(Level.HINT, "action uncouple")]
 
     def test_given_back_and_kept(self) -> None:
         declared = ("actions:", "predicates: {at_work: {parameters: [pump, pool], functional: true}}\nactions:")
