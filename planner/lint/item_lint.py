@@ -20,7 +20,7 @@ from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_a
 from planner.model.actions import Action, Outcome, When, has_open_argument, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, has_numbers
 from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjuncts, is_variable, literals_in
-from planner.model.problem import Problem
+from planner.model.problem import Problem, is_temporal
 
 PROOF_SECONDS: Final = 5.0
 """Most time for the proof that an item, of which the goal names two values, has one."""
@@ -419,14 +419,16 @@ def _report_doubted(item: Item, where: str, problem: Problem) -> Finding:
 def check_goal_values(problem: Problem, limits: Limits, may_hold: Callable[[Atom], bool]) -> Iterator[Finding]:
     """Yield two values of one item that the goal asks for; raises `LimitReached`.
 
-    A proof says nothing of facts that are out of reach: `may_hold` tells which are not.
+    A proof says nothing of facts that are out of reach: `may_hold` tells which are not. In time nothing is proved:
+    mutex groups are those of sequences of steps, which know no moments within a step and no changes at known times.
     """
     pairs = [x for x in _goal_pairs(problem) if may_hold(x[1]) and may_hold(x[2]) and not is_doubted(x[0], problem)]
     if not pairs:
         return
     declared = declared_items(problem.domain)
     try:
-        proved = _prove({item: one for item, one, _ in pairs}, problem, limits.part(PROOF_SECONDS))
+        items = {} if is_temporal(problem) else {item: one for item, one, _ in pairs}
+        proved = _prove(items, problem, limits.part(PROOF_SECONDS))
     except LimitReached:
         limits.check()
         proved = {}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from timed_domains import LAMP, letters
 
+from planner import solve
 from planner.language.pddl import parse_domain, parse_problem
 from planner.lightweight import replace
 from planner.lint.problem_lint import check_domain, check_problem
@@ -61,3 +62,26 @@ def test_what_is_never_provided_is_found_at_every_moment() -> None:
     text = """(define (problem x) (:domain lamp) (:objects l - letter d - desk)
         (:init (blank l) (dark d) (awake) (= (ink) 1) (= (length l) 3)) (:goal (written l)))"""
     assert {"unreachable-goal", "never-provided"} <= rules_of(parse_problem(text, domain))
+
+
+def test_two_goals_are_no_contradiction_where_a_change_at_a_known_time_makes_both_possible() -> None:
+    domain = parse_domain(
+        """
+        (define (domain radio) (:requirements :durative-actions :typing)
+          (:types image mode)
+          (:predicates (free) (in_sight) (sent ?i - image ?m - mode))
+          (:durative-action send :parameters (?i - image ?m - mode) :duration (= ?duration 2)
+            :condition (and (at start (free)) (over all (in_sight)))
+            :effect (and (at start (not (free))) (at end (free)) (at end (sent ?i ?m)))))
+        """
+    )
+    problem = parse_problem(
+        """
+        (define (problem two) (:domain radio) (:objects a b - image m - mode)
+          (:init (at 1 (free)) (at 3 (in_sight)) (at 20 (not (in_sight))))
+          (:goal (and (sent a m) (sent b m))) (:metric minimize (total-time)))
+        """,
+        domain,
+    )
+    assert solve(problem).expect_plan().makespan > 7
+    assert [finding for finding in check_problem(problem) if finding.level.name == "ERROR"] == []
