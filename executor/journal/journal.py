@@ -20,6 +20,7 @@ from typing import Final, Self
 from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError
+from executor.journal.documents import KeptDocuments
 from executor.journal.locks import RESTORE, LockFile
 from executor.journal.posted_answers import PostedAnswersInJournal
 from executor.journal.records import (
@@ -121,7 +122,7 @@ _EVENTS: Final = f"SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq L
 _LAST: Final = "SELECT * FROM events WHERE run = ? ORDER BY seq DESC LIMIT 2"
 
 
-class Journal:
+class Journal(KeptDocuments):
     """An append-only record of runs in the file `path`, created if there is none; its folder must exist.
 
     Each method commits before it returns. With `durability="process"`, events survive the end of every process, also by
@@ -348,30 +349,6 @@ class Journal:
                 end = self._read_to_end(at)
                 records.append(RunRecord(name, created, end.time, end.seq, end.status))
         return records
-
-    def save_goal(self, name: str, data: str, *, status: str = "") -> None:
-        """Save a version of a goal."""
-        self._save("goal", Document(name, time.time(), status, data))
-
-    def save_plan(self, name: str, data: str, *, status: str = "") -> None:
-        """Save a version of a plan."""
-        self._save("plan", Document(name, time.time(), status, data))
-
-    def save_room(self, name: str, data: str) -> None:
-        """Save a version of a room."""
-        self._save("room", Document(name, time.time(), "", data))
-
-    def goals(self) -> Iterator[Document]:
-        """Yield the latest version of each goal, in the order of first saving."""
-        return self._read_documents("goal")
-
-    def plans(self) -> Iterator[Document]:
-        """Yield each plan as it was saved last, the one that was saved first first."""
-        return self._read_documents("plan")
-
-    def rooms(self) -> Iterator[Document]:
-        """Yield each room as it was saved last, the one that was saved first first."""
-        return self._read_documents("room")
 
     def _list_names(self) -> list[str]:
         """Return the names of the runs, in the order of their creation."""

@@ -15,6 +15,7 @@ from typing import Any, Final, Self, TypeVar
 from uuid import uuid4
 
 from executor.errors import DamagedError, DrivenError, FencedError, JournalError, NoRunError
+from executor.journal.documents import KeptDocuments
 from executor.journal.locks import convert_encoding_error
 from executor.journal.places import DatabaseAddress
 from executor.journal.postgres.connection import Database, Statements
@@ -73,7 +74,7 @@ _COUNT: Final = "UPDATE counts SET count = count + 1 WHERE what = :what RETURNIN
 Result = TypeVar("Result")
 
 
-class PostgresJournal:
+class PostgresJournal(KeptDocuments):
     """A record of runs in the database at `address`, whose tables are made if there are none.
 
     What the methods have written is as safe as the database is set to keep it; with `durability="power"`, the setting
@@ -405,30 +406,6 @@ class PostgresJournal:
                 raise DamagedError(self.place, f"run {number} is changed", _RESTORE)
             records.append(RunRecord(name, created, updated, events, status))
         return records
-
-    def save_goal(self, name: str, data: str, *, status: str = "") -> None:
-        """Save a version of a goal."""
-        self._save("goal", Document(name, time.time(), status, data))
-
-    def save_plan(self, name: str, data: str, *, status: str = "") -> None:
-        """Save a version of a plan."""
-        self._save("plan", Document(name, time.time(), status, data))
-
-    def save_room(self, name: str, data: str) -> None:
-        """Save a version of a room."""
-        self._save("room", Document(name, time.time(), "", data))
-
-    def goals(self) -> Iterator[Document]:
-        """Yield the latest version of each goal, in the order of first saving."""
-        return self._read_documents("goal")
-
-    def plans(self) -> Iterator[Document]:
-        """Yield the latest version of each plan, in the order of first saving."""
-        return self._read_documents("plan")
-
-    def rooms(self) -> Iterator[Document]:
-        """Yield the latest version of each room, in the order of first saving."""
-        return self._read_documents("room")
 
     def _save(self, sort: Sort, document: Document) -> None:
         self._check_text(document.name, document.data, document.status)
