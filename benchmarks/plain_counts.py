@@ -77,13 +77,13 @@ class Comparison:
     runs: int = 0
 
     def add(self, answer: dict[str, Any]) -> None:
-        """Add the answer of a run: all of it but the seconds, the tier, and whether there is machine code."""
+        """Add the answer of a run: all of it but seconds, the history, the tier, and whether there is machine code."""
         statistics = answer["statistics"]
         self.tiers.add(statistics["tier"])
         kept = {
             name: value for name, value in statistics.items() if name not in UNCOUNTED and not name.endswith("_seconds")
         }
-        answer = {**answer, "statistics": kept}
+        answer = {name: value for name, value in answer.items() if name != "history"} | {"statistics": kept}
         if answer not in self.answers:
             self.answers.append(answer)
         self.runs += 1

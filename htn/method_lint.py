@@ -214,11 +214,12 @@ def _find_swap(step: _Step, atom: Atom, state: _State, known: _Known) -> Iterato
     """Yield that two arguments of the step are swapped: so it needs another value of an item than is known."""
     args = step.task.args
     kinds = [each.types for each in step.action.parameters]
+    args = args[: len(kinds)]  # the others name what the action creates
     for one in range(len(args)):
         for other in range(one + 1, len(args)):
             if kinds[one] != kinds[other] or args[one] == args[other]:
                 continue
-            turned = list(args)
+            turned = list(step.task.args)
             turned[one], turned[other] = args[other], args[one]
             swap = {args[one]: args[other], args[other]: args[one]}
             meant = atom.substitute(swap)

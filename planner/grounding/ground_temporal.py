@@ -266,6 +266,7 @@ class _Pairing:
                 lapses.append(lapse)
             begins.append(known[step] if lapses[known[step]].ends else ENDING)
         resolution = lcm(*[Fraction(number).denominator for number in set(seconds)])
+        _refuse_far_times(seconds, resolution)
         lapses = [
             _measure(lapse, ranges[place], resolution)
             if place in ranges
@@ -316,6 +317,14 @@ class _Pairing:
         except PlanError:
             return None
         return found if found.high is None or found.low <= found.high else None
+
+
+def _refuse_far_times(seconds: Iterable[Number], resolution: int) -> None:
+    """Raise `UnsupportedError` for a time of so many ticks that two of them could not be told from `FOREVER`."""
+    far = next((each for each in seconds if abs(Fraction(each)) * resolution * 2 >= FOREVER), None)
+    if far is not None:
+        least = FOREVER // (2 * resolution)
+        raise UnsupportedError(f"the time {far} s, beyond {least} s", "count from a later beginning")
 
 
 def _measure(lapse: Lapse, lasting: Lasting, resolution: int) -> Lapse:

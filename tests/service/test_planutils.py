@@ -8,7 +8,7 @@ import time
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from served import ENDLESS, SMALL, serve
+from served import SMALL, odd_puzzle, serve
 
 from planner import load, validate
 from planner.language.pddl.plan_files import read_plan
@@ -158,7 +158,7 @@ def test_request_answers_at_once(client):
     assert (step["name"], step["duration"]) == ("(go)", 3)
     assert plan["makespan"] == 3
     assert client.post("/request", json=wrap(BROKEN)).json()["status"]["status"] == "FAILED"
-    late = client.post("/request", json=wrap(ENDLESS, timeout=2)).json()
+    late = client.post("/request", json=wrap(odd_puzzle(4), timeout=2)).json()
     assert (late["status"], late["plans"]) == ({"status": "STOPPED", "reason": "TIMEOUT"}, [])
     called_back = wrap(SMALL) | {"callbacks": [{"type": "STATES", "url": "http://localhost:1"}]}
     assert "--search-tree-dump" in client.post("/request", json=called_back).json()["output"]

@@ -72,7 +72,7 @@ def test_what_can_never_be_done_is_an_error():
         " (:htn :subtasks (collect i b)) (:init (at a) {}))"
     )
     assert problem_kind.check(parse_problem(text.format("(open b)"), domain), Limits()) == []
-    (finding,) = [
+    finding, forgotten = [
         each
         for each in problem_kind.check(parse_problem(text.format("(open a)"), domain), Limits())
         if each.level is Level.ERROR
@@ -81,6 +81,8 @@ def test_what_can_never_be_done_is_an_error():
         "error: task collect(i, b): it can never be done: fetch(i, b, a) needs open(b), which does not hold, and no"
         " action makes it true (and 1 more choice of objects) [impossible-task]"
     )
+    assert forgotten.rule == "missing-fact"
+    assert "open(b) is not stated, though open(a) is" in str(forgotten)
 
 
 TRIPS = """

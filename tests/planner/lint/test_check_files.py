@@ -125,6 +125,16 @@ def test_fixes_keep_comments_and_layout(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == ""
 
 
+def test_a_mended_file_takes_the_place_of_the_old_one_as_a_whole(tmp_path: Path) -> None:
+    path, link = tmp_path / "haul.yaml", tmp_path / "link"
+    old = HAUL.replace("provides:", "provids:")
+    path.write_text(old)
+    link.hardlink_to(path)
+    assert _run("check", str(path), "--fix") == Exit.OK
+    assert link.read_text() == old, "the old file was not written to"
+    assert path.read_text() != old
+
+
 def test_fixes_remove_lines_and_write_json(tmp_path: Path) -> None:
     block = "{c: cart, a: place, b: place, spare: place}"
     lines = "\n      c: cart\n      a: place\n      b: place"

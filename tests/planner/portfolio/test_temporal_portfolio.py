@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from timed_domains import letters
 
-from planner import Result, Status, solve, validate
+from planner import Domain, Result, Status, solve, validate
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.plan_files import read_plan
 from planner.lightweight import replace
@@ -98,3 +98,16 @@ def test_a_proof_is_found_where_the_critical_path_is_too_low() -> None:
     problem = letters((9, 12, 30), desks=2)
     result = solve_valid(problem, "optimal")
     assert (result.status, str(result.cost)) == (Status.OPTIMAL, "17.002")
+
+
+def test_times_too_far_ahead_are_refused_by_name() -> None:
+    far = Domain("far")
+    far.action("go", provides="done", duration=10, throughout="open")
+    soon, late = [
+        far.problem(windows={"open": f"{begin}..{begin + 100}"}, goal=["done"], objective="makespan")
+        for begin in (10**8, 10**11)
+    ]
+    assert solve_valid(soon).expect_plan().makespan == 10**8 + 10
+    result = solve(late)
+    assert result.plan is None
+    assert "the time 100000000000 s, beyond 549755813 s" in str(result)
