@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -212,11 +212,13 @@ class Worker:
         died = f" after {history.deaths} of its processes died" if history.deaths > 1 else ""
         self.tell(f"{name}: taken up{died}")
         run = self.executor.take_up(name, entities=self.entities)
-        task = asyncio.get_running_loop().create_task(self._drive(name, run))
+        heard: set[str] = set()
+        run.listen(lambda event: heard.add(type(event).__name__))
+        task = asyncio.get_running_loop().create_task(self._drive(name, run, heard))
         self._at_work[name] = run, task
 
-    async def _drive(self, name: str, run: Run) -> None:
-        """Drive a run until it ends or waits, and say how."""
+    async def _drive(self, name: str, run: Run, heard: Collection[str]) -> None:
+        """Drive a run until it ends or waits, and say how; of one that had ended elsewhere, nothing is `heard`."""
         try:
             outcome = await run
         except DrivenError as error:
@@ -230,7 +232,7 @@ class Worker:
             self.tell(f"{name}: broke off by {type(error).__name__}: {error}")
             self._leave_alone(name)
         else:
-            self.done += 1
+            self.done += bool(heard)
             self.tell(f"{name}: {outcome.status.name}{f' ({outcome.reason})' if outcome.reason else ''}")
         finally:
             del self._at_work[name]
