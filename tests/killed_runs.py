@@ -116,24 +116,29 @@ def problem_of(domain):
 WORLDS = {"works": (world_of, plan_of), "orders": (orders_of, problem_of)}
 
 
+def kill_at_write(journal, number, *, after):
+    """Let this process be killed at the write to `journal` with this number, from 0: before it, or right after it."""
+    writes = iter(range(number))
+    append = journal.append
+
+    def killed(*args, **options):
+        last = next(writes, None) is None
+        if last and not after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        append(*args, **options)
+        if last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    journal.append = killed
+
+
 def carry_out(folder, name, *, kill_at=None, after=False, resume=False):
     """Carry out the run, or take it up again; with `kill_at` the process is killed at that write to the journal."""
     make_world, state = WORLDS[name]
     world = make_world(Ledger(folder / "ledger"))
     executor = Executor(world, journal=folder / "runs.db", model="dag")
     if kill_at is not None:
-        writes = iter(range(kill_at))
-        append = executor.journal.append
-
-        def killed(*args, **options):
-            last = next(writes, None) is None
-            if last and not after:
-                os.kill(os.getpid(), signal.SIGKILL)
-            append(*args, **options)
-            if last:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        executor.journal.append = killed
+        kill_at_write(executor.journal, kill_at, after=after)
     if resume:
         runs = executor.journal.runs()
         if runs and runs[0].events:

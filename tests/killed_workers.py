@@ -10,12 +10,11 @@ status of the run, and how often each step was done.
 import asyncio
 import json
 import os
-import signal
 import sys
 from collections import Counter
 from pathlib import Path
 
-from killed_runs import Ledger, plan_of, world_of
+from killed_runs import Ledger, kill_at_write, plan_of, world_of
 
 from executor import Executor
 from executor.journal import open_journal
@@ -27,18 +26,8 @@ def drive_as_worker(ledger, place, *, enqueued=None, kill_at=None, after=False):
     executor = Executor(world_of(ledger), journal=place, model="dag")
     if enqueued is not None:
         asyncio.run(executor.enqueue(plan_of(executor.world.domain), run=enqueued))
-    writes = iter(range(10**9 if kill_at is None else kill_at))
-    append = executor.journal.append
-
-    def killed(*args, **options):
-        last = next(writes, None) is None
-        if last and not after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        append(*args, **options)
-        if last:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    executor.journal.append = killed
+    if kill_at is not None:
+        kill_at_write(executor.journal, kill_at, after=after)
     asyncio.run(Worker(executor, poll=0.02).work(once=True))
     executor.journal.close()
 

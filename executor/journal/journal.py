@@ -16,11 +16,11 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError
-from executor.journal.documents import KeptDocuments
+from executor.journal.driven_runs import DrivenRuns
 from executor.journal.locks import RESTORE, LockFile
 from executor.journal.posted_answers import PostedAnswersInJournal
 from executor.journal.records import (
@@ -122,7 +122,7 @@ _EVENTS: Final = f"SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq L
 _LAST: Final = "SELECT * FROM events WHERE run = ? ORDER BY seq DESC LIMIT 2"
 
 
-class Journal(KeptDocuments):
+class Journal(DrivenRuns):
     """An append-only record of runs in the file `path`, created if there is none; its folder must exist.
 
     Each method commits before it returns. With `durability="process"`, events survive the end of every process, also by
@@ -132,6 +132,8 @@ class Journal(KeptDocuments):
     Threads may share a journal. Every method raises `JournalError`, and `DamagedError` if kept data are missing or
     changed.
     """
+
+    restoring = RESTORE
 
     def __init__(self, path: str | os.PathLike[str], durability: Durability = "process") -> None:
         self.path = Path(path).absolute()
@@ -157,12 +159,6 @@ class Journal(KeptDocuments):
     def locks(self) -> LockFile:
         """The locks that all processes of this journal share."""
         return self._store.locks
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop driving runs, and close the file; do nothing in a forked process."""
@@ -211,23 +207,6 @@ class Journal(KeptDocuments):
 
     def check(self, run: str) -> None:
         """Do nothing: nobody can take a run over while its process exists, as the operating system keeps its lock."""
-
-    def token(self, run: str) -> int:
-        """Return the fencing token of `run`, which is driven here: it grows each time that somebody takes it up."""
-        return self._find_driven(run).token
-
-    def _find_driven(self, run: str) -> RunHead:
-        driven = self._driven.get(run)
-        if driven is None:
-            raise JournalError(self.path, f"nobody drives run {run!r} here", "append within `with drive(run)`")
-        return driven
-
-    def append(self, run: str, kind: str, data: str, *, status: str | None = None, at: float | None = None) -> int:
-        """Append an event to a run that is driven here; return its number. A `status` is the new status of the run.
-
-        `at` is its time in seconds since 1970; None: now.
-        """
-        return self.extend(run, ((kind, data, status),), at)
 
     def extend(self, run: str, events: Iterable[NewEvent], at: float | None = None) -> int:
         """Append events (kind, data, status), all or none; return the number of the last one."""
@@ -291,10 +270,7 @@ class Journal(KeptDocuments):
             at, _ = self._find_run(run)
             kept = self._store.locks.read_count(at.number)
         while rows := self._read_batch(at):
-            for row in rows:
-                if not at.follow(row):
-                    raise self._make_damage_error(at)
-                yield Entry(*row[1:6])
+            yield from self._follow_rows(at, rows)
         with self._store.use():
             self._check_complete(at, kept)
 
@@ -305,10 +281,7 @@ class Journal(KeptDocuments):
         while True:
             kept = self._read_count(at)
             rows = self._read_batch(at)
-            for row in rows:
-                if not at.follow(row):
-                    raise self._make_damage_error(at)
-                yield Entry(*row[1:6])
+            yield from self._follow_rows(at, rows)
             if not rows:
                 with self._store.use():
                     if self._find_run(run)[0].number != at.number:
@@ -391,9 +364,6 @@ class Journal(KeptDocuments):
         if at.seq < kept:
             self._read_run(at.name)
         self._store.check_events(at.name, at.seq, kept)
-
-    def _make_damage_error(self, at: RunHead) -> DamagedError:
-        return DamagedError(self.path, f"event {at.seq} of run {at.name!r} is missing or changed", RESTORE)
 
     def _read_count(self, at: RunHead) -> int:
         with self._store.use():

@@ -11,11 +11,11 @@ import contextlib
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from executor.errors import DamagedError, DrivenError, FencedError, JournalError, NoRunError
-from executor.journal.documents import KeptDocuments
+from executor.journal.driven_runs import DrivenRuns
 from executor.journal.locks import convert_encoding_error
 from executor.journal.places import DatabaseAddress
 from executor.journal.postgres.connection import Database, Statements
@@ -74,7 +74,7 @@ _COUNT: Final = "UPDATE counts SET count = count + 1 WHERE what = :what RETURNIN
 Result = TypeVar("Result")
 
 
-class PostgresJournal(KeptDocuments):
+class PostgresJournal(DrivenRuns):
     """A record of runs in the database at `address`, whose tables are made if there are none.
 
     What the methods have written is as safe as the database is set to keep it; with `durability="power"`, the setting
@@ -84,6 +84,8 @@ class PostgresJournal(KeptDocuments):
     Threads may share a journal. Every method raises `JournalError`, and `DamagedError` if kept data are missing or
     changed.
     """
+
+    restoring = _RESTORE
 
     def __init__(self, address: DatabaseAddress, durability: Durability = "process") -> None:
         if durability not in ("process", "power"):
@@ -114,12 +116,6 @@ class PostgresJournal(KeptDocuments):
 
     def __repr__(self) -> str:
         return f"PostgresJournal({self.place})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop driving runs, and close the connection; do nothing in a forked process."""
@@ -216,23 +212,6 @@ class PostgresJournal(KeptDocuments):
         ((token,),) = self._database.run("SELECT token FROM heads WHERE run = :number", number=head.number)
         if token != head.token or not self._lease.confirm(holder):
             raise self._make_fenced_error(run)
-
-    def token(self, run: str) -> int:
-        """Return the fencing token of `run`, which is driven here: it grows each time that somebody takes it up."""
-        return self._find_driven(run).token
-
-    def _find_driven(self, run: str) -> RunHead:
-        driven = self._driven.get(run)
-        if driven is None:
-            raise JournalError(self.place, f"nobody drives run {run!r} here", "append within `with drive(run)`")
-        return driven
-
-    def append(self, run: str, kind: str, data: str, *, status: str | None = None, at: float | None = None) -> int:
-        """Append an event to a run that is driven here; return its number. A `status` is the new status of the run.
-
-        `at` is its time in seconds since 1970; None: now. Raises `FencedError` if another process has taken it over.
-        """
-        return self.extend(run, ((kind, data, status),), at)
 
     def extend(self, run: str, events: Iterable[NewEvent], at: float | None = None) -> int:
         """Append events (kind, data, status), all or none; return the number of the last one. Raises as `append`."""
@@ -342,10 +321,7 @@ class PostgresJournal(KeptDocuments):
         """
         at, kept = self._find_run(run)
         while rows := self._database.run(_EVENTS, run=at.number, seq=at.seq):
-            for row in rows:
-                if not at.follow(tuple(row)):
-                    raise self._make_damage_error(at)
-                yield Entry(*row[1:6])
+            yield from self._follow_rows(at, map(tuple, rows))
         if at.seq < kept:
             if self._database.run("SELECT created FROM runs WHERE number = :number", number=at.number) == [[DELETED]]:
                 raise self._make_deleted_error(run)
@@ -356,10 +332,7 @@ class PostgresJournal(KeptDocuments):
         at, _ = self._find_run(run)
         while True:
             rows = self._database.run(_EVENTS, run=at.number, seq=at.seq)
-            for row in rows:
-                if not at.follow(tuple(row)):
-                    raise self._make_damage_error(at)
-                yield Entry(*row[1:6])
+            yield from self._follow_rows(at, map(tuple, rows))
             if not rows:
                 if self._find_run(run)[0].number != at.number:
                     raise NoRunError(self.place, f"run {run!r} was deleted", "another one has its name now")
@@ -460,9 +433,6 @@ class PostgresJournal(KeptDocuments):
             raise self._make_damage_error(head)
         if head.seq < kept:
             raise self._make_event_loss_error(head, kept)
-
-    def _make_damage_error(self, at: RunHead) -> DamagedError:
-        return DamagedError(self.place, f"event {at.seq} of run {at.name!r} is missing or changed", _RESTORE)
 
     def _make_event_loss_error(self, at: RunHead, kept: int) -> DamagedError:
         return DamagedError(self.place, f"{at.seq} events of run {at.name!r} are left of {kept}", _RESTORE)
