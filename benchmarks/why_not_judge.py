@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from benchmarks.why_not_brute import Done, Watch
+from planner.errors import ForethoughtError
 from planner.explain.contrastive_answer import Outcome, WhyNot
 from planner.model import Atom
 from planner.plan import Plan
@@ -42,6 +43,29 @@ class Trial:
 def steps_of(plan: Plan | None) -> list[Done]:
     """Return the steps of `plan` as tuples; none without a plan."""
     return [] if plan is None else [(step.action, *step.arguments) for step in plan.steps]
+
+
+def ask_and_judge(
+    asked: Asked, ask: Callable[[], WhyNot], judge: Callable[[WhyNot], str], too_large: tuple[type[Exception], ...]
+) -> Trial | None:
+    """Call `ask` for the answer to one question, and let `judge` say what is wrong with it.
+
+    Return None where the question does not fit, as with a fact of a wrong type, or where `judge` raises one of
+    `too_large`.
+    """
+    try:
+        answer = ask()
+    except ForethoughtError as error:
+        if asked.fact is not None and "is of type" in str(error):
+            return None
+        return Trial(asked.kind, "refused", f"why_not raises {type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 - a user must never see one: that is what is looked for
+        return Trial(asked.kind, "escaped", f"why_not raises {type(error).__name__}: {error}")
+    try:
+        wrong = judge(answer)
+    except too_large:
+        return None
+    return Trial(asked.kind, answer.outcome.name.lower(), wrong, len(answer.conflicts), answer.proved)
 
 
 def judge_bounds(

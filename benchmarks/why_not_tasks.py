@@ -28,7 +28,7 @@ from benchmarks.htn_brute import (
 )
 from benchmarks.random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from benchmarks.why_not_brute import Cover, Done, Watch, watch_avoid, watch_order, watch_use
-from benchmarks.why_not_judge import Asked, Trial, judge_bounds, judge_outcome, steps_of
+from benchmarks.why_not_judge import Asked, Trial, ask_and_judge, judge_bounds, judge_outcome, steps_of
 from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.problem_kind import validate
 from planner.errors import ForethoughtError
@@ -263,21 +263,13 @@ def _fits(pattern: Sequence[str], args: Sequence[str]) -> bool:
 
 def try_question(subject: TaskSubject, question: TaskQuestion, time_limit: float) -> Trial | None:
     """Ask one question, and judge the answer; None where it does not fit, or is too large to be judged."""
-    asked = question.asked
     plan = subject.plan if subject.given else None
-    try:
-        answer = why_not(subject.problem, asked.text, plan=plan, time_limit=time_limit)
-    except ForethoughtError as error:
-        if asked.fact is not None and "is of type" in str(error):
-            return None
-        return Trial(asked.kind, "refused", f"why_not raises {type(error).__name__}: {error}")
-    except Exception as error:  # noqa: BLE001 - a user must never see one: that is what is looked for
-        return Trial(asked.kind, "escaped", f"why_not raises {type(error).__name__}: {error}")
-    try:
-        wrong = "; ".join(_judge(subject, question, answer))
-    except TooManyNetworks:
-        return None
-    return Trial(asked.kind, answer.outcome.name.lower(), wrong, len(answer.conflicts), answer.proved)
+    return ask_and_judge(
+        question.asked,
+        lambda: why_not(subject.problem, question.asked.text, plan=plan, time_limit=time_limit),
+        lambda answer: "; ".join(_judge(subject, question, answer)),
+        (TooManyNetworks,),
+    )
 
 
 def _judge(subject: TaskSubject, question: TaskQuestion, answer: WhyNot) -> Iterator[str]:

@@ -39,7 +39,7 @@ from benchmarks.why_not_brute import (
     watch_order,
     watch_use,
 )
-from benchmarks.why_not_judge import Asked, Trial, judge_bounds, judge_outcome, steps_of, write_table
+from benchmarks.why_not_judge import Asked, Trial, ask_and_judge, judge_bounds, judge_outcome, steps_of, write_table
 from benchmarks.why_not_tasks import draw_task_trials
 from planner.errors import ForethoughtError
 from planner.explain.conflicts import Kind
@@ -145,19 +145,12 @@ class _Asker:
 
 def try_question(subject: Subject, asked: Asked, time_limit: float) -> Trial | None:
     """Ask one question, and judge the answer; None where the question does not fit, such as a fact of a wrong type."""
-    try:
-        answer = why_not(subject.problem, asked.text, plan=subject.plan, time_limit=time_limit)
-    except ForethoughtError as error:
-        if asked.fact is not None and "is of type" in str(error):
-            return None
-        return Trial(asked.kind, "refused", f"why_not raises {type(error).__name__}: {error}")
-    except Exception as error:  # noqa: BLE001 - a user must never see one: that is what is looked for
-        return Trial(asked.kind, "escaped", f"why_not raises {type(error).__name__}: {error}")
-    try:
-        wrong = judge(subject, asked, answer)
-    except (Unbounded, TooManyStates):
-        return None
-    return Trial(asked.kind, answer.outcome.name.lower(), wrong, len(answer.conflicts), answer.proved)
+    return ask_and_judge(
+        asked,
+        lambda: why_not(subject.problem, asked.text, plan=subject.plan, time_limit=time_limit),
+        lambda answer: judge(subject, asked, answer),
+        (Unbounded, TooManyStates),
+    )
 
 
 def judge(subject: Subject, asked: Asked, answer: WhyNot) -> str:
