@@ -1,9 +1,10 @@
 """Keep the events of runs, append-only, in a file or in a database.
 
 A journal keeps text and does not interpret events. `interface.py` is what all journals offer, and `driven_runs.py` and
-`documents.py` are what both kinds do alike. `journal.py` keeps them in a file: `store.py` is its database, and `locks.py` its lock file, which records the driver and the number
-of events of each run. `reservations.py` keeps what steps at work have reserved of numbers that runs share, and
-`posted_answers.py` what people have answered and no driver has taken yet.
+`documents.py` are what both kinds do alike. `journal.py` keeps them in a file: `store.py` is its database, and
+`locks.py` its lock file, which records the driver and the number of events of each run. `reservations.py` keeps what
+steps at work have reserved of numbers that runs share, and `posted_answers.py` what people have answered and no driver
+has taken yet.
 """
 
 from executor.journal.interface import AnyJournal, RunHistory, is_journal
