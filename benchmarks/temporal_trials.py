@@ -15,8 +15,10 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -74,6 +76,11 @@ def find_truth(
         return Truth()
     units, rest = divmod(least, ticks)
     return Truth(units * task.unit + rest * SEPARATION)
+
+
+def try_seed(time_limit: float, seed: int) -> Trial:
+    """Draw the task of `seed` and try it, with VAL where its program is named."""
+    return try_task(draw(seed), time_limit, validate=VAL_VARIABLE in os.environ)
 
 
 def try_task(task: TemporalTask, time_limit: float, *, validate: bool) -> Trial:
@@ -157,12 +164,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tasks", type=int, default=1000, help="number of tasks (default: 1000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first task (default: 0)")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each task (default: 10)")
+    parser.add_argument("--processes", type=int, default=1, help="tasks that are tried at once (default: 1)")
     given = parser.parse_args(arguments)
+    seeds = range(given.seed, given.seed + given.tasks)
     trials = []
-    for seed in range(given.seed, given.seed + given.tasks):
-        trials.append(try_task(draw(seed), given.time_limit, validate=VAL_VARIABLE in os.environ))
-        if trials[-1].wrong or trials[-1].checked == "invalid":
-            sys.stderr.write(f"seed {seed}: {trials[-1].wrong or 'the plan is invalid for VAL'}\n")
+    with ProcessPoolExecutor(given.processes) as pool:
+        for seed, trial in zip(seeds, pool.map(partial(try_seed, given.time_limit), seeds), strict=True):
+            trials.append(trial)
+            if trial.wrong or trial.checked == "invalid":
+                sys.stderr.write(f"seed {seed}: {trial.wrong or 'the plan is invalid for VAL'}\n")
     sys.stdout.write(write_table(trials) + "\n")
     return int(any(trial.wrong or trial.checked == "invalid" for trial in trials))
 
