@@ -57,7 +57,7 @@ def find_least_makespan(semantics: TemporalSemantics, most_states: int, most_tic
     for tick in range(most_ticks):
         following: set[_Moment] = set()
         for moment in layer:
-            for after in _find_next(semantics, moment, tick):
+            for after, _ in _find_next(semantics, moment, tick):
                 if not after.running and _ends_well(semantics, after.state, tick + 1):
                     return tick
                 following.add(_Moment(after.state, tuple(sorted(each.go_on() for each in after.running))))
@@ -69,6 +69,35 @@ def find_least_makespan(semantics: TemporalSemantics, most_states: int, most_tic
             old |= layer
         if not layer:
             return None
+    raise TooManyStates
+
+
+def find_fewest_steps(semantics: TemporalSemantics, most_states: int, most_ticks: int = 10_000) -> int | None:
+    """Return the least number of steps of a plan; None where no plan exists. Raises `TooManyStates`."""
+    last_event = max([time for time, _ in semantics.events], default=-1)
+    layer = {_Moment(semantics.initial, ()): 0}
+    least = 0 if _ends_well(semantics, semantics.initial, 0) else None
+    old: dict[_Moment, int] = {}
+    looked_at = 0
+    for tick in range(most_ticks):
+        following: dict[_Moment, int] = {}
+        for moment, steps in layer.items():
+            for after, begun in _find_next(semantics, moment, tick):
+                count = steps + begun
+                if least is not None and count >= least:
+                    continue
+                if not after.running and _ends_well(semantics, after.state, tick + 1):
+                    least = count
+                later = _Moment(after.state, tuple(sorted(each.go_on() for each in after.running)))
+                following[later] = min(count, following.get(later, count))
+            looked_at += 1
+            if looked_at > most_states or len(following) > most_states:
+                raise TooManyStates
+        layer = {each: steps for each, steps in following.items() if steps < old.get(each, steps + 1)}
+        if tick >= last_event:
+            old |= layer
+        if not layer:
+            return least
     raise TooManyStates
 
 
@@ -89,8 +118,8 @@ def _clash(together: Sequence[Happening]) -> bool:
     return any(one.excludes(other) for place, one in enumerate(together) for other in together[:place])
 
 
-def _find_next(semantics: TemporalSemantics, moment: _Moment, tick: int) -> Iterator[_Moment]:
-    """Yield what may hold after `tick`."""
+def _find_next(semantics: TemporalSemantics, moment: _Moment, tick: int) -> Iterator[tuple[_Moment, int]]:
+    """Yield what may hold after `tick`, each with the number of steps that start then."""
     may_end = [each for each in moment.running if not each.left and each.is_open]
     for many in range(len(may_end) + 1):
         for ending in combinations(may_end, many):
@@ -99,8 +128,8 @@ def _find_next(semantics: TemporalSemantics, moment: _Moment, tick: int) -> Iter
 
 def _find_with_ends(
     semantics: TemporalSemantics, moment: _Moment, tick: int, ending: Sequence[_Running]
-) -> Iterator[_Moment]:
-    """Yield what may hold after `tick` where of the steps that nothing bounds those of `ending` end."""
+) -> Iterator[tuple[_Moment, int]]:
+    """Yield what may hold after `tick` where of the steps that nothing bounds those of `ending` end, and the starts."""
     actions, state = semantics.actions, moment.state
     kept = list(moment.running)
     for each in [*ending, *[each for each in kept if not each.left and not each.is_open]]:
@@ -122,7 +151,7 @@ def _find_with_ends(
             running = tuple(sorted([*kept, *lengths]))
             throughs = [through for each in running if (through := actions[each.number].through) is not None]
             if all(semantics.allows(through, after) for through in throughs):
-                yield _Moment(after, running)
+                yield _Moment(after, running), len(chosen)
 
 
 def _choose(semantics: TemporalSemantics, able: Sequence[int]) -> Iterator[list[int]]:

@@ -52,11 +52,7 @@ def as_sequences(problem: HtnProblem) -> HtnProblem:
 
     Where plans in time are compared by the costs of their steps alone, so are sequences; else by their durations.
     """
-    classical = compile_sequential(problem.classical)
-    if timed_part(problem).metric is Metric.COST:
-        own = problem.classical.domain.actions
-        actions = {name: replace(each, cost=own[name].cost) for name, each in classical.domain.actions.items()}
-        classical = replace(classical, domain=replace(classical.domain, actions=actions))
+    classical = compile_sequential(problem.classical, by_costs=timed_part(problem).metric is Metric.COST)
     return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain), seal=())
 
 

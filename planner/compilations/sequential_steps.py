@@ -43,20 +43,16 @@ from planner.semantics.numeric_state import Values, bounds_on
 from planner.semantics.snap_actions import require_throughout, split_moments, sum_of
 
 
-def compile_sequential(problem: Problem) -> Problem:
+def compile_sequential(problem: Problem, *, by_costs: bool = False) -> Problem:
     """Return the problem whose plans are sequences of the steps of `problem`, each done before the next begins.
 
-    A step costs its duration, where this depends on no numeric fluent; else all steps cost 1. Raises
+    A step costs its duration, where this depends on no numeric fluent, else 1; with `by_costs`, its own cost. Raises
     `UnsupportedError` where the effects of a start and an end on numbers may meet in a way that names do not show.
     """
     domain = problem.domain
-    timed = has_known_durations(domain)
-    durations = {name: least_term(action) for name, action in domain.actions.items()}
+    costs = costs_of_steps(problem) if by_costs else _durations_as_costs(problem)
     actions = {
-        name: replace(
-            _join_moments(action, problem), cost=(_price(durations[name], action, problem),) if timed else (1,)
-        )
-        for name, action in domain.actions.items()
+        name: replace(_join_moments(action, problem), cost=costs[name]) for name, action in domain.actions.items()
     }
     return replace(
         problem,
@@ -67,6 +63,19 @@ def compile_sequential(problem: Problem) -> Problem:
         capacity={},
         deadline=None,
     )
+
+
+def costs_of_steps(problem: Problem) -> dict[str, tuple[CostTerm, ...]]:
+    """Return for each action of `problem` what a step costs: 1 where plans are compared by their lengths."""
+    is_length = problem.metric is Metric.LENGTH
+    return {name: (1,) if is_length else action.cost for name, action in problem.domain.actions.items()}
+
+
+def _durations_as_costs(problem: Problem) -> dict[str, tuple[CostTerm, ...]]:
+    actions, is_known = problem.domain.actions, has_known_durations(problem.domain)
+    return {
+        name: (_price(least_term(action), action, problem),) if is_known else (1,) for name, action in actions.items()
+    }
 
 
 def has_known_durations(domain: DomainModel) -> bool:

@@ -53,7 +53,7 @@ def ground_temporal(problem: Problem, snap: SnapProblem, limits: Limits) -> Temp
     If no relaxed plan reaches the goal, the task has only `unreachable_goal`. Raises what `ground_numeric` raises.
     """
     deadlines = hard_deadlines(problem)
-    search = _add_running(snap, deadlines)
+    search = add_running(snap, deadlines)
     source = _ground(search, limits)
     if source.task.unreachable_goal is not None:
         return TemporalTask(source, (), (), 0, 1)
@@ -81,7 +81,7 @@ def _pending(event: str) -> Atom:
     return Atom(f"{event} is to come")
 
 
-def _add_running(snap: SnapProblem, deadlines: Sequence[GoalDeadline]) -> Problem:
+def add_running(snap: SnapProblem, deadlines: Sequence[GoalDeadline]) -> Problem:
     """Return the problem of snap actions in which facts say which steps run, and which `deadlines` are met."""
     domain = snap.problem.domain
     actions, predicates = dict(domain.actions), dict(domain.predicates)

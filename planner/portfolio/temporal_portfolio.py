@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from random import Random
 
 from planner.compilations import Compilation
@@ -28,7 +28,7 @@ from planner.limits import STOPS, Limits, stop_reason
 from planner.model.arithmetic import as_number, evaluate, exact_value
 from planner.model.domain import creates_objects
 from planner.model.formulas import Number, functions_in
-from planner.model.problem import TOTAL_COST, NumericMetric, Problem
+from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.options import Solve, SolveOptions
 from planner.plan import (
@@ -66,15 +66,15 @@ FIRST_TURN: Final = 2_000
 """Evaluations of the first search over decision epochs before another one begins; each one gets twice as many."""
 EPOCH_SEARCHES: Final[tuple[dict[str, bool], ...]] = ({"novel": True}, {"youngest": True}, {})
 """The options of the searches over decision epochs, in the order in which they begin."""
-BEGINNINGS: Final = {"decision epochs": 0.0, "proof": 0.02, "sequence": 0.05, "scheduled sequences": 0.1}
+BEGINNINGS: Final = {"decision epochs": 0.0, "proof": 0.02, "costs": 0.02, "sequence": 0.05, "scheduled sequences": 0.1}
 """When each search begins: processor time of those before it, in seconds divided by their shares.
 
 Of 109 tasks of the competitions, decision epochs solve 72 first, in 0.3 s of processor time in median; sequences
 without time 28, and scheduled sequences 9, both in 1.8 s.
 """
-FINDING: Final = {"decision epochs": 4, "proof": 1, "sequence": 4, "scheduled sequences": 4}
-IMPROVING: Final = {"decision epochs": 1, "proof": 3, "sequence": 1, "scheduled sequences": 5}
-PROVING: Final = {**IMPROVING, "proof": 9}
+FINDING: Final = {"decision epochs": 4, "proof": 1, "costs": 1, "sequence": 4, "scheduled sequences": 4}
+IMPROVING: Final = {"decision epochs": 1, "proof": 3, "costs": 3, "sequence": 1, "scheduled sequences": 5}
+PROVING: Final = {**IMPROVING, "proof": 9, "costs": 9}
 """The shares of the searches until there is a plan, after it, and in mode "optimal"."""
 SLICE: Final = 0.25
 """Seconds of the first search for a sequence without time; each one after it starts anew and gets twice as many."""
@@ -127,8 +127,25 @@ def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
     return None if found is None else unsupported_result(f"{found} in a problem in time")
 
 
-def price_of_time(metric: NumericMetric) -> Fraction | None:
-    """Return what `metric` charges for a second, if it charges for time and costs of steps only; else None."""
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What plans pay for a second of their makespan, and for a unit of the costs of their steps."""
+
+    time: Fraction
+    cost: Fraction
+
+    def price(self, seconds: Number, cost: Number) -> Number:
+        """Return the price, rounded down where it is no finite decimal."""
+        exact = self.time * Fraction(exact_value(seconds)) + self.cost * Fraction(exact_value(cost))
+        number = as_number(exact_value(exact))
+        return floor(exact) if number is None else number
+
+
+def find_rates(problem: Problem) -> Rates | None:
+    """Return the rates of the metric of `problem`, if it charges for time and costs of steps only; else None."""
+    metric = problem.metric
+    if isinstance(metric, Metric):
+        return Rates(Fraction(0), Fraction(1))
     if metric.maximize or not {*functions_in(metric.expression)} <= {TOTAL_TIME, TOTAL_COST}:
         return None
 
@@ -137,9 +154,10 @@ def price_of_time(metric: NumericMetric) -> Fraction | None:
         return Fraction(evaluate(metric.expression, lambda term: values[term[0]], {}) or 0)
 
     nothing = charge(0, 0)
-    rates = charge(1, 0) - nothing, charge(0, 1) - nothing
-    is_linear = charge(3, 0) - nothing == 3 * rates[0] and charge(2, 5) - nothing == 2 * rates[0] + 5 * rates[1]
-    return rates[0] if is_linear and min(rates) >= 0 else None
+    time, cost = charge(1, 0) - nothing, charge(0, 1) - nothing
+    is_linear = charge(3, 0) - nothing == 3 * time and charge(2, 5) - nothing == 2 * time + 5 * cost
+    is_fluent = TOTAL_COST.predicate in problem.domain.functions
+    return Rates(time, Fraction(0) if is_fluent else cost) if is_linear and min(time, cost) >= 0 else None
 
 
 @dataclass(slots=True)
@@ -209,6 +227,9 @@ class _Best:
     no_plan: bool = False
     scheduled: Plan | None = None
     """The plan that was scheduled anew."""
+    rates: Rates | None = None
+    seconds: Number = 0
+    """The least makespan, by the critical path."""
     searches: list[_EpochSearch | _Proof] = field(default_factory=list)
     """The searches that hand their plans over by a method of theirs, which makes a reference cycle of each."""
 
@@ -317,12 +338,11 @@ class _Best:
 
     def _find_bound(self, task: TemporalTask, ticks: int) -> Number | None:
         """Return a lower bound on the cost of plans; None where the metric has none that we know of."""
-        metric = self.problem.metric
-        rate = price_of_time(metric) if isinstance(metric, NumericMetric) else None
-        if rate is None:
+        self.rates = find_rates(self.problem)
+        if self.rates is None:
             return None
-        number = None if ticks >= INFINITY else as_number(exact_value(rate * Fraction(ticks, task.resolution)))
-        return 0 if number is None else number
+        self.seconds = _seconds(ticks, task.resolution) if ticks < INFINITY else 0
+        return self.rates.price(self.seconds, 0)
 
     def _take_turns(self, plain: TemporalTask, ticks: int) -> Iterator[None]:
         """Let the searches share the time: each one that goes on is the one that had least of its share.
@@ -364,6 +384,8 @@ class _Best:
             found |= {} if sequences is None else {"scheduled sequences": sequences}
         if not self.problem.timed:
             found["sequence"] = self._search_sequences()
+        if self.rates is not None and self.rates.cost and not self.is_partial and self.options.mode != "first":
+            found["costs"] = self._bound_costs(self.rates)
         scale = self._scale()
         return [_Sharer(name, steps, FINDING[name], scale * BEGINNINGS[name]) for name, steps in found.items()]
 
@@ -435,11 +457,13 @@ class _Best:
                 self.take_sequence(progress.plan.steps)
 
         try:
-            sequential = compile_sequential(self.problem)
+            by_durations, by_costs = (compile_sequential(self.problem, by_costs=each) for each in (False, True))
         except UnsupportedError:
             return
         seconds = SLICE * self._scale()
         while True:
+            is_cheap = self.plan is not None and isinstance(self.problem.metric, Metric)
+            sequential = by_costs if is_cheap else by_durations
             mode = "first" if self.options.mode == "first" or self.plan is None else "anytime"
             options = self.options.within(self.limits.part(seconds), mode=mode, on_progress=report)
             found = self.answer(sequential, options)
@@ -450,6 +474,26 @@ class _Best:
             elif found.stopped_by is not StoppedBy.TIME:
                 return
             if found.status is Status.OPTIMAL or (mode == "first" and found.plan is not None and self.plan is None):
+                return
+            yield
+            seconds *= 2
+
+    def _bound_costs(self, rates: Rates) -> Iterator[None]:
+        """Bound what steps cost by that of happenings without time, for longer and longer."""
+        from planner.compilations.costs_of_happenings import price_happenings
+
+        happenings = price_happenings(self.problem)
+        seconds = SLICE * self._scale()
+        while True:
+            options = self.options.within(self.limits.part(seconds), mode="optimal", on_progress=None)
+            found = self.answer(happenings, options)
+            self.search_run.expanded += found.statistics.expanded
+            self.search_run.evaluated += found.statistics.evaluated
+            if found.status is Status.UNSOLVABLE:
+                self.no_plan = True
+            if found.lower_bound is not None:
+                self.bound = max(self.bound or 0, rates.price(self.seconds, found.lower_bound))
+            if found.stopped_by is not StoppedBy.TIME:
                 return
             yield
             seconds *= 2

@@ -1,0 +1,41 @@
+"""Starts, ends and changes at known times as steps of a problem without time: what a plan in time costs at least.
+
+A step costs at its start what it costs in all, and its end needs the start. When all this happens, capacities, and what
+must hold throughout others are left out. So the happenings of a plan in time, one after another, are a plan of the
+compiled problem at the same cost; an optimum of that bounds the costs of plans in time, and without a plan there is
+none in time.
+"""
+
+from __future__ import annotations
+
+from planner.compilations.sequential_steps import costs_of_steps
+from planner.grounding.ground_temporal import add_running, hard_deadlines, running
+from planner.lightweight import replace
+from planner.model.actions import Action
+from planner.model.formulas import Not
+from planner.model.problem import Metric, Problem
+from planner.semantics.snap_actions import make_snap_problem
+
+
+def price_happenings(problem: Problem) -> Problem:
+    """Return the problem whose plans cost no more than what plans in time of `problem` pay for their steps.
+
+    Raises `UnsupportedError` as `make_snap_problem` does.
+    """
+    domain, costs = problem.domain, costs_of_steps(problem)
+    free = {name: replace(action, holds={}) for name, action in domain.actions.items()}
+    snap = make_snap_problem(replace(problem, domain=replace(domain, actions=free), capacity={}))
+    found = add_running(snap, hard_deadlines(problem))
+    actions = dict(found.domain.actions)
+    for name, moments in snap.actions.items():
+        actions[moments.start] = replace(actions[moments.start], cost=costs[name])
+        if moments.end:
+            actions[moments.end] = _let_repeat(actions[moments.end], running(name))
+        actions.pop(moments.lasting, None)
+    return replace(found, domain=replace(found.domain, actions=actions), metric=Metric.COST)
+
+
+def _let_repeat(end: Action, fact: str) -> Action:
+    """Return `end` without ending the `fact` that its step runs: steps may overlap themselves."""
+    kept = [each for each in end.provides if not (isinstance(each, Not) and str(each.part).startswith(fact))]
+    return replace(end, provides=tuple(kept))
