@@ -100,7 +100,7 @@ class Carried:
     def strikes(self) -> Counter[FaultKind]:
         """How often each kind of fault struck."""
         found: Counter[FaultKind] = Counter()
-        for number, times in self.simulated.truth.struck.items():
+        for (number, _), times in self.simulated.truth.struck.items():
             found[self.simulated.faults.faults[number].kind] += times
         return found
 

@@ -1,7 +1,8 @@
 """One run of a fault campaign, as its seed draws it: a plan, an execution model, faults, and what observers can see.
 
 Plans solve small problems of shipped domains, random problems, and problems of the domain `orders`, in which money
-moves: it has irreversible steps with reversible siblings, approvals, and goals over all objects.
+moves: it has irreversible steps with reversible siblings, approvals, and goals over all objects. Faults count the calls
+of each step and the looks at each fact apart, so that steps at once, which may come in any order, have the same faults.
 """
 
 from __future__ import annotations
@@ -337,7 +338,10 @@ def _draw_failing_undo(plan: Plan, dice: random.Random) -> list[Fault]:
     undone = dice.choice([each for each in plan.steps if each.action in INVERSE])
     broken = dice.choice([each for each in plan.steps if each != undone])
     undo = Fault(
-        dice.choice([FaultKind.FAILS, FaultKind.RAISES_DONE]), INVERSE[undone.action], times=dice.choice([1, None])
+        dice.choice([FaultKind.FAILS, FaultKind.RAISES_DONE]),
+        INVERSE[undone.action],
+        times=dice.choice([1, None]),
+        apart=True,
     )
     return [Fault(FaultKind.FAILS, str(Atom(broken.action, broken.arguments)), times=None), undo]
 
@@ -374,7 +378,7 @@ def _draw_fault(kind: FaultKind, plan: Plan, dice: random.Random, at_step: Step 
         seconds = 0.5 if kind is FaultKind.CHANGE_AFTER else LATE
         skill = "main" if kind in BREAKING and dice.random() < 0.3 else ""
         at = str(_open_placeholders(Atom(step.action, step.arguments), planned, plan))
-        return Fault(kind, at, times=times, seconds=seconds, skill=skill)
+        return Fault(kind, at, times=times, seconds=seconds, skill=skill, apart=True)
     simulation = Simulation(planned)
     for each in plan.steps[:place]:
         simulation.apply(each)
@@ -383,7 +387,7 @@ def _draw_fault(kind: FaultKind, plan: Plan, dice: random.Random, at_step: Step 
     facts = [each for each in (*changes.added, *changes.removed, *changes.modified) if each.predicate in known]
     at = str(_open_placeholders(dice.choice(facts), planned, plan)) if facts else ""
     at = "at" if kind is FaultKind.OBSERVER_STRANGER else at  # it has an open argument
-    return Fault(kind, at, skip=dice.randrange(3), times=times, seconds=LATE + 3)
+    return Fault(kind, at, skip=dice.randrange(3), times=times, seconds=LATE + 3, apart=True)
 
 
 def _open_placeholders(atom: Atom, planned: Problem, plan: Plan) -> Atom:

@@ -99,7 +99,8 @@ class Fault:
     fault strikes `times` times (None: always, so that the covered handlers are broken for good), each time with the
     probability `rate`. `seconds` is the delay of late faults: by default an hour, and 0 for a change after a step.
     `skill` is the handler that has the fault; "": all. `facts` are literals that a change from outside makes true;
-    without them, the change is a random applicable action.
+    without them, the change is a random applicable action. With `apart`, `skip` and `times` count the calls for each
+    ground action, or each fact that is looked at, by themselves: what strikes one does not depend on when others come.
     """
 
     kind: FaultKind
@@ -110,6 +111,7 @@ class Fault:
     seconds: float | None = None
     skill: str = ""
     facts: tuple[str, ...] = ()
+    apart: bool = False
 
     def __post_init__(self) -> None:
         pattern_of(self.at)
@@ -160,17 +162,22 @@ def pattern_of(text: str) -> Atom | None:
         raise InputError(f"a fault is said to be at {text!r}: {mistake.problem}", hint=mistake.hint) from None
 
 
+Counted = tuple[int, str]
+"""What a count of calls or strikes is about: a fault, by its number, and for one that counts `apart` what is called."""
+
+
 class Faults:
     """Decides which fault strikes a call; `strikes` counts the strikes of each fault.
 
-    The decision is a function of the seed, the fault and the number of the call alone.
+    The decision is a function of the seed, the fault and the number of the call alone; for a fault that counts `apart`,
+    of what is called and the number of its own call.
     """
 
-    def __init__(self, faults: Iterable[Fault], seed: int, strikes: Counter[int]) -> None:
+    def __init__(self, faults: Iterable[Fault], seed: int, strikes: Counter[Counted]) -> None:
         self.faults = list(faults)
         self.seed = seed
         self.strikes = strikes
-        self._calls: Counter[int] = Counter()
+        self._calls: Counter[Counted] = Counter()
         self._lock = threading.Lock()
 
     def strike(self, name: Atom, skill: str = "", *, source: Source = "handler") -> tuple[int, Fault] | None:
@@ -179,16 +186,26 @@ class Faults:
             struck = [
                 (number, fault)
                 for number, fault in enumerate(self.faults)
-                if fault.kind.source == source and fault.covers(name, skill) and self._strikes(number, fault)
+                if fault.kind.source == source and fault.covers(name, skill) and self._strikes(number, name)
             ]
         return struck[0] if struck else None
 
-    def _strikes(self, number: int, fault: Fault) -> bool:
-        call = self._calls[number]
-        self._calls[number] += 1
-        if call < fault.skip or (fault.times is not None and self.strikes[number] >= fault.times):
+    def _strikes(self, number: int, name: Atom) -> bool:
+        fault, about = self.faults[number], self.about(number, name)
+        call = self._calls[about]
+        self._calls[about] += 1
+        if call < fault.skip or (fault.times is not None and self.strikes[about] >= fault.times):
             return False
-        return fault.rate == 1 or self.dice("rate", number, call).random() < fault.rate
+        return fault.rate == 1 or self.dice("rate", *about, call).random() < fault.rate
+
+    def about(self, number: int, name: Atom) -> Counted:
+        """Return the count in which fault `number` counts a call for `name`."""
+        return number, str(name) if self.faults[number].apart else ""
+
+    def dice_of(self, number: int, name: Atom, *about: Any) -> random.Random:
+        """Return a random generator that is seeded by the latest strike of fault `number` at `name`, and by `about`."""
+        counted = self.about(number, name)
+        return self.dice(*counted, self.strikes[counted], *about)
 
     def dice(self, *about: Any) -> random.Random:
         """Return a random generator that is seeded by `about`."""

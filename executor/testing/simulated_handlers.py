@@ -288,7 +288,9 @@ class Deed:
         objection = truth.find_objection(step)
         if not objection:
             partly = struck is not None and struck[1].kind is FaultKind.PARTLY
-            dice = self.simulated.faults.dice("part", self.by, step) if partly else None
+            run, _, id_ = self.by.rpartition("/")
+            about = self.simulated.number_of(run), id_, self.step
+            dice = self.simulated.faults.dice("part", *about) if partly else None
             numbers = self._misplace_numbers(struck)
             truth.apply(step, self.by, self.created, dice, outcome, numbers=numbers)
         return objection
@@ -303,7 +305,7 @@ class Deed:
             assert change.after is not None, "a step leaves no fluent without a value"
             if change.before is None:
                 return change.after
-            dice = faults.dice("number", struck[0], self.simulated.truth.struck[struck[0]], change.fluent)
+            dice = faults.dice_of(struck[0], self.name, "number", change.fluent)
             share = {FaultKind.NUMBER_HALVES: Fraction(1, 2), FaultKind.NUMBER_STAYS: Fraction(0)}.get(
                 kind, 1 + Fraction(dice.choice([-10, -1, 1, 10]), 100)
             )

@@ -160,7 +160,7 @@ async def _tell_number(
     value = simulated.truth.at(when).values.get(fluent)
     told = value_of((fluent.predicate, fluent.args), value)
     if struck is not None and kind in (FaultKind.OBSERVER_WRONG, FaultKind.OBSERVER_DISAGREES):
-        dice = simulated.faults.dice("wrong", struck[0], simulated.truth.struck[struck[0]], fluent)
+        dice = simulated.faults.dice_of(struck[0], fluent, "wrong", fluent)
         told = value_of(told.key, (value or 0) + dice.choice([-20, -3, -1, 1, 3, 20]))
         (simulated.lies if kind is FaultKind.OBSERVER_WRONG else simulated.disputed).append(told)
     acts = sum(act.at <= when for act in simulated.acts)
@@ -204,7 +204,7 @@ async def _answer_with_fault(
         simulated.strangers += more
         return _note_sighting(simulated, fact, [*seen, *more], skill)
     others = [each for each in instances(simulated.problem, fact) if each not in seen]
-    dice = simulated.faults.dice("wrong", number, simulated.truth.struck[number], fact)
+    dice = simulated.faults.dice_of(number, fact, "wrong", fact)
     wrong = [] if seen and (OPEN not in fact.args or not others or dice.random() < 1 / 2) else [dice.choice(others)]
     (simulated.lies if fault.kind is FaultKind.OBSERVER_WRONG else simulated.disputed).append(fact)
     return _note_sighting(simulated, fact, wrong, skill)

@@ -161,25 +161,28 @@ class SimulatedWorld:
         """Return the fault that strikes a call for a ground action or a fact, with its number."""
         found = self.faults.strike(name, skill, source=source)
         if found is not None:
-            self.truth.strike(found[0])
+            self.truth.strike(self.faults.about(found[0], name))
         return found
 
     def change_from_outside(self, number: int, fault: Fault, but: Atom) -> None:
-        """Change the state as `fault` says: by its facts, or by a random ground action other than `but`."""
+        """Change the state as `fault` says: by its facts, or by a random ground action other than `but`.
+
+        The fault draws a rank for each ground action, and the first applicable one comes: what else is applicable,
+        which depends on the moment, changes little.
+        """
         if fault.facts:
             self.truth.change(fault.facts)
             return
-        dice = self.faults.dice("change", number, self.truth.struck[number])
         steps = [step for step in self.truth.applicable() if Atom(step.action, step.arguments) != but]
         if steps:
-            self.truth.apply(dice.choice(steps))
+            self.truth.apply(min(steps, key=lambda step: self.faults.dice_of(number, but, "change", step).random()))
 
     def change_numbers_from_outside(self, number: int, step: Step) -> None:
         """Change a numeric fluent that `step` changes, by up to half of its value, within its bounds."""
         fluents = fluents_of(self.problem.domain.actions[step.action], step)
         now = {each: value for each, value in self.values.items() if each in fluents}
         if now:
-            dice = self.faults.dice("jump", number, self.truth.struck[number])
+            dice = self.faults.dice_of(number, Atom(step.action, step.arguments), "jump")
             fluent = dice.choice(sorted(now, key=str))
             declared = self.problem.domain.functions[fluent.predicate]
             most = max(abs(int(now[fluent])) // 2, 1)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from executor.events.fluent_values import UNDEFINED
+from executor.testing.faults import Counted
 from executor.testing.virtual_time import RESOLUTION, current, now
 from planner.errors import InputError, PlanError
 from planner.language.declare.atom_syntax import NotationError, parse_atom
@@ -52,13 +53,13 @@ class Ledger:
         step = None if act.step is None else _as_row(act.step)
         self._write({**asdict(act), **facts, "step": step, "at": time.time()})
 
-    def write_strike(self, fault: int) -> None:
-        """Append a strike of fault number `fault`."""
-        self._write({"strike": fault})
+    def write_strike(self, about: Counted) -> None:
+        """Append a strike of a fault."""
+        self._write({"strike": about})
 
-    def strikes(self) -> Iterator[int]:
-        """Yield the numbers of the faults that struck."""
-        return (line["strike"] for line in self._lines() if "strike" in line)
+    def strikes(self) -> Iterator[Counted]:
+        """Yield the faults that struck."""
+        return ((line["strike"][0], line["strike"][1]) for line in self._lines() if "strike" in line)
 
     def acts(self) -> Iterator[dict[str, Any]]:
         """Yield the fields of every act, with times on the clock of the current loop."""
@@ -156,7 +157,7 @@ class Truth:
         self._creating = {name for name, action in problem.domain.actions.items() if action.creates}
         self.acts: list[Act] = []
         self.applied: Counter[str] = Counter()
-        self.struck: Counter[int] = Counter()
+        self.struck: Counter[Counted] = Counter()
         self._written: Counter[Atom] = Counter()
         self._lock = threading.RLock()
         self._ledger = None if ledger is None else Ledger(ledger)
@@ -398,12 +399,12 @@ class Truth:
             later = sum(fact in (*act.added, *act.removed, *act.written) for act in self.acts if act.at > when)
             return self._written[fact] - later
 
-    def strike(self, fault: int) -> None:
-        """Record that the fault of this number struck, also in the ledger."""
+    def strike(self, about: Counted) -> None:
+        """Record that a fault struck, also in the ledger."""
         with self._lock:
-            self.struck[fault] += 1
+            self.struck[about] += 1
             if self._ledger is not None:
-                self._ledger.write_strike(fault)
+                self._ledger.write_strike(about)
 
     def _do(self, act: Act) -> Act:
         """Apply and record `act`."""

@@ -67,7 +67,7 @@ def test_every_kind_of_fault_at_every_step_ends_honestly(model: ExecutionModel, 
         judged = judge_run(setting, carried)
         if judged.violation:
             amiss.append(f"{setting}: {judged.violation.value}: {judged.detail}")
-        if carried.simulated.faults.strikes[0]:
+        if carried.strikes[fault.kind]:
             struck.add((fault.kind, number // len(EVERYWHERE)))
     assert amiss == []
     assert set(product(EVERYWHERE, range(len(plan.steps)))) - struck == set()
