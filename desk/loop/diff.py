@@ -17,7 +17,7 @@ from planner.language.loading.load import Source, load_from, open_source
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Problem
-from planner.plan import Plan, Result, Status, json_number
+from planner.plan import Plan, Result, Status, StoppedBy, json_number
 from planner.problem_kinds import AnyProblem, service_of
 
 if TYPE_CHECKING:
@@ -45,28 +45,41 @@ def diff(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no messages.")] = False,
 ) -> None:
     """Compare two versions of a domain: declarations, plans and their costs."""
-    from desk.loop.model_changes import compare_domains
+    from desk.loop.model_changes import compare_domains, computes_costs
 
     seconds = _read_limit(time_limit)
     limit_memory(None)
     with interruptible():
         sources = open_source(old), open_source(new)
-        changes = compare_domains(sources[0].domain(), sources[1].domain())
+        domains = sources[0].domain(), sources[1].domain()
+        changes = compare_domains(*domains)
+        is_same = not changes and not any(map(computes_costs, domains))
         named = problems or _list_common(*sources)
         renamed = {each.what.removeprefix("action "): each.renamed_to for each in changes if each.renames_action}
-        compared = [_compare(sources, name, seconds, renamed) for name in named]
+        compared = [_compare(sources, name, seconds, renamed, is_same_domain=is_same) for name in named]
     if as_json:
         told = {"changes": [each.to_dict() for each in changes], "problems": [each.to_dict() for each in compared]}
         give(json.dumps(told))
     else:
         lines = [str(each) for each in changes] + [line for each in compared for line in each.describe()]
         give("\n".join(lines) or "no difference")
-    differs = bool(changes) or any(each.differs for each in compared)
     if not quiet:
-        count = f"{len(changes)} {'difference' if len(changes) == 1 else 'differences'} in the model"
-        other = sum(each.differs for each in compared)
-        tell(f"{count}, plans of {other} of {len(compared)} problems differ")
-    raise typer.Exit(Exit.NEGATIVE if differs else Exit.OK)
+        tell(_count_differences(changes, compared))
+    raise typer.Exit(_judge(changes, compared))
+
+
+def _count_differences(changes: list[Change], compared: list[Compared]) -> str:
+    count = f"{len(changes)} {'difference' if len(changes) == 1 else 'differences'} in the model"
+    different, open_ = (sum(each.differs is verdict for each in compared) for verdict in (True, None))
+    undecided = f", {open_} not decided" if open_ else ""
+    return f"{count}, plans of {different} of {len(compared)} problems differ{undecided}"
+
+
+def _judge(changes: list[Change], compared: list[Compared]) -> Exit:
+    """Return the exit code: a difference in the model or in a problem outweighs what a limit left open."""
+    if changes or any(each.differs for each in compared):
+        return Exit.NEGATIVE
+    return Exit.NO_VERDICT if any(each.differs is None for each in compared) else Exit.OK
 
 
 def _read_limit(text: str) -> float | None:
@@ -88,28 +101,33 @@ def _list_common(old: Source, new: Source) -> list[str]:
 
 @dataclass(slots=True)
 class Compared:
-    """One problem in both versions: results, the verdicts on the plan of the one in the other, or an error."""
+    """One problem in both versions: results, the verdicts on the plan of the one in the other, or an error.
+
+    `is_same` says that both versions of domain and problem say the same: a search for one is a search for both.
+    """
 
     name: str
     results: tuple[Result, Result] | None = None
+    is_same: bool = False
     changes: list[Change] = field(default_factory=list)
     old_plan: Verdict | None = None
     new_plan: Verdict | None = None
     error: str = ""
 
     @property
-    def differs(self) -> bool:
-        """Whether costs, or whether there is a plan, or the validity of a plan differ."""
-        if self.results is None:
+    def differs(self) -> bool | None:
+        """Whether costs, or whether there is a plan, or the validity of a plan differ; None where limits leave it open.
+
+        A plan that one search found and the other did not, and costs that are not proved, are no difference.
+        """
+        if self.results is None or self.changes:
             return True
-        one, other = self.results
+        if self.is_same:
+            return False
         verdicts = [each for each in (self.old_plan, self.new_plan) if each is not None]
-        return (
-            bool(self.changes)
-            or one.cost != other.cost
-            or one.has_plan is not other.has_plan
-            or not all(each.valid for each in verdicts)
-        )
+        if _exclude(*self.results) or any(not each.valid and each.stopped_by is None for each in verdicts):
+            return True
+        return False if all(map(_is_decided, self.results)) and all(each.valid for each in verdicts) else None
 
     def describe(self) -> Iterator[str]:
         """Yield lines for people."""
@@ -119,7 +137,8 @@ class Compared:
             yield f"{what}: {self.error}"
             return
         texts = [_describe_result(each) for each in self.results]
-        yield f"{what}: {texts[0]}, as before" if texts[0] == texts[1] else f"{what}: {texts[0]} → {texts[1]}"
+        told = f"{texts[0]}, as before" if texts[0] == texts[1] else f"{texts[0]} → {texts[1]}"
+        yield f"{what}: {told}{', not decided' if self.differs is None else ''}"
         if self.old_plan is not None:
             yield f"{what}: the old plan {_describe_verdict(self.old_plan, 'is still valid', 'is not valid any more')}"
         if self.new_plan is not None and not self.new_plan.valid:
@@ -137,6 +156,24 @@ class Compared:
         return found
 
 
+def _is_decided(result: Result) -> bool:
+    """Return whether the optimum is known, or that there is no plan."""
+    return result.status in (Status.OPTIMAL, Status.UNSOLVABLE)
+
+
+def _exclude(one: Result, other: Result) -> bool:
+    """Return whether no problem has both answers: a plan and none, or one costs less than the other's least."""
+    if Status.UNSOLVABLE in (one.status, other.status):
+        return one.has_plan or other.has_plan
+    return _costs_less_than_any(one, other) or _costs_less_than_any(other, one)
+
+
+def _costs_less_than_any(result: Result, other: Result) -> bool:
+    """Return whether the plan of `result` has a charge below the lower bound of `other`."""
+    plan, bound = result.plan, other.lower_bound
+    return plan is not None and bound is not None and plan.charge < bound
+
+
 def _describe_result(result: Result) -> str:
     if result.plan is None:
         return "no plan (proved)" if result.status is Status.UNSOLVABLE else f"no plan known ({result.status.name})"
@@ -150,7 +187,14 @@ def _describe_verdict(verdict: Verdict, valid: str, invalid: str) -> str:
     return f"{invalid}: {verdict.reason}" if verdict.stopped_by is None else f"is not decided: {verdict.reason}"
 
 
-def _compare(sources: tuple[Source, Source], name: str, seconds: float | None, renamed: Mapping[str, str]) -> Compared:
+def _compare(
+    sources: tuple[Source, Source],
+    name: str,
+    seconds: float | None,
+    renamed: Mapping[str, str],
+    *,
+    is_same_domain: bool,
+) -> Compared:
     """Load, solve and compare one problem in both versions; raises `InputError` where neither has it.
 
     Plans of one version are tried in the other with the names that actions have there.
@@ -165,8 +209,11 @@ def _compare(sources: tuple[Source, Source], name: str, seconds: float | None, r
             raise one
         which, error = ("old", one) if isinstance(one, InputError) else ("new", other)
         return Compared(name, error=f"cannot be read with the {which} version: {error}")
-    results = solve(one, time_limit=seconds), solve(other, time_limit=seconds)
-    found = Compared(name, results, compare_problems(one, other))
+    changes = compare_problems(one, other)
+    is_same = is_same_domain and not changes
+    result = solve(one, time_limit=seconds)
+    results = (result, result) if is_same else (result, solve(other, time_limit=seconds))
+    found = Compared(name, results, is_same, changes)
     old_plan, new_plan = (each.plan for each in results)
     former = {new: old for old, new in renamed.items()}
     found.old_plan = None if old_plan is None else _validate(other, old_plan, seconds, renamed)
@@ -181,9 +228,10 @@ def _load(source: Source, name: str) -> AnyProblem | InputError:
         return error
 
 
-def _validate(problem: AnyProblem, plan: Plan, seconds: float | None, renamed: Mapping[str, str]) -> Verdict | None:
-    """Validate the plan of another version; None where that is not supported."""
+def _validate(problem: AnyProblem, plan: Plan, seconds: float | None, renamed: Mapping[str, str]) -> Verdict:
+    """Validate the plan of another version; not decided where that is not supported."""
     from planner.validation.validate import validate
+    from planner.validation.verdict import Verdict
 
     steps = [replace(step, action=renamed.get(step.action, step.action)) for step in plan.steps]
     moved = replace(plan, steps=tuple(steps), problem=problem, tree=None)
@@ -191,5 +239,5 @@ def _validate(problem: AnyProblem, plan: Plan, seconds: float | None, renamed: M
         if isinstance(problem, Problem):
             return validate(problem, moved if moved.times else moved.steps)
         return service_of(problem).validate(problem, moved, Limits(seconds))
-    except UnsupportedError:
-        return None
+    except UnsupportedError as error:
+        return Verdict(False, 0, str(error), stopped_by=StoppedBy.INCOMPLETE)

@@ -80,20 +80,30 @@ def compare_problems(old: AnyProblem, new: AnyProblem) -> list[Change]:
     return [change for key in keys for change in _compare_values(what, key, before.get(key), after.get(key))]
 
 
+def computes_costs(domain: AnyDomain) -> bool:
+    """Return whether Python computes a cost: equal documents do not make such domains equal."""
+    return any(map(_computes_costs, _classical_part(domain).actions.values()))
+
+
+def _classical_part(domain: AnyDomain) -> Any:
+    return getattr(domain, "classical", domain)
+
+
+def _computes_costs(action: Action) -> bool:
+    return any(isinstance(term, CostFunction) for terms in (action.cost, *action.uses.values()) for term in terms)
+
+
 def _without_python(domain: AnyDomain) -> AnyDomain:
     """Replace costs that Python computes, which no document can say."""
-    classical: Any = getattr(domain, "classical", domain)
-    actions = {name: _without_computed_costs(action) for name, action in classical.actions.items()}
-    if all(action is classical.actions[name] for name, action in actions.items()):
+    if not computes_costs(domain):
         return domain
+    classical = _classical_part(domain)
+    actions = {name: _without_computed_costs(action) for name, action in classical.actions.items()}
     changed = replace(classical, actions=actions)
     return changed if isinstance(domain, DomainModel) else replace(domain, classical=changed)  # type: ignore[type-var]
 
 
 def _without_computed_costs(action: Action) -> Action:
-    if not any(isinstance(term, CostFunction) for terms in (action.cost, *action.uses.values()) for term in terms):
-        return action
-
     def shown(terms: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple([COMPUTED if isinstance(term, CostFunction) else term for term in terms])
 

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from desk.loop.diff import Compared
 from desk.loop.model_changes import compare_domains
 from planner import Domain, load_domain
 from planner.language.loading.python_files import list_shipped_names
+from planner.plan import Plan, Result, Status, Step, StoppedBy
+from planner.validation.verdict import Verdict
 
 OLD = """\
 domain: office
@@ -76,6 +79,69 @@ def test_nothing_changed(forethought):
         "problem one: cost 1 (proved), as before",
         "problem one: the old plan is still valid, cost 1",
     ]
+
+
+def result(status: Status, cost: int | None = None, bound: int | None = None) -> Result:
+    plan = None if cost is None else Plan((Step("pay", (), cost),), None)
+    stopped_by = StoppedBy.TIME if status in (Status.SOLVED, Status.UNKNOWN) else StoppedBy.EXHAUSTED
+    return Result(status, stopped_by, plan, cost if status is Status.OPTIMAL else bound)
+
+
+VALID, INVALID, BROKEN_OFF = Verdict(True, 3), Verdict(False, 3), Verdict(False, 3, stopped_by=StoppedBy.TIME)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "differs"),
+    [
+        (result(Status.OPTIMAL, 3), result(Status.OPTIMAL, 3), VALID, False),
+        (result(Status.OPTIMAL, 3), result(Status.OPTIMAL, 3), INVALID, True),
+        (result(Status.OPTIMAL, 3), result(Status.OPTIMAL, 3), BROKEN_OFF, None),
+        (result(Status.OPTIMAL, 3), result(Status.OPTIMAL, 4), VALID, True),
+        (result(Status.UNSOLVABLE), result(Status.UNSOLVABLE), None, False),
+        (result(Status.UNSOLVABLE), result(Status.SOLVED, 3), VALID, True),
+        (result(Status.UNSOLVABLE), result(Status.UNKNOWN), None, None),
+        (result(Status.UNKNOWN), result(Status.UNKNOWN), None, None),
+        (result(Status.UNKNOWN), result(Status.OPTIMAL, 3), VALID, None),
+        (result(Status.UNKNOWN, bound=4), result(Status.SOLVED, 3), VALID, True),
+        (result(Status.SOLVED, 5, 2), result(Status.SOLVED, 3, 2), VALID, None),
+        (result(Status.SOLVED, 5, 2), result(Status.SOLVED, 3, 2), INVALID, True),
+        (result(Status.SOLVED, 5, 4), result(Status.SOLVED, 3, 2), VALID, True),
+        (result(Status.SOLVED, 5), result(Status.OPTIMAL, 3), VALID, None),
+    ],
+)
+def test_only_what_is_proved_is_a_difference(old, new, verdict, differs):
+    for results in ((old, new), (new, old)):
+        found = Compared("one", results, new_plan=verdict)
+        assert found.differs is differs
+        assert any("not decided" in line for line in found.describe()) is (differs is None)
+        assert Compared("one", results, is_same=True, new_plan=verdict).differs is False
+
+
+def test_limits_are_no_difference(forethought):
+    ran = compare(forethought, OLD, OLD, "--time-limit", "0.000001")
+    assert (ran.code, ran.out) == (0, "problem one: no plan known (UNKNOWN), as before\n")
+    ran = compare(
+        forethought, OLD, OLD.replace("    modifies:", "    cost: 3\n    modifies:"), "--time-limit", "0.000001"
+    )
+    assert ran.code == 10, "the model differs"
+    assert "problem one: no plan known (UNKNOWN), as before, not decided" in ran.out
+    assert "plans of 0 of 1 problems differ, 1 not decided" in ran.err
+
+
+PRICES = """\
+from planner import Domain
+
+shop = Domain("shop")
+shop.action("pay", requires=[], provides=["paid"], cost=lambda: {price})
+problem = shop.problem("one", goal=["paid"])
+"""
+
+
+@pytest.mark.parametrize(("price", "limit", "code"), [(3, "10", 0), (3, "0.000001", 11), (4, "10", 10)])
+def test_prices_that_only_python_knows(forethought, price, limit, code):
+    Path("old.py").write_text(PRICES.format(price=3))
+    Path("new.py").write_text(PRICES.format(price=price))
+    assert forethought("diff", "old.py", "new.py", "--time-limit", limit).code == code
 
 
 def test_languages_are_compared_by_what_they_mean(forethought):
