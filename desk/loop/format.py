@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from planner.cli.interrupt import interruptible
-from planner.cli.output import Exit, give, tell, write_atomically
+from planner.cli.output import Exit, give, overwrite_sources, tell
 from planner.errors import DocumentError, InputError, Location, PddlError
 from planner.language.loading.load import DOCUMENTS
 
@@ -31,8 +31,8 @@ def format_files(
         named = list(dict.fromkeys(_list_files(files)))
         texts = {path: _read(path) for path in named}
         changed = {path: new for path, old in texts.items() if (new := format_text(old, str(path))) != old}
-        for path, text in () if check else changed.items():
-            write_atomically(path, text)
+        if not check:
+            overwrite_sources(changed)
     for path in changed:
         give(str(path))
     if not quiet:

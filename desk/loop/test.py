@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.cli.interrupt import interruptible, limit_memory
-from planner.cli.output import Exit, give, tell, write_atomically
+from planner.cli.output import Exit, give, overwrite_sources, tell, write_atomically
 from planner.cli.watching import ABOUT as ABOUT_WATCH
 from planner.cli.watching import watch
 from planner.errors import InputError
@@ -260,6 +260,8 @@ def _update_files(runs: list[CaseRun], *, quiet: bool) -> None:
     from planner.errors import DocumentError
     from planner.language.pddl.syntax import read_text
 
+    counts: dict[Path, int] = {}
+    texts: dict[Path, str] = {}
     for file in dict.fromkeys(run.suite.file for run in runs):
         text = read_text(file, DocumentError)
         roots = [root for root in parse_tree(text, str(file)) if root.kind == "mapping" and root.get("cases")]
@@ -269,9 +271,10 @@ def _update_files(runs: list[CaseRun], *, quiet: bool) -> None:
             if run.suite.file == file:
                 changes += _find_changes(text, roots[suites.index(run.suite.place.document)], run)
         if changes:
-            write_atomically(file, apply_changes(text, changes))
-        if changes and not quiet:
-            tell(f"{file}: {_count(len(changes), 'value')} written")
+            texts[file], counts[file] = apply_changes(text, changes), len(changes)
+    overwrite_sources(texts)
+    for file, count in () if quiet else counts.items():
+        tell(f"{file}: {_count(count, 'value')} written")
 
 
 def _find_changes(text: str, root: Any, run: CaseRun) -> Iterator[tuple[int, int, str]]:

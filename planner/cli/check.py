@@ -7,7 +7,7 @@ from argparse import Namespace
 
 from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
 from planner.cli.options import add_domain, add_limits, add_quiet, name_source
-from planner.cli.output import Exit, give, tell, write_atomically
+from planner.cli.output import Exit, give, overwrite_sources, tell
 from planner.cli.parser import Parser, choice_of
 from planner.cli.watching import add_watch, limit_words, watch
 from planner.lightweight import TYPE_CHECKING, Final
@@ -68,23 +68,14 @@ def _check(given: Namespace, limits: Limits) -> Checked:
 
 def _write_fixes(checked: Checked) -> dict[str, int]:
     """Write the fixes into the files, each as a whole; return how many, by the names of the files."""
-    import errno
-    import os
     from pathlib import Path
 
     from planner.lint.fixes import apply_fixes
 
     fixes = [finding.fix for finding in checked.findings if finding.fix is not None]
-    changed = {}
-    for text in checked.texts:
-        if not text.name.startswith("<"):
-            new, number = apply_fixes(text, fixes)
-            if number:
-                if not os.access(text.name, os.W_OK):  # a rename would replace it
-                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), text.name)
-                write_atomically(Path(text.name), new)
-                changed[text.name] = number
-    return changed
+    applied = {text.name: apply_fixes(text, fixes) for text in checked.texts if not text.name.startswith("<")}
+    overwrite_sources({Path(name): new for name, (new, number) in applied.items() if number})
+    return {name: number for name, (_, number) in applied.items() if number}
 
 
 def _print(checked: Checked, form: str, *, is_quiet: bool) -> None:

@@ -12,12 +12,13 @@ import sys
 from enum import IntEnum
 from pathlib import Path
 
-from planner.errors import EngineError, ForethoughtError, NoPlan, UnsupportedError, printable
+from planner.errors import EngineError, ForethoughtError, InputError, Location, NoPlan, UnsupportedError, printable
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.limits import STOPS, LimitReached
 from planner.plan import Result, Status, StoppedBy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TextIO
 
     from planner.validation.verdict import Verdict
@@ -44,6 +45,8 @@ class Exit(IntEnum):
 
 OWN_PACKAGES: Final = ("planner", "htn", "executor", "domains", "desk", "service", "benchmarks")
 """The packages of Forethought: a module that is missing there is a bug, elsewhere an incomplete environment."""
+ANY_MAY_WRITE: Final = 0o222
+"""The permissions to write in the mode of a file: root may write without, but an author has said no."""
 MAX_CAUSES: Final = 20
 """Number of causes that are followed back from an exception."""
 
@@ -202,6 +205,18 @@ def write_atomically(path: Path, text: str) -> None:
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def overwrite_sources(texts: Mapping[Path, str]) -> None:
+    """Write the `texts` over files that an author keeps, each as a whole: none where one of them is read-only.
+
+    A rename asks nobody whether a file may be written: raises `InputError` where no permission says so.
+    """
+    for path in texts:
+        if path.is_file() and not (path.stat().st_mode & ANY_MAY_WRITE and os.access(path, os.W_OK)):
+            raise InputError("the file is read-only", Location(str(path)), f"to let it change, 'chmod u+w {path}'")
+    for path, text in texts.items():
+        write_atomically(path, text)
 
 
 def number_file(path: Path, number: int) -> Path:
