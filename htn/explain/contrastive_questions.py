@@ -12,7 +12,8 @@ Orders are asked for between steps: tasks may overlap.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from htn.compilations.htn_foils import MethodFoil, NodePattern
 from htn.model import HtnProblem
@@ -49,6 +50,11 @@ class HtnQuestionReader(QuestionReader):
     def other_names(self) -> Sequence[tuple[str, Iterable[str]]]:
         """Return the names of tasks and methods."""
         return ("task", self._tasks), ("method", self._methods)
+
+    def list_demands(self) -> Iterator[str]:
+        """Yield questions for other plans of this problem, about its methods as well."""
+        yield from super().list_demands()
+        yield from (f"by method {self.spell_name(name)}" for name in islice(self._methods, 1))
 
     def read_other(self, text: str, *, avoid: bool) -> Foil | None:
         """Return the demand to use or avoid methods and tasks, if `text` names one of these."""
@@ -110,7 +116,8 @@ class HtnQuestionReader(QuestionReader):
         if name in self._tasks or name in self._methods:
             what = "task" if name in self._tasks else "method"
             message = f"'{name}' is a {what}, and orders are asked for between steps"
-            return InputError(message, hint="name the steps, such as 'load before drive'")
+            steps = next((each for each in self.list_demands() if " before " in each), None)
+            return InputError(message, hint="name the steps" + ("" if steps is None else f", such as '{steps}'"))
         return super().unknown(name, *kinds)
 
     def _first_name(self, text: str) -> str:

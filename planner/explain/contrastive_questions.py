@@ -15,18 +15,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from planner.compilations.foils import ConstraintFoil, Foil, FoilKind, Intervention, StepFoil, StepSet
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
-from planner.model import COST, Atom, Constraint, ConstraintKind, Problem, TypeHierarchy
+from planner.model import COST, Atom, Constraint, ConstraintKind, Problem, TypeHierarchy, Variable
 from planner.model.actions import Action
 from planner.model.domain import resources_of
 from planner.model.formulas import OPEN, Number, conjunction, conjuncts, exact_number
 from planner.model.problem import Goal
 from planner.model.timing import GoalDeadline
 from planner.plan import Step
-from planner.questions.notation import read_fact, read_function, read_step_pattern
+from planner.questions.notation import read_fact, read_function, read_step_pattern, spell
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,8 @@ class Question:
         return all(each.restricts for each in self.foils)
 
 
-EXAMPLES: Final = (
-    "'by truck1', 'without step 3', 'drive(truck1, _, _)', 'load before drive', 'cheaper', 'if not door(a, b)'"
-)
 _WHY: Final = re.compile(r"\s*why\b\s*(not\b)?\s*", re.IGNORECASE)
-_IF: Final = re.compile(r"\s*(?:what\s+)?if\b\s*", re.IGNORECASE)
+_IF: Final = re.compile(r"(?:\s*(?:what\s+)?if\b)+\s*", re.IGNORECASE)
 _CHEAPER: Final = re.compile(r"(?:not\s+)?(?:cheaper|less|better|faster|sooner|shorter|earlier)\Z", re.IGNORECASE)
 _ORDER: Final = re.compile(r"(.+?)\s+(before|after)\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
 _NEGATIVE: Final = re.compile(r"(?:without|no|not|avoid|never)\b\s+", re.IGNORECASE)
@@ -108,11 +106,11 @@ class QuestionReader:
         why = _WHY.match(text)
         asked = _strip(text)
         if not asked:
-            raise InputError("found no question", hint=f"ask for what the plan does not do: {EXAMPLES}")
+            raise InputError("found no question", hint=f"ask for what the plan does not do: {self._join_examples()}")
         if _CHEAPER.match(asked):
             return Question("cheaper")
         if found := _IF.match(asked):
-            foils = [self._read_change(each) for each in _AND.split(asked[found.end() :])]
+            foils = [self._read_change(_IF.sub("", each, count=1)) for each in _AND.split(asked[found.end() :])]
             return _make_question(foils)
         about_plan = why is not None and not why[1]
         if found := _ORDER.match(asked):
@@ -246,16 +244,50 @@ class QuestionReader:
         kinds = (*kinds, *self.other_names())
         names = [each for _, known in kinds for each in known]
         what = " or ".join([kind for kind, _ in kinds])
-        hint = did_you_mean(name, names) or f"ask such as {EXAMPLES}"
+        hint = did_you_mean(name, names) or f"ask such as {self._join_examples()}"
         return InputError(f"the problem has no {what} '{name}'", hint=hint)
+
+    def _join_examples(self, *, of_changes: bool = False) -> str:
+        """Return questions that can be asked about this problem, each in quotes; `of_changes`: with "if" only."""
+        found = [*([] if of_changes else self.list_demands()), *self._list_changes()]
+        return ", ".join([f"'{each}'" for each in found])
+
+    def list_demands(self) -> Iterator[str]:
+        """Yield questions for other plans of this problem."""
+        fitting = (name for name in self._objects if not _NUMBER.match(name) and any(self._patterns_with([name])))
+        yield from (f"by {self.spell_name(name)}" for name in islice(fitting, 1))
+        actions = [self.spell_name(name) for name in islice(self._versions, 2)]
+        yield from (f"without {name}" for name in actions[:1])
+        if self._steps:
+            yield "without step 1"
+        if len(actions) > 1:
+            yield " before ".join(actions)
+        yield "cheaper"
+
+    def _list_changes(self) -> Iterator[str]:
+        """Yield questions about other problems."""
+        problem = self._problem
+        kept = (each for each in problem.initial if not any(pattern.matches(each) for pattern in problem.unknown))
+        yield from (f"if not {spell(problem, fact)}" for fact in islice(kept, 1))
+        values = islice(problem.values.items(), 1)
+        yield from (f"if {spell(problem, function)} = {value + 1}" for function, value in values)
+        yield from (f"if no {self.spell_name(name)}" for name in islice(self._versions, 1))
+
+    def spell_name(self, name: str) -> str:
+        """Return a name of the problem as its file writes it."""
+        spelling = self._problem.domain.spelling
+        return name if spelling is None else spelling.word(name)
 
     def _read_change(self, text: str) -> Foil:
         """Return the change of the problem that a clause after "if" asks for."""
         text, holds = text.strip(), True
         if were := _WERE.match(text):
             text, holds = were[1].strip(), were[2].lower() not in _FALSE
+        text = strip_filler(text)
         while negative := _NEGATIVE.match(text):
-            text, holds = text[negative.end() :].strip(), not holds
+            text, holds = strip_filler(text[negative.end() :]), not holds
+        if not text:
+            raise InputError("found no change", hint=f"ask such as {self._join_examples(of_changes=True)}")
         if amount := _AMOUNT.match(text):
             return self._read_amount(amount[1].strip(), amount[2], _read_number(amount[3]))
         if text.lower() == "deadline" and not holds:
@@ -273,7 +305,10 @@ class QuestionReader:
         other = self.read_other(text, avoid=not holds)
         if other is not None:
             return other
-        raise self.unknown(name, ("fact", known), ("action", self._versions), ("object", self._objects))
+        found = self.unknown(name, ("fact", known), ("action", self._versions), ("object", self._objects))
+        if "did you mean" not in (found.hint or ""):
+            found = InputError(found.message, hint=f"ask such as {self._join_examples(of_changes=True)}")
+        raise found
 
     def _read_fact(self, text: str, *, holds: bool) -> Intervention:
         fact = read_fact(self._problem, text)
@@ -322,7 +357,7 @@ class QuestionReader:
         problem, plain = self._problem, name.lower()
         if plain == "deadline":
             return Intervention(f"deadline {amount}", lambda found: replace(found, deadline=amount))
-        if sign == "<=" and (name == COST or name in resources_of(problem.domain)):
+        if name == COST or name in resources_of(problem.domain):
             changed = {name: amount}
             return Intervention(
                 f"{name} <= {amount}", lambda found: replace(found, budgets={**found.budgets, **changed})
@@ -331,19 +366,34 @@ class QuestionReader:
             return Intervention(
                 f"{name} = {amount}", lambda found: replace(found, capacity={**found.capacity, name: amount})
             )
-        known = ["deadline", COST, *resources_of(problem.domain), *problem.capacity, *problem.domain.functions]
         if "(" not in name and self._name_of(name) not in problem.domain.functions:
-            hint = did_you_mean(name, known) or f"numbers are those of {', '.join(known)}"
-            raise InputError(f"the problem has no number '{name}'", hint=hint)
+            raise self._unknown_number(name)
         function = read_function(problem, name)
+        if sign == "<=":
+            hint = f"ask 'if {spell(problem, function)} = {amount}'"
+            raise InputError(f"{function} has one value, and '<=' gives none", hint=hint)
         return Intervention(
             f"{function} = {amount}", lambda found: replace(found, values={**found.values, function: amount})
         )
+
+    def _unknown_number(self, name: str) -> InputError:
+        """Return the error for a name that no number has."""
+        problem = self._problem
+        plain = ["deadline", COST, *resources_of(problem.domain), *problem.capacity]
+        functions = problem.domain.functions
+        patterns = [Atom(each, _names_of(declared.parameters)) for each, declared in functions.items()]
+        shown = ", ".join([*plain, *[spell(problem, each) for each in patterns]])
+        hint = did_you_mean(name, [*plain, *functions]) or f"numbers are those of {shown}"
+        return InputError(f"the problem has no number '{name}'", hint=hint)
 
 
 def strip_filler(text: str) -> str:
     """Return `text` without words such as "by" and "with the" at its beginning."""
     return _FILLER.sub("", text.strip(), count=1) or text.strip()
+
+
+def _names_of(parameters: Iterable[Variable]) -> tuple[str, ...]:
+    return tuple([each.name.lstrip("?") for each in parameters])
 
 
 def _make_question(foils: Sequence[Foil]) -> Question:

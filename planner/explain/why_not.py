@@ -97,7 +97,7 @@ def _read(stages: ContrastStages, problem: Any, question: str | Foil | Sequence[
     foils = tuple(question) if isinstance(question, Iterable) else (question,)
     wrong = next((each for each in foils if not isinstance(each, ClassicalFoil | OtherFoil)), None)
     if wrong is not None or not foils:
-        raise InputError(f"a question is a text or foils, not {kind_of(wrong)}", hint="such as 'by truck1'")
+        raise InputError(f"a question is a text or foils, not {kind_of(wrong)}", hint="such as 'cheaper'")
     return Question(" and ".join(map(str, foils)), foils)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 
@@ -11,11 +12,24 @@ from timed_domains import letters
 from benchmarks.random_problems import random_problem
 from benchmarks.why_not_brute import explore, watch_use
 from benchmarks.why_not_trials import Asked, Subject, draw_timed_trials, draw_trials, judge
-from planner import Domain, InputError, Limits, PlanError, explain_unsolvable, forbidden, load, solve, validate, why_not
+from planner import (
+    Domain,
+    InputError,
+    Limits,
+    PlanError,
+    UnsupportedError,
+    explain_unsolvable,
+    forbidden,
+    load,
+    solve,
+    validate,
+    why_not,
+)
 from planner.cli import Exit, main
 from planner.compilations.foils import FoilKind, StepFoil, StepSet, apply_foils
 from planner.explain.conflicts import Kind
 from planner.explain.contrastive_answer import Outcome
+from planner.language.loading.python_files import list_shipped_names
 from planner.lightweight import replace
 from planner.model import Atom
 from planner.model.problem import seal
@@ -186,6 +200,72 @@ def test_a_problem_without_any_plan_is_said_to_be_one() -> None:
 def test_mistakes_in_questions(question: str, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         why_not(deliveries(), question)
+
+
+MISTAKES = ("", "by nobody", "if", "if qqqqqq", "through qqqqqq", "qqqqqq before wwwwww", "if qqqqqq = 3", "if cheaper")
+
+
+def find_hint(problem, question: str) -> str:
+    with pytest.raises(InputError) as raised:
+        why_not(problem, question)
+    return raised.value.hint or ""
+
+
+def find_advice(problem, question: str) -> list[str]:
+    """Return what the message about a mistaken question quotes as examples."""
+    return re.findall(r"'([^']+)'", find_hint(problem, question))
+
+
+@pytest.mark.parametrize("question", MISTAKES)
+def test_what_messages_advise_can_be_asked(question: str) -> None:
+    problem = deliveries()
+    examples = find_advice(problem, question)
+    assert examples or find_hint(problem, question) == "numbers are those of deadline, cost, km(place1, place2)"
+    for each in examples:
+        assert each.startswith("if ") or not question.startswith("if")
+        assert why_not(problem, each).outcome is not Outcome.OPEN
+
+
+@pytest.mark.parametrize("name", list_shipped_names())
+def test_advice_fits_the_problem_that_is_asked_about(name: str) -> None:
+    problem = load(name)
+    examples = dict.fromkeys(text for question in MISTAKES[:-1] for text in find_advice(problem, question))
+    assert len(examples) > 4
+    for each in examples:
+        with contextlib.suppress(UnsupportedError):
+            why_not(problem, each, time_limit=0)
+
+
+@pytest.mark.parametrize(
+    ("question", "wrong"),
+    [
+        ("by truck2", "truck2"),
+        ("if not raod(home, city)", "raod"),
+        ("if kmm(home, city) = 3", "kmm"),
+        ("drvie", "drvie"),
+    ],
+)
+def test_names_that_messages_advise_are_right(question: str, wrong: str) -> None:
+    (name,) = find_advice(deliveries(), question)
+    assert why_not(deliveries(), question.replace(wrong, name)).proved
+
+
+def test_numbers_are_changed_by_equal_signs() -> None:
+    (corrected,) = find_advice(deliveries(), "if km(home, city) <= 9")
+    assert corrected == "if km(home, city) = 9"
+    assert why_not(deliveries(), corrected).extra == 4
+    assert why_not(deliveries(), "if cost = 7").question.text == "cost <= 7"
+
+
+@pytest.mark.parametrize("change", ["if not road(home, city)", "what if not road(home, city)", "not road(home, city)"])
+def test_changes_may_begin_with_if(capsys, change: str) -> None:
+    text = "road(home, city)"
+    answers = [why_not(deliveries(), f"{words}not {text}") for words in ("if ", "if if ", "what if ", "if what if ")]
+    assert len({str(each) for each in answers}) == 1
+    with pytest.raises(SystemExit) as left:
+        main(["explain", "courier", "one-parcel", "--quiet", "--what-if", change.replace(text, "at(r2, office)")])
+    assert left.value.code == Exit.NEGATIVE
+    assert capsys.readouterr().out.startswith("If not at(r2, office)")
 
 
 def test_an_invalid_plan_is_refused() -> None:
