@@ -5,6 +5,7 @@ With `--serve`, pages follow the runs of a journal, and take answers.
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 import time
@@ -23,7 +24,7 @@ from planner.cli.interrupt import Watchman, interruptible, limited_memory, remai
 from planner.cli.output import Exit, check_writable, exit_of, give, is_terminal, tell, write_atomically
 from planner.cli.watching import ABOUT as ABOUT_WATCH
 from planner.cli.watching import limit_words, watch
-from planner.errors import InputError, PlanError
+from planner.errors import InputError, Location, PlanError
 from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
 from planner.limits import LimitReached, Limits
 from planner.plan import Plan, Progress, Result, Status, exact
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 app = typer.Typer()
 SQLITE: Final = b"SQLite format 3\0"
 """Beginning of a journal's file."""
+JOURNALS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".journal")
+"""Endings of files that can be nothing else than journals here."""
+ADDRESS: Final = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
+"""Beginning of the address of a database."""
 CHECK_SECONDS: Final = 5.0
 """Most seconds for the findings of `check`; a page goes without them if they take longer."""
 
@@ -144,11 +149,10 @@ def _watch(options: list[str], named: list[str], out: Path | None, *, open_page:
 def _serve(what: str, run: str | None, address: str, *, open_page: bool, quiet: bool) -> NoReturn:
     """Serve the runs of the journal `what` until a signal comes."""
     from desk.pages.live_server import serve
-    from executor.cli.places import journal_place
     from executor.listening import read_address
 
-    place = journal_place(what)
-    if isinstance(place, Path) and not (place.is_file() and _is_journal(place)):
+    place = _find_journal(what)
+    if place is None or (isinstance(place, Path) and not place.is_file()):
         hint = "forethought run … --journal FILE makes one"
         raise InputError(f"--serve follows runs in a journal, and {what} is none", hint=hint)
     serve(place, run, read_address(address, "--address"), open_page=open_page, quiet=quiet)
@@ -225,19 +229,37 @@ def _collect(asked: _Asked) -> tuple[Page, Exit]:
     """Find out what the words name, and collect its page."""
     if asked.what == "-":
         return _page_of_json(sys.stdin.read(), "<stdin>"), Exit.OK
-    if asked.what.startswith(("postgresql://", "postgres://")):
-        from executor.cli.places import journal_place
-
-        return _page_of_run(journal_place(asked.what), asked), Exit.OK
+    place = _find_journal(asked.what)
+    if place is not None:
+        return _page_of_run(place, asked), Exit.OK
     path = Path(asked.what)
-    if path.is_file():
-        if _is_journal(path):
-            return _page_of_run(path, asked), Exit.OK
-        if path.suffix.lower() == ".json" and asked.problem is None:
-            text = _read(path)
-            if _is_shown(_parse(text, asked.what)):
-                return _page_of_json(text, asked.what), Exit.OK
+    if path.is_file() and path.suffix.lower() == ".json" and asked.problem is None:
+        text = _read(path)
+        if _is_shown(_parse(text, asked.what)):
+            return _page_of_json(text, asked.what), Exit.OK
     return _page_of_domain(asked)
+
+
+def _find_journal(what: str) -> Place | None:
+    """Return the place of the journal that `what` names by its address, its ending or its contents; None for others.
+
+    Raises `InputError` for a file that has the ending of a journal, and is none: opening it would make it one.
+    """
+    from executor.cli.places import journal_place
+
+    if ADDRESS.match(what):
+        return journal_place(what)
+    path = Path(what)
+    is_there = path.is_file()
+    if is_there and _is_journal(path):
+        return path
+    if path.suffix.lower() not in JOURNALS or path.is_dir():
+        return None
+    if is_there:
+        found = "it does not begin as an SQLite file" if path.stat().st_size else "it is empty"
+        hint = "name a file that 'forethought run … --journal FILE' has written"
+        raise InputError(f"this is no journal: {found}", Location(what), hint)
+    return path
 
 
 def _page_of_run(place: Place, asked: _Asked) -> Page:

@@ -112,6 +112,36 @@ def test_an_unknown_run_is_named(view, journal: Path) -> None:
     assert "nobody" in err
 
 
+NO_JOURNALS = {
+    "bad.db": (b"# no database", "bad.db: this is no journal: it does not begin as an SQLite file"),
+    "empty.sqlite3": (b"", "empty.sqlite3: this is no journal: it is empty"),
+    "nosuch.db": (None, "there is no journal nosuch.db"),
+    "mysql://host/runs": (None, "a journal is not kept at mysql://"),
+}
+
+
+@pytest.mark.parametrize("name", NO_JOURNALS)
+def test_files_that_should_be_journals(view, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    data, message = NO_JOURNALS[name]
+    if data is not None:
+        Path(name).write_bytes(data)
+    for more in ((), ("--serve",)):
+        code, _, err = view(name, *more)
+        assert code == Exit.USAGE
+        assert message in err or (more and "--serve follows runs in a journal, and nosuch.db is none" in err)
+        assert "domain" not in err
+    assert data is None or Path(name).read_bytes() == data
+    assert len([*tmp_path.iterdir()]) == (data is not None)
+
+
+def test_a_domain_may_be_in_a_folder_with_the_ending_of_a_journal(view, tmp_path: Path) -> None:
+    folder = tmp_path / "plant.db"
+    folder.mkdir()
+    (folder / "domain.yaml").write_text("domain: d\nactions: {go: {provides: [there]}}\n")
+    assert view(folder, "--to", "json")[0] == Exit.OK
+
+
 def test_json_is_read_from_a_file_and_from_stdin(view, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = json.dumps(solved("courier", "one-parcel").to_dict())
     (tmp_path / "r.json").write_text(text)
