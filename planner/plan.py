@@ -282,7 +282,8 @@ class Result:
 
     No plan costs less than `lower_bound`; None where nothing is proved. Where there are wishes, bound, gap and proof
     refer to charges: costs of steps plus utilities of forgone wishes. `reason` explains, where necessary, what is
-    unsupported or what ended the work. `history` is empty where searches for several problems gave the answer.
+    unsupported or what ended the work. `history` is empty where no search found anything: the answer was at hand, or is
+    that there is no plan.
     """
 
     status: Status

@@ -30,6 +30,7 @@ from planner.model.problem import Metric, NumericMetric, counts_makespan_alone
 from planner.model.timing import TOTAL_TIME
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StepTime, StoppedBy, unsupported_result
+from planner.portfolio.search_history import Recorder
 from planner.scheduling.epoch_order import order_by_epochs
 from planner.scheduling.happening_schedule import find_times, in_sequence
 from planner.semantics.durations import SEPARATION
@@ -83,6 +84,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
     except UnsupportedError as error:
         return unsupported_result(error.construct)
     best: list[Plan] = []
+    limits, recorder = options.limits(), Recorder()
     is_cost = timed_part(problem).metric is Metric.COST
 
     def take(plan: Plan | None) -> bool:
@@ -93,16 +95,18 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
         return better
 
     def report(progress: Progress) -> None:
-        if take(progress.plan) and options.on_progress is not None:
-            bound = progress.lower_bound if is_cost else None
+        is_better = take(progress.plan)
+        bound = progress.lower_bound if is_cost else None
+        recorder.note_progress(limits.elapsed, best[-1] if best else None, bound, progress.statistics)
+        if is_better and options.on_progress is not None:
             options.on_progress(replace(progress, plan=best[-1], lower_bound=bound))
 
-    limits = options.limits()
     found = answer(sequential, options.within(limits, on_progress=report))
+    recorder.take_turns(found.history, 0.0)
     take(found.plan)
     if best:
         bound = found.lower_bound if is_cost else _bound_makespan(problem, found.lower_bound, limits)
-        return _answer(best[-1], bound, found)
+        return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
     if found.plan is None:
         return found
     reason = "no sequence of steps was found that meets the deadlines"

@@ -28,7 +28,6 @@ from planner.model.problem import Goal, Metric, Problem
 from planner.options import ANY_PLAN, Solve, SolveOptions
 from planner.plan import (
     EXACT,
-    History,
     Plan,
     Progress,
     Result,
@@ -39,6 +38,7 @@ from planner.plan import (
     exact_sum,
     unsupported_result,
 )
+from planner.portfolio.search_history import Recorder
 from planner.search.search_run import TIERS
 from planner.task.ground_task import Task
 from planner.validation.validate import check_steps
@@ -182,6 +182,7 @@ class CreationRounds:
         self._bound: Number | None = None
         self._plan: Plan | None = None
         self._spent = Statistics()
+        self._recorder = Recorder()
         self._is_beyond_budgets: bool | None = None
         """Whether a round without a plan has one without budgets; None if that is unknown."""
         self.prepared: tuple[Any, Callable[[Limits], Task]] | None = None
@@ -247,7 +248,9 @@ class CreationRounds:
                 return found
             missing = found.status is Status.UNSOLVABLE and self._plan is None
             if missing and self.is_proved(steps):
-                return replace(found, lower_bound=None, statistics=self._spent, history=History())
+                return self._recorder.finish(
+                    self.limits.elapsed, replace(found, lower_bound=None, statistics=self._spent)
+                )
             if self._is_final(found):
                 first = found.plan is not None and self.options.mode == "first"
                 return self._current_result(StoppedBy.FIRST_PLAN if first else found.stopped_by, found.reason)
@@ -296,6 +299,7 @@ class CreationRounds:
         def report(progress: Progress) -> None:
             self._update(progress.plan, progress.lower_bound)
             turn.goes_on = self._suffices
+            self._recorder.note_progress(self.limits.elapsed, self._plan, self._bound, progress.statistics)
             if self.options.on_progress is not None:
                 self.options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
@@ -309,7 +313,9 @@ class CreationRounds:
         return replace(found, stopped_by=StoppedBy.TIME) if late else found
 
     def _search(self, expanded: Any, options: SolveOptions, turn: _Turn) -> Result:
+        began = self.limits.elapsed
         found = self._solve(expanded, options.within(self.limits, cancel=turn))
+        self._recorder.take_turns(found.history, began)
         self._spent = _add_statistics(self._spent, found.statistics)
         return found
 
@@ -348,12 +354,13 @@ class CreationRounds:
             verdict = self.check_plan(self._plan)
             if not verdict.valid:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
+        status = Status.UNKNOWN if self._plan is None else Status.SOLVED
         if self._is_optimal:
-            return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, self._plan, self._bound, self._spent)
+            status, stopped_by, reason = Status.OPTIMAL, StoppedBy.EXHAUSTED, ""
         if self._plan is None:
             reason = "; ".join(filter(None, [reason, *self._describe_tried(stopped_by)]))
-        status = Status.UNKNOWN if self._plan is None else Status.SOLVED
-        return Result(status, stopped_by, self._plan, self._bound, self._spent, reason)
+        found = Result(status, stopped_by, self._plan, self._bound, self._spent, reason)
+        return self._recorder.finish(self.limits.elapsed, found)
 
     def _describe_tried(self, stopped_by: StoppedBy) -> Iterator[str]:
         """Yield what kept the rounds from a plan: budgets, time, or the number of placeholders."""

@@ -19,6 +19,7 @@ from planner.model.formulas import Arithmetic, Atom, Number, Or, conjunction, co
 from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact_sum, unsupported_result
+from planner.portfolio.search_history import Recorder
 from planner.validation.timed_replay import price_plan
 from planner.validation.validate import check_steps
 
@@ -70,6 +71,7 @@ class _Choices:
     def __init__(self, problem: Problem, plain: Problem, options: SolveOptions, solve: Solve) -> None:
         self._problem, self._plain, self._options, self._solve = problem, plain, options, solve
         self._limits = options.limits()
+        self._recorder = Recorder()
         self._best: Plan | None = None
         self._statistics = Statistics()
         wishes = problem.goal.soft
@@ -102,15 +104,16 @@ class _Choices:
         """Solve the problem in which the wishes of `choice` are hard goals; return what ended all of the work."""
         part = self._limits.part(seconds)
         goal = Goal(conjunction([*conjuncts(self._plain.goal.hard), *[wish.condition for wish in choice.wishes]]))
-        report = None if self._options.on_progress is None else self._report
-        options = self._options.within(part, on_progress=report)
-        found = self._solve(replace(self._plain, goal=goal), options)
+        began = self._limits.elapsed
+        found = self._solve(replace(self._plain, goal=goal), self._options.within(part, on_progress=self._report))
+        self._recorder.take_turns(found.history, began)
         self._statistics = found.statistics
         self._take(found.plan)
         choice.is_settled = found.status in (Status.OPTIMAL, Status.UNSOLVABLE, Status.UNSUPPORTED)
         if found.lower_bound is not None:
             choice.least = exact_sum([choice.forgone, found.lower_bound])
             self._raise_others(choice, found.lower_bound)
+        self._recorder.note_progress(self._limits.elapsed, self._best, self._least, self._statistics)
         if found.status is Status.UNSUPPORTED or found.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return found.stopped_by
         left = self._limits.remaining
@@ -138,21 +141,34 @@ class _Choices:
     def _report(self, progress: Progress) -> None:
         before = self._best
         best = self._take(progress.plan)
-        if best is not before and self._options.on_progress is not None:
+        if best is before:
+            return
+        self._recorder.note_progress(self._limits.elapsed, best, self._least, progress.statistics)
+        if self._options.on_progress is not None:
             self._options.on_progress(replace(progress, plan=best, lower_bound=None, elapsed=self._limits.elapsed))
 
-    def _result(self, stopped_by: StoppedBy) -> Result:
-        open_choices = [each for each in self._choices if not self._is_out(each)]
-        best = self._best
-        if best is None:
-            status = Status.UNKNOWN if open_choices else Status.UNSOLVABLE
-            return Result(status, stopped_by, statistics=self._statistics)
-        if not open_choices:
-            return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, best, best.charge, self._statistics)
-        bounds = [each.least for each in open_choices]
+    @property
+    def _open_choices(self) -> list[_Choice]:
+        return [each for each in self._choices if not self._is_out(each)]
+
+    @property
+    def _least(self) -> Number | None:
+        """What any plan is charged at least; None while nothing is known of some choice."""
+        bounds = [each.least for each in self._open_choices]
         known = [each for each in bounds if each is not None]
-        bound = min([*known, best.charge]) if len(known) == len(bounds) else None
-        return Result(Status.SOLVED, stopped_by, best, bound, self._statistics)
+        best = [] if self._best is None else [self._best.charge]
+        return min([*known, *best], default=None) if len(known) == len(bounds) else None
+
+    def _result(self, stopped_by: StoppedBy) -> Result:
+        best, is_open = self._best, bool(self._open_choices)
+        if best is None:
+            status = Status.UNKNOWN if is_open else Status.UNSOLVABLE
+            found = Result(status, stopped_by, statistics=self._statistics)
+        elif is_open:
+            found = Result(Status.SOLVED, stopped_by, best, self._least, self._statistics)
+        else:
+            found = Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, best, best.charge, self._statistics)
+        return self._recorder.finish(self._limits.elapsed, found)
 
 
 def compile_soft_goals(problem: Problem) -> Problem:

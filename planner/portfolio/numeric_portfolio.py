@@ -16,6 +16,7 @@ from planner.options import SolveOptions
 from planner.plan import Result, Status, Step, StoppedBy, unsupported_result
 from planner.portfolio.classical_beside_numeric import run_classical_beside
 from planner.portfolio.incumbent import Incumbent
+from planner.portfolio.search_history import Recorder
 from planner.portfolio.tiers import Contender, run_until_plan, run_while, take_turns
 from planner.pruning.numeric_symmetries import find_numeric_orbits
 from planner.search.search_run import Ending, Run, Steps
@@ -104,14 +105,19 @@ def _search_exactly(incumbent: Incumbent, options: SolveOptions, other: Result) 
     """Search the states one by one, if there are few; return the `other` result where that finds nothing in time."""
     from planner.search.exact_numeric_search import search_exactly
 
-    is_first = options.mode == "first"
+    is_first, began = options.mode == "first", incumbent.limits.elapsed
     try:
         found = search_exactly(incumbent.problem, incumbent.limits, other.reason, first=is_first)
     except LimitReached as limit:
         if limit.stopped_by is StoppedBy.TIME:
             return other
         raise
-    return other if found is None else found
+    if found is None:
+        return other
+    recorder, now = Recorder(), incumbent.limits.elapsed
+    recorder.take_turns(other.history, 0.0)
+    recorder.note_turn((found.statistics.search, found.statistics.heuristic), began, now)
+    return recorder.finish(now, found)
 
 
 Priced = tuple[NumericSpace, "Pricing"]

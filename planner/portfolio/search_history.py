@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import log1p
 
-from planner.lightweight import Final
+from planner.lightweight import Final, replace
 from planner.model import Number
-from planner.plan import History, Milestone, SearchTurns
+from planner.plan import History, Milestone, Plan, Result, SearchTurns, Statistics
 
 SLOTS: Final = 100
 """Slots of time for each factor of e that the time grows by: 10 ms at first, then 1 % of the time so far."""
@@ -15,7 +15,7 @@ By = tuple[str, str]
 
 
 class Recorder:
-    """The history of one search; times are seconds since its beginning."""
+    """The history of one search, or of several for one problem; times are seconds since its beginning."""
 
     def __init__(self) -> None:
         self._milestones: list[Milestone] = []
@@ -40,6 +40,23 @@ class Recorder:
             turns[-1] = turns[-1][0], end
         else:
             turns.append((begin, end))
+
+    def note_progress(self, elapsed: float, plan: Plan | None, bound: Number | None, found_by: Statistics) -> None:
+        """Keep what is known after a search for another problem has found something, in terms of the problem itself."""
+        if plan is not None or bound is not None:
+            charge = None if plan is None else plan.charge
+            self.note(elapsed, charge, bound, (found_by.search, found_by.heuristic))
+
+    def take_turns(self, history: History, began: float) -> None:
+        """Take the turns of a search that began at `began`."""
+        for each in history.searches:
+            for begin, end in each.turns:
+                self.note_turn((each.search, each.heuristic), began + begin, began + end)
+
+    def finish(self, elapsed: float, result: Result) -> Result:
+        """Return `result` with the history, whose last milestone says what the result says."""
+        self.note_progress(elapsed, result.plan, result.lower_bound, result.statistics)
+        return replace(result, history=self.history())
 
     def history(self) -> History:
         """Return what was recorded."""

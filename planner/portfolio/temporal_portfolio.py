@@ -32,7 +32,6 @@ from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.options import Solve, SolveOptions
 from planner.plan import (
-    History,
     Plan,
     Progress,
     Result,
@@ -173,9 +172,12 @@ class _ChosenDurations:
     answer: Solve
     snap: SnapProblem = field(init=False)
     best: Plan | None = None
+    limits: Limits = field(init=False)
+    recorder: Recorder = field(default_factory=Recorder)
 
     def __post_init__(self) -> None:
         self.snap = make_snap_problem(self.problem)
+        self.limits = self.options.limits()
 
     def run(self) -> Result:
         """Search until a first plan where no more is asked for, or a limit."""
@@ -186,10 +188,14 @@ class _ChosenDurations:
             self._take(result.plan)
         if result.plan is not None and self.best is None:
             return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, None, None, result.statistics, _NO_PROOF[True])
-        return replace(result, plan=self.best, history=History())
+        self.recorder.take_turns(result.history, 0.0)
+        return self.recorder.finish(self.limits.elapsed, replace(result, plan=self.best))
 
     def _report(self, progress: Progress) -> None:
-        if progress.plan is not None and self._take(progress.plan) and self.options.on_progress is not None:
+        if progress.plan is None or not self._take(progress.plan):
+            return
+        self.recorder.note_progress(self.limits.elapsed, self.best, progress.lower_bound, progress.statistics)
+        if self.options.on_progress is not None:
             self.options.on_progress(replace(progress, plan=self.best))
 
     def _take(self, chosen: Plan) -> bool:
@@ -263,7 +269,7 @@ class _Best:
             part = task.source.task.unreachable_goal
             met = {meeting_fact(place): due for place, due in enumerate(hard_deadlines(self.problem))}
             reason = f"nothing makes this part of the goal true: {met.get(str(part), part)}"
-            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason, statistics=self._statistics())
+            return self._unsolvable(reason)
         self.tasks = len(task.source.task.actions)
         meetings = find_meetings(self.problem, task)
         found = bound_makespan(task, int(SEPARATION * task.resolution), meetings)
@@ -276,7 +282,7 @@ class _Best:
         if not late and landmarks.ticks >= INFINITY:
             late = landmarks.describe_crowding()
         if late and not self.is_partial:
-            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=late, statistics=self._statistics())
+            return self._unsolvable(late)
         self.bound = self._find_bound(task, 0 if self.is_partial else ticks)
         if self.bound:
             self._note("critical path")
@@ -289,8 +295,14 @@ class _Best:
             reason = "no sequence of happenings leads to the goal"
             if self.problem.deadline is not None:
                 reason += f" by {self.problem.deadline} s"
-            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason, statistics=self._statistics())
+            return self._unsolvable(reason)
         return self._result(StoppedBy.FIRST_PLAN if self.options.mode == "first" else StoppedBy.INCOMPLETE)
+
+    def _unsolvable(self, reason: str) -> Result:
+        history = self.recorder.history()
+        return Result(
+            Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=self._statistics(), reason=reason, history=history
+        )
 
     def _schedule_landmarks(self, task: TemporalTask, begun: Mapping[int, int]) -> LandmarkSchedule:
         """Schedule the steps that every plan takes, and take the schedule if it is a plan."""

@@ -117,6 +117,7 @@ def search_weighted_sum(spending: Spending, weights: Weights, *, improve: bool) 
             ending = None
         except StopIteration as stop:
             ending = stop.value
+        spending.run.by = run.by
         if run.plan is not plan and run.plan is not None:
             plan = run.plan
             spending.offer(plan)

@@ -29,8 +29,9 @@ from planner.lightweight import Final, dataclass, replace
 from planner.model import Number, Problem
 from planner.model.actions import has_open_argument
 from planner.options import Solve, SolveOptions
-from planner.plan import History, Plan, Progress, Result, Status, StoppedBy, exact
+from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact
 from planner.portfolio.portfolio import run_portfolio
+from planner.portfolio.search_history import Recorder
 from planner.portfolio.tiers import Contender, take_turns
 from planner.portfolio.workplace import Workplace
 from planner.resources.label_setting import ResourceLimits, Rest, Vector, allowances, cost_allowance
@@ -55,7 +56,7 @@ def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) ->
     is in time. Then solve it for sequences of steps: their duration is a resource, and the deadline a budget. Such a
     plan is proved optimal if it meets the bound.
     """
-    limits, report = options.limits(), options.on_progress
+    limits, report, recorder = options.limits(), options.on_progress, Recorder()
     free = solve(replace(problem, deadline=None), options.within(limits, 1 / 2, on_progress=None))
     if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
         return free
@@ -63,18 +64,23 @@ def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) ->
     early = None if early is None or not check_steps(problem, early).valid else early
     if early is not None and free.status is Status.OPTIMAL:
         return replace(free, plan=early)
+    recorder.note_progress(limits.elapsed, early, free.lower_bound, free.statistics)
+    recorder.take_turns(free.history, 0.0)
 
     def report_sequence(progress: Progress) -> None:
-        assert report is not None
-        report(replace(progress, plan=_for_problem(progress.plan, problem), lower_bound=free.lower_bound))
+        plan = _for_problem(progress.plan, problem)
+        recorder.note_progress(limits.elapsed, plan, free.lower_bound, progress.statistics)
+        if report is not None:
+            report(replace(progress, plan=plan, lower_bound=free.lower_bound))
 
-    found = solve(
-        make_sequential(problem), options.within(limits, on_progress=None if report is None else report_sequence)
-    )
+    began = limits.elapsed
+    found = solve(make_sequential(problem), options.within(limits, on_progress=report_sequence))
+    recorder.take_turns(found.history, began)
     if early is not None and (found.plan is None or early.charge < found.plan.charge):
         found = replace(found, status=Status.SOLVED, plan=early, stopped_by=free.stopped_by, reason=free.reason)
     plan = _for_problem(found.plan, problem)
-    return _apply_bound(replace(found, plan=plan, lower_bound=free.lower_bound, history=History()))
+    answer = _apply_bound(replace(found, plan=plan, lower_bound=free.lower_bound))
+    return recorder.finish(limits.elapsed, answer)
 
 
 def _apply_bound(found: Result) -> Result:

@@ -33,6 +33,7 @@ from planner.model import Metric, Problem
 from planner.model.problem import NumericMetric, is_numeric, is_temporal
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StepTime, StoppedBy, exact_sum
+from planner.portfolio.search_history import Recorder
 from planner.problem_kinds import AnyProblem, OtherProblem, classical_of, service_of
 from planner.scheduling.happening_schedule import schedule_happenings
 from planner.scheduling.rescheduling import order_moments
@@ -247,9 +248,17 @@ def solve_with(problem: AnyProblem, options: SolveOptions) -> Result:
     except KeyboardInterrupt:
         return Result(Status.UNKNOWN, StoppedBy.CANCELLED, statistics=_statistics(engine, limits))
     result = _interpret(problem, engine, answer, _statistics(engine, limits))
+    result = _add_history(result, engine, limits.elapsed)
     if options.on_progress is not None and result.has_plan:
         options.on_progress(Progress(result.plan, result.lower_bound, limits.elapsed, result.statistics))
     return result
+
+
+def _add_history(result: Result, engine: str, elapsed: float) -> Result:
+    """Return `result` with its history: one engine was at work, and said at its end what it had found."""
+    recorder = Recorder()
+    recorder.note_turn((engine, ""), 0.0, elapsed)
+    return recorder.finish(elapsed, result)
 
 
 def _ask_engine(problem: AnyProblem, engine: str, limits: Limits) -> Answer:

@@ -28,7 +28,8 @@ from planner.model.domain import Function
 from planner.model.formulas import OPEN, TRUE, Atom, Not, Number, Variable, conjunction
 from planner.model.problem import COST, Metric, Problem
 from planner.options import Solve, SolveOptions
-from planner.plan import History, Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
+from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
+from planner.portfolio.search_history import Recorder
 from planner.validation.validate import check_steps
 
 DIGITS: Final = 4
@@ -234,6 +235,7 @@ class _Searches:
         self._options = options
         self._solve = solve
         self._limits = options.limits()
+        self._recorder = Recorder()
         self._plan: Plan | None = None
         self._bound: Number | None = None
 
@@ -264,10 +266,13 @@ class _Searches:
         def report(progress: Progress) -> None:
             if progress.plan is not None:
                 note(progress.plan)
+            self._recorder.note_progress(self._limits.elapsed, self._plan, self._bound, progress.statistics)
             if self._options.on_progress is not None:
                 self._options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
+        began = self._limits.elapsed
         found = self._solve(problem, self._options.within(self._limits, share, on_progress=report))
+        self._recorder.take_turns(found.history, began)
         if found.plan is not None:
             note(found.plan)
         return found
@@ -301,7 +306,8 @@ class _Searches:
         if self._plan is not None and self._plan.suppositions:
             said.append(f"it supposes {'; '.join(map(str, self._plan.suppositions))}")
         reason = "; ".join(filter(None, said))
-        return replace(found, status=status, plan=self._plan, lower_bound=self._bound, reason=reason, history=History())
+        answer = replace(found, status=status, plan=self._plan, lower_bound=self._bound, reason=reason)
+        return self._recorder.finish(self._limits.elapsed, answer)
 
     def _why_not(self) -> str:
         """Explain why the third search proved that there is no plan."""

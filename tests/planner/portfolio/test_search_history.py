@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from planner import Domain, History, load, solve
-from planner.plan import Milestone, SearchTurns, Status
+from planner.plan import Milestone, Result, SearchTurns, Status
 from planner.portfolio.search_history import Recorder
 
 PROBLEMS = (
@@ -26,16 +26,77 @@ PROBLEMS = (
 
 @pytest.mark.parametrize(("domain", "name"), PROBLEMS)
 def test_the_last_milestone_says_what_the_result_says(domain: str, name: str) -> None:
-    result = solve(load(domain, name), time_limit=5)
+    check_history(solve(load(domain, name), time_limit=60))
+
+
+def check_history(result: Result) -> None:
+    """Check that the history ends with what `result` says, goes on in time, and names the searches."""
     history = result.history
-    if not history:
-        return  # a reduction to several problems
     last = history.milestones[-1]
     assert (last.cost, last.lower_bound) == (result.expect_plan().charge, result.lower_bound)
     times = [each.elapsed for each in history.milestones]
     assert times == sorted(times)
     assert times[0] >= 0
     assert all(each.search for each in history.milestones[1:])
+    assert history.searches
+    assert all(0 <= begin <= end for each in history.searches for begin, end in each.turns)
+
+
+KINDS = {
+    "created objects": ("helpdesk", None),
+    "unknown facts": ("secretary", None),
+    "numbers": ("purchasing", None),
+    "budgets": ("tools", None),
+    "wishes": ("outing", None),
+    "tasks in time": ("incident", None),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_searches_for_several_problems_have_one_history(kind: str) -> None:
+    check_history(solve(load(*KINDS[kind]), time_limit=60))
+
+
+HURRY = """
+domain: hurry
+types: {place: object}
+functions: {fuel: {parameters: []}}
+actions:
+  walk:
+    parameters: {a: place, b: place}
+    requires: ["at(a)", "road(a, b)"]
+    provides: ["at(b)"]
+    modifies: ["at(_)"]
+    duration: 10
+  drive:
+    parameters: {a: place, b: place}
+    requires: ["at(a)", "road(a, b)", "fuel >= 1"]
+    provides: ["at(b)"]
+    modifies: ["at(_)", "fuel -= 1"]
+    duration: 2
+    cost: 5
+---
+problem: early
+objects: {home: place, mill: place, sea: place}
+initial: ["at(home)", "road(home, mill)", "road(mill, sea)"]
+values: {fuel: 3}
+goal: ["at(sea)"]
+deadline: 12
+"""
+
+
+def test_deadlines_beside_numbers_have_a_history(tmp_path) -> None:
+    (tmp_path / "hurry.yaml").write_text(HURRY)
+    result = solve(load(str(tmp_path / "hurry.yaml")), time_limit=60)
+    check_history(result)
+    assert result.cost == 6
+    assert result.history.milestones[0].cost is None, "the cheapest plan is too late, and gives a bound"
+
+
+def test_no_plan_may_leave_no_history() -> None:
+    walk = Domain("walk")
+    walk.action("go", requires=["open"], provides=["there"])
+    assert not solve(walk.problem("closed", goal=["there"])).history.milestones
 
 
 @pytest.mark.parametrize("domain", ["courier", "household", "workshop"])
