@@ -11,12 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Final
 
-from benchmarks.temporal_semantics import Happening, State, TemporalSemantics
+from benchmarks.temporal_semantics import Happening, Lasting, State, TemporalSemantics
+
+MOST_CHOICES: Final = 100_000
+"""Most ways to go on from one tick that are looked at: starts together, with each duration of each."""
 
 
 class TooManyStates(Exception):
-    """The task has more states in time than the caller wanted to look at."""
+    """The task has more states in time than the caller wanted to look at, or too many ways to go on from one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,8 @@ def _find_with_ends(
         for number, action in enumerate(actions)
         if semantics.allows(action.start, state) and not any(action.start.excludes(each) for each in forced)
     ]
+    if _count_choices(semantics, able) > MOST_CHOICES:
+        raise TooManyStates
     for chosen in _choose(semantics, able):
         together = [*forced, *[actions[number].start for number in chosen]]
         after = semantics.apply(together, state) if together else state
@@ -152,6 +158,19 @@ def _find_with_ends(
             throughs = [through for each in running if (through := actions[each.number].through) is not None]
             if all(semantics.allows(through, after) for through in throughs):
                 yield _Moment(after, running), len(chosen)
+
+
+def _count_choices(semantics: TemporalSemantics, able: Sequence[int]) -> int:
+    """Return how many choices of the actions `able`, with durations, there are at most."""
+    count = 1
+    for action in (semantics.actions[number] for number in able):
+        lengths = 1 if action.end is None or action.high is None else action.high - action.low + 1
+        count *= 1 + lengths + (lengths**2 if _may_come_twice(action) else 0)
+    return count
+
+
+def _may_come_twice(action: Lasting) -> bool:
+    return bool(action.start.changes or (action.end is not None and action.end.changes))
 
 
 def _choose(semantics: TemporalSemantics, able: Sequence[int]) -> Iterator[list[int]]:
@@ -164,12 +183,11 @@ def _choose(semantics: TemporalSemantics, able: Sequence[int]) -> Iterator[list[
         return
     first, *rest = able
     action = semantics.actions[first]
-    counts = action.start.changes or (action.end is not None and action.end.changes)
     for chosen in _choose(semantics, rest):
         yield chosen
         if not any(action.start.excludes(semantics.actions[number].start) for number in chosen):
             yield [first, *chosen]
-            if counts and not action.start.excludes(action.start):
+            if _may_come_twice(action) and not action.start.excludes(action.start):
                 yield [first, first, *chosen]
 
 

@@ -1,6 +1,6 @@
 """What all tests share: the same examples in every run, no machine code, no clock, no language model of the user's.
 
-- Random tests are a sixth of what they could be, which the commit draws (`tests/effort.py`): the same in every run of
+- Random tests are a twelfth of what they could be, which the commit draws (`tests/effort.py`): the same in every run of
   it. HYPOTHESIS_PROFILE=explore asks for new examples.
 - Tests see an empty cache of machine code, unless TESTED_CACHE names a folder; none starts a process that fills it.
 - TESTED_ORDER=SEED shuffles the tests.
@@ -55,7 +55,7 @@ def small_heap():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what other sixths test, and shuffle the tests if TESTED_ORDER gives a seed: alike in all processes.
+    """Leave out what other twelfths test, and shuffle the tests if TESTED_ORDER gives a seed: alike in all processes.
 
     Raises `UsageError` for a test whose name has an address in it, which differs from process to process.
     """

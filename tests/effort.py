@@ -1,7 +1,7 @@
-"""How much of the random tests one run does: a sixth, which the commit draws; `make test-all` does all six sixths.
+"""How much of the random tests one run does: a twelfth, which the commit draws; `make test-all` does all twelve.
 
-TESTED_PART=0…5 names a sixth. A test that is made once for each seed is left out but for its sixth of the seeds,
-readers are fuzzed a sixth of them at a time, and Hypothesis draws a sixth of the examples, others in each sixth.
+TESTED_PART=0…11 names a twelfth. A test that is made once for each seed is left out but for its twelfth of the seeds,
+readers are fuzzed a twelfth of them at a time, and Hypothesis draws a twelfth of the examples, others in each twelfth.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import subprocess
 from pathlib import Path
 from zlib import crc32
 
-PARTS = 6
+PARTS = 12
 DRAWN = ("seed", "block", "fuzzed")
 """Parameters of tests that are made once for each seed, block of seeds, or reader that is fuzzed."""
 
 
 def part() -> int:
-    """Return the sixth that is named, or else drawn by the commit; 0 where there is none."""
+    """Return the twelfth that is named, or else drawn by the commit; 0 where there is none."""
     named = os.environ.get("TESTED_PART")
     if named is not None:
         return int(named) % PARTS
@@ -35,12 +35,12 @@ def examples(number: int) -> int:
 
 
 def is_drawn(item) -> bool:
-    """Return whether a test is another one in each sixth."""
+    """Return whether a test is another one in each twelfth."""
     return hasattr(item.obj, "hypothesis") or _seed_of(item) is not None
 
 
 def left_out(items) -> list:
-    """Return the tests that belong to other sixths: of those that are made for two seeds or more."""
+    """Return the tests that belong to other twelfths: of those that are made for two seeds or more."""
     groups = {}
     for item in items:
         name = _seed_of(item)
