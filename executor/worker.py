@@ -2,7 +2,7 @@
 
 Several workers, also on several hosts, may share one journal: each run is driven by one of them. Workers ask the
 journal for runs from time to time. A run whose process died again and again without any progress is given up, as it may
-be what kills them.
+be what kills them; before that, a worker drives one such run at a time, as the others would die with it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from executor.errors import DrivenError, JournalError, NoRunError
+from executor.errors import DamagedError, DrivenError, JournalError, NoRunError
 from executor.events.events import RunEnded, RunStatus, event_to_data
 from executor.executor import Executor
 from executor.journal import AnyJournal, Entry, RunRecord
@@ -27,9 +27,15 @@ from planner.errors import ForethoughtError, InputError
 _log = logging.getLogger(__name__)
 
 UNDRIVEN: Final = (RunStatus.PROPOSED.name, RunStatus.ACTIVE.name, RunStatus.WAITING.name)
-"""Statuses of runs that may be due; runs in doubt are left to people, until one of them posts an answer."""
+"""Statuses of runs that may be due, the last if they were interrupted; those in doubt are due when somebody answers."""
 GRACE_SECONDS: Final = 30.0
 """Time for steps at work to end when a worker is stopped, in seconds; then their runs are left as they are."""
+RETRY_SECONDS: Final = 5.0
+"""Time after which a run is taken up again that the journal broke off, in seconds."""
+SUSPECT: Final = 2
+"""Number of deaths from which a run is suspected to kill its processes: a worker drives one such run at a time."""
+SHUFFLED: Final = 4
+"""Number of runs, for each that a worker may drive at once, that it tries in any order."""
 _PROGRESS: Final = frozenset({"StepEnded", "StepReturned", "Answered"})
 """Kinds of events that show that a run gets on."""
 _MOST_JUDGED: Final = 10_000
@@ -66,7 +72,7 @@ class History(NamedTuple):
             elif last.kind in ("StepEnded", "StepWaiting"):
                 at_work.pop(load_json(last.data)["step"], None)
         is_interrupted = last is not None and last.kind == "RunEnded" and load_json(last.data)["reason"] == INTERRUPTED
-        is_due = last is not None and (last.status != RunStatus.WAITING.name or is_interrupted)
+        is_due = last is not None and last.status in UNDRIVEN and (last.status != UNDRIVEN[-1] or is_interrupted)
         return cls(domain, deaths + is_driven, tuple(at_work), is_due)
 
 
@@ -92,8 +98,14 @@ class Worker:
     """Number of events, when they were judged, of the runs that are not due here, by name and time of creation."""
     _broken: set[tuple[str, float]] = field(init=False, default_factory=set)
     """The runs among them that could not be driven here."""
-    _taken: dict[str, float] = field(init=False, default_factory=dict)
-    """Until when runs are left to the workers that were faster, in seconds of the monotonic clock."""
+    _listed: list[RunRecord] = field(init=False, default_factory=list)
+    """The free runs that were listed last and not looked at yet, in reverse order."""
+    _listed_until: float = field(init=False, default=0.0)
+    """When free runs are listed anew, in seconds of the monotonic clock."""
+    _left: dict[str, float] = field(init=False, default_factory=dict)
+    """Until when runs are left to the workers that were faster, or to a database that does not answer; monotonic."""
+    _suspects: dict[str, set[str]] = field(init=False, default_factory=dict)
+    """The kinds of events that were heard of the runs at work here that may kill this process."""
     _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _is_stopping: bool = field(init=False, default=False)
     _journal: AnyJournal = field(init=False)
@@ -115,12 +127,13 @@ class Worker:
         """
         try:
             while not self._is_stopping:
+                was_idle = not self._at_work
                 begun = await self._take_up_due(once=once)
-                if once and not begun and not self._at_work:
+                if once and was_idle and not begun:
                     return
                 self._news.clear()
                 is_full = len(self._at_work) >= self.concurrency
-                if not self._is_stopping and not (begun and not is_full):
+                if not self._is_stopping and not (begun and not is_full) and (was_idle or self._at_work):
                     await self._wait()
         finally:
             await self._end()
@@ -177,12 +190,17 @@ class Worker:
         return begun
 
     def _find_due(self, room: int) -> list[tuple[str, History]]:
-        """Return up to `room` runs of this domain that are due; raises `JournalError`."""
-        found: list[tuple[str, History]] = []
-        self._taken = {run: until for run, until in self._taken.items() if until > time.monotonic()}
+        """Return up to `room` runs of this domain that are due; raises `JournalError`.
+
+        At most one of them may be what kills its processes, so that the others do not die with it again and again.
+        """
+        found, has_suspect = list[tuple[str, History]](), self._has_suspect()
+        self._left = {run: until for run, until in self._left.items() if until > time.monotonic()}
         answered = self._journal.posted.runs()
-        for record in self._journal.free((*UNDRIVEN, RunStatus.IN_DOUBT.name) if answered else UNDRIVEN):
-            if record.run in self._at_work or record.run in self._taken:
+        self._list_free(has_answers=bool(answered))
+        while self._listed and len(found) < room:
+            record = self._listed.pop()
+            if record.run in self._at_work or record.run in self._left:
                 continue
             is_answered = record.run in answered
             if record.status == RunStatus.IN_DOUBT.name and not is_answered:
@@ -194,13 +212,34 @@ class Worker:
                 history = History.of(self._journal.read(record.run))
             except NoRunError:
                 continue
-            if (history.is_due or is_answered) and history.domain in ("", self.executor.world.model.name):
-                found.append((record.run, history))
-                if len(found) >= room:
-                    break
-            else:
+            if not ((history.is_due or is_answered) and history.domain in ("", self.executor.world.model.name)):
                 self._note_judged(record)
+            elif not (has_suspect and self._is_suspect(history)):
+                has_suspect = has_suspect or self._is_suspect(history)
+                found.append((record.run, history))
         return found
+
+    def _list_free(self, *, has_answers: bool) -> None:
+        """List the runs that nobody drives, once in `poll` seconds while others are at work here.
+
+        The first of them are shuffled, so that workers that list them at once do not all try the same ones.
+        """
+        if time.monotonic() < self._listed_until and self._at_work:
+            return
+        self._listed = self._journal.free((*UNDRIVEN, RunStatus.IN_DOUBT.name) if has_answers else UNDRIVEN)
+        first = self._listed[: SHUFFLED * self.concurrency]
+        random.shuffle(first)
+        self._listed[: len(first)] = first
+        self._listed.reverse()
+        self._listed_until = time.monotonic() + self.poll
+
+    def _is_suspect(self, history: History) -> bool:
+        """Return whether a run may be what kills its processes, and is not given up yet."""
+        return SUSPECT <= history.deaths < self.deaths
+
+    def _has_suspect(self) -> bool:
+        """Return whether a run is at work here that may kill this process: one that has not got on yet."""
+        return any(heard.isdisjoint(_PROGRESS) for heard in list(self._suspects.values()))
 
     def _note_judged(self, record: RunRecord) -> None:
         if len(self._judged) >= _MOST_JUDGED:
@@ -213,6 +252,8 @@ class Worker:
         self.tell(f"{name}: taken up{died}")
         run = self.executor.take_up(name, entities=self.entities)
         heard: set[str] = set()
+        if self._is_suspect(history):
+            self._suspects[name] = heard
         run.listen(lambda event: heard.add(type(event).__name__))
         task = asyncio.get_running_loop().create_task(self._drive(name, run, heard))
         self._at_work[name] = run, task
@@ -223,7 +264,13 @@ class Worker:
             outcome = await run
         except DrivenError as error:
             _log.info("%s", error)  # another worker was faster, or has taken it over
-            self._taken[name] = time.monotonic() + self.poll
+            self._left[name] = time.monotonic() + self.poll
+        except (DamagedError, NoRunError) as error:
+            self.tell(f"{name}: {error}")
+            self._leave_alone(name)
+        except JournalError as error:
+            self.tell(f"{name}: {error}; it is taken up again after {RETRY_SECONDS:g} s")
+            self._left[name] = time.monotonic() + RETRY_SECONDS
         except ForethoughtError as error:
             self.tell(f"{name}: {error}")
             self._leave_alone(name)
@@ -236,6 +283,7 @@ class Worker:
             self.tell(f"{name}: {outcome.status.name}{f' ({outcome.reason})' if outcome.reason else ''}")
         finally:
             del self._at_work[name]
+            self._suspects.pop(name, None)
             self._news.set()
 
     def _leave_alone(self, name: str) -> None:

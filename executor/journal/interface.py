@@ -72,8 +72,8 @@ class AnyJournal(RunHistory, Protocol):
         """The locks that all processes of this journal share."""
 
     @property
-    def rates(self) -> SharedRates | None:
-        """The start times of rated steps that all processes of this journal share; None where each has its own."""
+    def rates(self) -> SharedRates:
+        """The start times of rated steps that all processes of this journal share."""
 
     @property
     def reservations(self) -> Reservations:

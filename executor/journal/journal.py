@@ -23,6 +23,7 @@ from executor.errors import DamagedError, JournalError, NoRunError
 from executor.journal.driven_runs import DrivenRuns
 from executor.journal.locks import RESTORE, LockFile
 from executor.journal.posted_answers import PostedAnswersInJournal
+from executor.journal.rates import RatesInJournal
 from executor.journal.records import (
     DELETED,
     LOG_PREFIX,
@@ -143,8 +144,8 @@ class Journal(DrivenRuns):
             raise JournalError(self.path, "a journal is a file", "run without a journal to keep nothing")
         self._store = Store(self.path, power=durability == "power")
         self._driven: dict[str, RunHead] = {}
-        self.rates: Final = None
-        """Each process has rates of its own."""
+        self.rates: Final = RatesInJournal(self._store)
+        """The start times of rated steps, which all processes of this journal share."""
         self.reservations: Reservations = ReservationsInJournal(self._store)
         """What the runs of this journal have reserved of numbers that they share."""
         self.posted: Final = PostedAnswersInJournal(self._store)

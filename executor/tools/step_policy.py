@@ -66,8 +66,8 @@ class ExecutionPolicy:
 
     `lock` keeps two steps with the same arguments from running at once, in all runs of one executor and of the
     executors that share its journal, in all processes; a tuple names the parameters to compare, and may be empty.
-    `rate` is a `Rate`, or (number, seconds), for all runs of one executor, or, with a journal in a database, of all its
-    processes. `cache_for` reuses answers of read-only actions.
+    `rate` is a `Rate`, or (number, seconds), for all runs of one executor, or of all processes of its journal.
+    `cache_for` reuses answers of read-only actions.
 
     `skills` chooses among several handlers of an action: "best first" takes the one that failed least in this run, and
     another one after each failure; "in order" takes the one declared first, and the next when its retries are used up;

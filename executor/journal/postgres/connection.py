@@ -26,10 +26,14 @@ STATEMENT_SECONDS: Final = 8.0
 """Time after which the database breaks a statement off: before the connection counts as lost, so that none goes on."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 """Pauses between attempts to connect again, in seconds: the first, and the longest."""
-_RESTARTS: Final = ("57P01", "57P02", "57P03", "57P05", "08000", "08003", "08006", "25P03", "53300")
-"""Codes of errors with which a database ends a connection, or does not take one yet."""
+JUST_TRIED: Final = 0.25
+"""Time after an attempt to connect in which there is no other one, once the patience is over, in seconds."""
+_RESTARTS: Final = ("57P01", "57P02", "57P03", "57P05", "08000", "08003", "08006", "25P03", "53300", "25006")
+"""Codes of errors with which a database ends a connection or takes none yet; another server may answer the next."""
 _COLLISIONS: Final = ("40001", "40P01")
 """Codes of errors after which a transaction is to be repeated at once."""
+_CHANCES: Final = 10
+"""How often a transaction that collides with others is repeated."""
 _HINTS: Final = {
     "28P01": "put the password into the variable PGPASSWORD",
     "28000": "allow this user in the file pg_hba.conf of the database",
@@ -37,6 +41,7 @@ _HINTS: Final = {
     "42501": "the user needs the right to create a schema in the database, or to use the one that is there",
     "57014": "look for a transaction that holds locks: SELECT * FROM pg_stat_activity",
     "55P03": "look for a transaction that holds locks: SELECT * FROM pg_stat_activity",
+    "53300": "raise its max_connections, or start fewer processes: each has two connections",
     "53100": "make room and try again: what was appended before is kept, what was being appended is not",
     "25006": "name the primary server: this one is a standby",
     "23505": "two processes are writing one run past its lease; end one of them",
@@ -76,6 +81,10 @@ class Database:
         """The connection, if there is one; it is closed with the database, also when nobody has closed that."""
         weakref.finalize(self, _close_all, self._connections)
         self._prepared: dict[str, Any] = {}
+        self._lost_since: float | None = None
+        """Since when the database does not answer, in seconds of the monotonic clock; None while it does."""
+        self._last_tried = 0.0
+        """When an attempt failed last, in seconds of the monotonic clock."""
         self._is_safe = is_safe
         """Whether each commit waits for the disk, however the database is set."""
         self.is_open = True
@@ -114,37 +123,58 @@ class Database:
         """Do `work`, and again after the connection was lost; return its result.
 
         `work` gets what runs statements, and whether it may have been done before. With `together`, its statements are
-        one transaction. Raises `JournalError` when the database does not answer for `patience` seconds (None: those of
-        the address), or refuses a statement.
+        one transaction. Raises `JournalError` when the database refuses a statement, or has not answered anybody here
+        for `patience` seconds (None: those of the address): who comes later does not wait as long again.
         """
-        until = time.monotonic() + (self.address.patience if patience is None else patience)
+        most = self.address.patience if patience is None else patience
         with self.use():
             pause, is_repeated = FIRST_PAUSE, False
             while True:
                 try:
+                    self._try_again_later(most)
                     self._connect()
-                    return self._do_together(work, is_repeated) if together else work(self._execute, is_repeated)
+                    result = self._do_with_chances(work, together=together, is_repeated=is_repeated)
                 except _Lost as lost:
-                    is_repeated = True
-                    if time.monotonic() + pause > until:
+                    is_repeated, self._last_tried = True, time.monotonic()
+                    self._lost_since = self._lost_since or self._last_tried
+                    if self._last_tried + pause > self._lost_since + most:
                         raise self._make_loss_error(lost) from lost.__cause__
+                else:
+                    self._lost_since = None
+                    return result
                 time.sleep(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _do_together(self, work: Callable[[Statements, bool], Result], is_repeated: bool) -> Result:
-        """Do `work` in one transaction; a transaction that collided with another one is repeated."""
-        for chance in range(10, -1, -1):
-            self._execute("BEGIN")
+    def _try_again_later(self, patience: float) -> None:
+        """Raise `JournalError` if the database has not answered for `patience` seconds, and was asked right now."""
+        now = time.monotonic()
+        if self._lost_since is not None and now > self._lost_since + patience and now < self._last_tried + JUST_TRIED:
+            found = f"the database does not answer, since {now - self._lost_since:.0f} s"
+            raise JournalError(self.place, found, _GO_ON)
+
+    def _do_with_chances(
+        self, work: Callable[[Statements, bool], Result], *, together: bool, is_repeated: bool
+    ) -> Result:
+        """Do `work`, and again where it collides with other transactions."""
+        for chance in range(_CHANCES, -1, -1):
             try:
-                result = work(self._execute, is_repeated)
-                self._execute("COMMIT")
-            except BaseException as error:
-                self._roll_back()
+                return self._do_together(work, is_repeated) if together else work(self._execute, is_repeated)
+            except JournalError as error:
                 if not chance or _code_of(error.__cause__) not in _COLLISIONS:
                     raise
-            else:
-                return result
+                is_repeated = is_repeated or not together
         raise AssertionError("the last chance returns or raises")
+
+    def _do_together(self, work: Callable[[Statements, bool], Result], is_repeated: bool) -> Result:
+        """Do `work` in one transaction."""
+        self._execute("BEGIN")
+        try:
+            result = work(self._execute, is_repeated)
+            self._execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        return result
 
     def _roll_back(self) -> None:
         """Roll back, by losing the connection where that is not possible: the database does the same then."""
@@ -188,6 +218,8 @@ class Database:
 
     def _make_loss_error(self, lost: _Lost) -> JournalError:
         cause = lost.__cause__
+        if _code_of(cause) in _HINTS:
+            return self.make_error(cause)
         inner = None if cause is None else cause.__cause__
         why = "" if cause is None else f" ({inner or cause})"
         return JournalError(self.place, f"the database does not answer{why}", _GO_ON)
@@ -237,10 +269,12 @@ class Database:
         except (pg8000.exceptions.InterfaceError, OSError, struct.error) as error:
             if "password" in str(error):
                 raise JournalError(self.place, "the database asks for a password", _HINTS["28P01"]) from None
-            raise _Lost from error
+            said = error.__context__  # what the database said before it hung up
+            raise _Lost from said if isinstance(said, pg8000.exceptions.DatabaseError) else error
         milliseconds = int(STATEMENT_SECONDS * 1000)
         self._execute(f"SET search_path TO {address.schema}")
         self._execute(f"SET statement_timeout TO {milliseconds}")
+        self._execute("SET default_transaction_isolation TO 'read committed'")
         if self._is_safe:
             self._execute("SET synchronous_commit TO on")
         self._execute(f"SET idle_in_transaction_session_timeout TO {milliseconds}")

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from executor.errors import JournalError
 from executor.journal.places import DatabaseAddress
@@ -85,6 +85,9 @@ class Lease:
         self._guard = threading.Lock()
         self._holder: int | None = None
         self._valid_until = 0.0
+        self._chores: list[tuple[str, dict[str, Any]]] = []
+        """Statements, with values, that wait until the database answers."""
+        self._chores_guard = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
         weakref.finalize(self, self._ending.set)
@@ -107,6 +110,21 @@ class Lease:
                 self._thread = _LeaseThread(target=_keep, args=parts, name="forethought lease", daemon=True)
                 self._thread.start()
             return self._holder
+
+    def run_soon(self, statement: str, **values: Any) -> None:
+        """Run a statement that releases something: now if the database answers, or else with the next renewal."""
+        try:
+            self._database.repeat(lambda run, _: run(statement, **values), patience=0.0)
+        except JournalError:
+            self._chores.append((statement, values))
+
+    def do_chores(self, database: Database | None = None) -> None:
+        """Run what waits for the database, on another connection to it if given; raises `JournalError`."""
+        with self._chores_guard:
+            while self._chores:
+                statement, values = self._chores[0]
+                (database or self._database).run(statement, **values)
+                del self._chores[0]
 
     def is_sure(self, holder: int) -> bool:
         """Return whether `holder` is this process, and nobody can have declared it dead, by this machine's clock."""
@@ -147,16 +165,25 @@ class Lease:
 
 
 def _keep(lease: Callable[[], Lease | None], ending: threading.Event, address: DatabaseAddress) -> None:
-    """Renew a lease at a third of its time, until it ends, or nobody has it any more: then it is given back."""
+    """Renew a lease at a third of its time, until it ends, or nobody has it any more: then it is given back.
+
+    Where the database has no room for another connection, that of the journal does as well.
+    """
     database, holder = None, None
     while not ending.wait(address.lease):
         kept = lease()
         holder = None if kept is None else kept.holder
         if kept is not None and holder is not None:
             with contextlib.suppress(JournalError):  # the next time
-                database, sent = database or Database(address), read_clock()
-                is_there = bool(database.run(_RENEW, lease=3 * address.lease, holder=holder))
-                kept.note_renewal(holder, sent, is_there=is_there)
+                try:
+                    database = database or Database(address)
+                except JournalError:
+                    kept.confirm(holder)
+                else:
+                    sent = read_clock()
+                    is_there = bool(database.run(_RENEW, lease=3 * address.lease, holder=holder))
+                    kept.note_renewal(holder, sent, is_there=is_there)
+                kept.do_chores(database)
         del kept
     if database is not None:
         if holder is not None:

@@ -46,6 +46,9 @@ from executor.journal.records import (
 from planner.errors import did_you_mean
 
 _BATCH: Final = 64
+MOST_BYTES: Final = 16 << 20
+"""Most bytes of a text: a larger one may keep the database longer than a statement may take."""
+_LARGE: Final = "a text to be kept has {:.0f} MB, and a journal in PostgreSQL takes at most {:.0f} MB"
 _RESTORE: Final = "restore the database from a copy"
 _NUL: Final = "a text to be kept has a character of code 0 near {}, which PostgreSQL does not keep"
 _HELD: Final = """WITH head AS (UPDATE heads SET events = CAST(:last AS bigint), updated = CAST(:time AS float8),
@@ -438,22 +441,21 @@ class PostgresJournal(DrivenRuns):
         return DamagedError(self.place, f"{at.seq} events of run {at.name!r} are left of {kept}", _RESTORE)
 
     def _release(self, run: str) -> None:
-        """Stop driving `run`, without waiting for a database that does not answer: the lease expires."""
+        """Stop driving `run`, without waiting for a database that does not answer."""
         driven = self._driven.pop(run, None)
         self._holders.pop(run, None)
-        if driven is None or not self._database.is_open:
-            return
-        freed = "UPDATE heads SET holder = NULL WHERE run = :number AND token = :token"
-        with contextlib.suppress(JournalError):
-            self._database.repeat(
-                lambda execute, _: execute(freed, number=driven.number, token=driven.token), patience=0.0
-            )
+        if driven is not None and self._database.is_open:
+            freed = "UPDATE heads SET holder = NULL WHERE run = :number AND token = :token"
+            self._lease.run_soon(freed, number=driven.number, token=driven.token)
 
     def _check_text(self, *texts: str) -> None:
         """Raise `JournalError` for texts that the database cannot keep."""
         with self._explain_texts():
             for text in texts:
-                text.encode()
+                size = len(text.encode())
+                if size > MOST_BYTES:
+                    found = _LARGE.format(size / (1 << 20), MOST_BYTES / (1 << 20))
+                    raise JournalError(self.place, found, "keep large results in files, and return their names")
                 if "\0" in text:
                     at = text.index("\0")
                     piece = ascii(text[max(at - 20, 0) : at + 1])

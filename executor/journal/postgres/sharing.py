@@ -40,6 +40,7 @@ class LocksInPostgres:
         holder = self._lease.begin()
         if self._held.get(name) == holder:
             return True
+        self._lease.do_chores()  # none of them may release what is taken now
 
         def take(run: Statements, _: bool) -> bool:
             if run(_TAKE, name=name, holder=holder):
@@ -58,7 +59,8 @@ class LocksInPostgres:
         """Release the lock, if this process has it."""
         holder = self._held.pop(name, None)
         if holder is not None:
-            self._database.run("DELETE FROM locks WHERE name = :name AND holder = :holder", name=name, holder=holder)
+            release = "DELETE FROM locks WHERE name = :name AND holder = :holder"
+            self._lease.run_soon(release, name=name, holder=holder)
 
 
 _STARTS: Final = """SELECT extract(epoch FROM starts - clock_timestamp())::float8 FROM starts WHERE name = :name

@@ -212,6 +212,19 @@ def test_who_appends_past_the_lock_is_found_out(path, file):
             file.append("r1", "A", "")
 
 
+def test_a_rate_counts_the_starts_of_all_processes(place, journal):
+    with open_journal(place) as other:
+        number, delay = journal.rates.reserve("mail", 2, 60, None)
+        assert delay == 0
+        assert other.rates.reserve("mail", 2, 60, None)[1] == 0
+        assert 59 < journal.rates.reserve("mail", 2, 60, None)[1] <= 60
+        refused, delay = other.rates.reserve("mail", 2, 60, 5)
+        assert refused is None
+        assert 59 < delay <= 60
+        assert other.rates.reserve("other mail", 2, 60, 5)[1] == 0
+        journal.rates.give_back(number)
+
+
 def test_threads_take_turns(journal):
     runs = [f"r{number}" for number in range(4)]
     for run in runs:

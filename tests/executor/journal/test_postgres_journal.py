@@ -157,19 +157,6 @@ def test_a_lock_ends_with_the_lease_of_its_holder(address, journal, expire):
         journal.locks.let_go("room 7")
 
 
-def test_a_rate_counts_the_starts_of_all_processes(address, journal):
-    with open_journal(address) as other:
-        number, delay = journal.rates.reserve("mail", 2, 60, None)
-        assert delay == 0
-        assert other.rates.reserve("mail", 2, 60, None)[1] == 0
-        assert 59 < journal.rates.reserve("mail", 2, 60, None)[1] <= 60
-        refused, delay = other.rates.reserve("mail", 2, 60, 5)
-        assert refused is None
-        assert 59 < delay <= 60
-        assert other.rates.reserve("other mail", 2, 60, 5)[1] == 0
-        journal.rates.give_back(number)
-
-
 def test_reservations_are_in_one_order_for_all_processes(address, journal):
     with open_journal(address) as other:
         assert journal.reservations.reserve("r1", "s1", {"gold": -3}) == []
