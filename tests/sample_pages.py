@@ -9,7 +9,7 @@ from functools import cache
 from desk.pages.document import Page
 from desk.pages.html import write_html
 from desk.pages.plan_page import plan_page
-from planner import Domain, Plan, load, solve
+from planner import Domain, Outcome, Plan, load, solve
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -89,6 +89,25 @@ def chain_plan(steps: int, *, wide: int = 1) -> Plan:
         here, there = ("a", "b") if (number // wide) % 2 == 0 else ("b", "a")
         made.append(Step("move", (robots[number % wide], here, there), 1))
     return Plan(tuple(made), problem)
+
+
+def over():
+    """Return a problem with a bridge that may break, and water that one may drown in."""
+    bridge = Domain("bridge")
+    bridge.action(
+        "cross",
+        requires=["here", "bridge"],
+        provides=["there", "not here"],
+        outcomes=[Outcome(0.75, ["there", "not here"]), Outcome(0.25, ["not bridge"])],
+    )
+    bridge.action("mend", requires=["here"], provides=["bridge"], risk=0.5, cost=2)
+    bridge.action(
+        "swim",
+        requires=["here"],
+        provides=["there", "not here"],
+        outcomes=[Outcome(0.9, ["there", "not here"]), Outcome(0.1, ["not here"])],
+    )
+    return bridge.problem("over", initial=["here", "bridge"], goal=["there"])
 
 
 def data_of(html: str) -> dict:

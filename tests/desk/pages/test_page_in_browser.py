@@ -21,7 +21,7 @@ from desk.pages.search_part import search_part
 from executor import Executor
 from executor.journal import Journal
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
-from planner import load, solve
+from planner import History, load, solve
 from planner.topk.top_k import k_best
 
 pytestmark = [
@@ -290,6 +290,13 @@ def test_a_search_shows_its_bounds(show) -> None:
     assert "in the end best plan" in text(tab, ".plot-readout")
     tab.run("document.querySelector('.plot').dispatchEvent(new PointerEvent('pointermove', { clientX: 700 }))")
     assert "in the end" not in text(tab, ".plot-readout")
+    assert "nothing was left to search" in text(tab, ".stage")
+
+
+def test_a_page_says_where_there_is_no_history(show) -> None:
+    result = replace(solve(load("courier", "one-parcel")), history=History())
+    tab = show(replace(plan_page(result.plan, result), search=search_part(result)), "#search")
+    assert text(tab, ".plot-lead") == "There is no chart: this result says nothing of what was found when."
     assert "nothing was left to search" in text(tab, ".stage")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from sample_pages import data_of
+from sample_pages import data_of, over
 
 from benchmarks.pages.chromium import browser, find_chromium
 from desk.pages import cli
@@ -18,7 +18,7 @@ from desk.pages.diagrams import dot_graph, mermaid_graph
 from desk.pages.drawings import draw_graph
 from desk.pages.html import write_html
 from desk.pages.policy_page import policy_page
-from planner import Domain, Objective, Outcome, decide
+from planner import Objective, decide
 from planner.cli import main
 from planner.cli.output import Exit
 from planner.errors import InputError
@@ -41,25 +41,6 @@ domain: bridge
 initial: [here, bridge]
 goal: [there]
 """
-
-
-def over():
-    """Return a problem with a bridge that may break, and water that one may drown in."""
-    bridge = Domain("bridge")
-    bridge.action(
-        "cross",
-        requires=["here", "bridge"],
-        provides=["there", "not here"],
-        outcomes=[Outcome(0.75, ["there", "not here"]), Outcome(0.25, ["not bridge"])],
-    )
-    bridge.action("mend", requires=["here"], provides=["bridge"], risk=0.5, cost=2)
-    bridge.action(
-        "swim",
-        requires=["here"],
-        provides=["there", "not here"],
-        outcomes=[Outcome(0.9, ["there", "not here"]), Outcome(0.1, ["not here"])],
-    )
-    return bridge.problem("over", initial=["here", "bridge"], goal=["there"])
 
 
 def page_for(**options: Any) -> doc.Page:

@@ -121,6 +121,15 @@ function choose(changes, options = {}) {
   for (const listener of listeners) listener(before, options);
 }
 
+// What those hear who do not see the page change.
+const heardNews = el("p", { class: "hidden", role: "status", "aria-live": "polite" });
+
+function announce(text) {
+  heardNews.textContent = plain(text);
+}
+
+const unseen = (text) => el("span", { class: "hidden" }, text);
+
 const matches = (text) => {
   const words = chosen.filter.toLowerCase().split(/\s+/).filter(Boolean);
   const lower = text.toLowerCase();

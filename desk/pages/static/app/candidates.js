@@ -10,16 +10,18 @@ function candidatesView() {
       if (["cost", "makespan", "duration", "risk"].includes(figure.label) && !(best.get(figure.label) <= value)) best.set(figure.label, value);
     }
   }
+  const isBest = (figure) => differs(figure.label) && best.get(figure.label) === Number(figure.value);
   const columns = candidates.map((each) => {
     const kindOf = (step) => (step.shared === candidates.length ? "all" : step.shared === 1 ? "only" : "some");
     return el("section", { class: "candidate", "aria-label": each.title },
       el("h2", {}, each.title),
       el("dl", { class: "figures" }, each.figures.map((figure) => el("div", { class: "figure" }, el("dt", {}, figure.label),
-        el("dd", { class: differs(figure.label) && best.get(figure.label) === Number(figure.value) ? "best" : "" }, figure.value)))),
+        el("dd", { class: isBest(figure) ? "best" : "" }, figure.value, isBest(figure) ? [el("span", { "aria-hidden": "true" }, " ✓"), unseen(" (best)")] : "")))),
       each.note ? el("p", { class: "muted" }, name(each.note)) : null,
-      el("ol", {}, (each.steps || []).map((step, place) => el("li", { class: kindOf(step) }, el("span", { class: "no" }, String(place + 1)), el("span", { class: "name" }, name(step.text))))));
+      el("ol", {}, (each.steps || []).map((step, place) => el("li", { class: kindOf(step) }, el("span", { class: "no" }, String(place + 1)), el("span", { class: "name" }, name(step.text), candidates.length > 1 && kindOf(step) === "only" ? unseen(", in this one only") : "")))));
   });
-  const legend = el("div", { class: "toolbar" }, el("span", {}, "Grey: in all candidates. "), el("span", { style: "color:var(--accent);font-weight:600" }, "Blue: in this one only."));
+  const areSame = candidates.every((each) => (each.steps || []).every((step) => step.shared === candidates.length));
+  const legend = areSame ? el("div", { class: "toolbar" }, "All have the same steps, in other orders.") : el("div", { class: "toolbar" }, el("span", {}, "Grey: in all candidates. "), el("span", { class: "only-key" }, "Bold and blue: in this one only."));
   const element = el("div", { style: "display:contents" }, candidates.length > 1 ? legend : null,
     el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Candidates side by side" }, el("div", { class: "compare" }, columns)));
   return { element, arrange: () => {}, follow: () => {} };

@@ -14,7 +14,8 @@ class BarChart {
     this.scale = 1;
     this.made = new Map();
     this.chart = el("div", { class: "chart", role: "listbox", "aria-label": label, tabindex: "0" });
-    this.scroll = el("div", { class: "scroll" }, this.chart, foot);
+    this.marks = el("ul", { class: "hidden", "aria-label": "Marks on the axis" });
+    this.scroll = el("div", { class: "scroll" }, this.chart, this.marks, foot);
     this.element = el("div", { style: "display:contents" }, this.toolbar(), this.scroll);
     this.scroll.addEventListener("scroll", () => this.refresh(), { passive: true });
     this.chart.addEventListener("keydown", (event) => this.onKey(event));
@@ -43,10 +44,12 @@ class BarChart {
     this.chart.style.height = `${AXIS + this.shown().length * LANE + 12}px`;
     this.made.clear();
     const ticks = this.ticks();
-    const axis = el("div", { class: "axis" }, el("div", { class: "corner" }), ticks.map(([at, text], place) =>
+    const axis = el("div", { class: "axis", "aria-hidden": "true" }, el("div", { class: "corner" }), ticks.map(([at, text], place) =>
       el("span", { class: place ? "tick" : "tick first", style: `left:${this.x(at)}px` }, text)));
-    const lines = ticks.map(([at]) => el("div", { class: "grid", style: `left:${this.x(at)}px` }));
-    const markers = this.markers.map((each) => el("div", { class: "marker", title: each.text, style: `left:${this.x(each.time || 0)}px` }));
+    const lines = ticks.map(([at]) => el("div", { class: "grid", "aria-hidden": "true", style: `left:${this.x(at)}px` }));
+    this.marks.hidden = !this.markers.length;
+    this.marks.replaceChildren(...this.markers.slice(0, 200).map((each) => el("li", {}, name(each.text))));
+    const markers = this.markers.map((each) => el("div", { class: "marker", "aria-hidden": "true", title: each.text, style: `left:${this.x(each.time || 0)}px` }));
     this.room = el("div", { role: "presentation" });
     this.chart.replaceChildren(axis, ...lines, ...markers, this.room);
     this.refresh();
@@ -89,7 +92,7 @@ class BarChart {
     return el(
       "div",
       {
-        class: "lane", role: "option", id: `lane-${row.number}`, "aria-selected": row.number === chosen.step ? "true" : "false",
+        class: "lane", role: "option", id: `lane-${row.number}`, "aria-label": plain([`${row.number} ${stepText(row.number)}`, ...row.bars.map((bar) => bar.title)].join(", ")), "aria-selected": row.number === chosen.step ? "true" : "false",
         "aria-posinset": place + 1, "aria-setsize": count, style: `top:${AXIS + place * LANE + 4}px`, onclick: () => choose({ step: row.number }),
       },
       el("div", { class: "who" }, el("span", { class: "no" }, String(row.number)), el("span", { class: "name" }, el("b", {}, name(step.action)), " ", el("span", { class: "args" }, name(argumentsOf(step))))),
@@ -171,7 +174,7 @@ function schedule() {
     const to = chart.ends[place];
     const kind = critical.has(place + 1) ? "critical" : "";
     const when = isTime ? `${whenText(from)} to ${whenText(to)}` : `round ${from + 1}`;
-    const bars = [{ from, to, kind, title: `${stepText(place + 1)}: ${when}` }];
+    const bars = [{ from, to, kind, title: kind ? `${when}, critical` : when }];
     if (slack[place]) bars.unshift({ from: to, to: to + slack[place], kind: "slack", title: `${duration(slack[place])} of slack` });
     return { number: place + 1, bars };
   });
@@ -185,11 +188,11 @@ function schedule() {
     rows, span, markers, foot, label: "When steps run",
     describe: isTime ? (least) => timeAxis(least, chart.origin) : (least) => [Math.ceil(least), (at) => (at < span ? String(at + 1) : "")],
   });
-  const key = (kind, text) => el("span", { class: "legend" }, el("i", { class: kind, style: kind }), text);
+  const key = (kind, text) => el("span", { class: "legend" }, el("i", { class: `block-key ${kind}` }), text);
   view.legend.append(
     ...(isTime ? [] : [el("span", {}, "Rounds: steps of one round may run at once")]),
-    ...(critical.size ? [key("background:var(--accent)", "critical")] : []),
-    ...(slack.some(Boolean) ? [key("background:repeating-linear-gradient(135deg,var(--line) 0 3px,transparent 3px 7px)", "slack")] : []),
+    ...(critical.size ? [key("critical", "critical")] : []),
+    ...(slack.some(Boolean) ? [key("slack", "slack")] : []),
     ...(markers.length ? [el("span", { class: "legend" }, legendDash(), "deadline or known change")] : [])
   );
   return view;

@@ -27,7 +27,7 @@ function declarations() {
 function card(item) {
   return el(
     "article", { class: "card", "data-item": item.name },
-    el("h3", { style: "font-size:15px" }, choiceLink({ item: item.name }, name(item.signature))),
+    el("h3", {}, choiceLink({ item: item.name }, name(item.signature))),
     item.description ? el("p", { class: "muted" }, name(item.description)) : null,
     listOf("sections", item).slice(0, 4).map((section) => sectionLines(section, 6))
   );
@@ -36,7 +36,7 @@ function card(item) {
 function sectionLines(section, most = Infinity) {
   const lines = section.lines.slice(0, most);
   const more = section.lines.length - lines.length;
-  return el("div", { style: "margin-top:6px" }, el("div", { class: "muted", style: "font-size:12.5px" }, section.title),
+  return el("div", { class: "card-section" }, el("h4", {}, section.title),
     el("ul", { class: "facts" }, lines.map((line) => el("li", {}, name(line))), more ? el("li", { class: "muted" }, `… ${more} more`) : null));
 }
 
@@ -48,11 +48,10 @@ function typesView() {
     const parents = listOf("parents", type).filter((parent) => known.has(parent));
     for (const parent of parents.length ? parents : [""]) children.set(parent, [...(children.get(parent) || []), type]);
   }
-  const branch = (parent, level) => (children.get(parent) || []).map((type) => [
-    el("li", { style: `padding-left:${level * 22}px` }, el("b", {}, name(type.name)), " ",
-      el("span", { class: "muted" }, name(listOf("objects", type).join(", ")))),
-    level < 30 ? branch(type.name, level + 1) : [],
-  ]);
+  const branch = (parent, level) => (children.get(parent) || []).map((type) => {
+    const below = level < 30 ? branch(type.name, level + 1) : [];
+    return el("li", {}, el("b", {}, name(type.name)), " ", el("span", { class: "muted" }, name(listOf("objects", type).join(", "))), below.length ? el("ul", {}, below) : "");
+  });
   const element = el("div", { class: "scroll pad", role: "region", tabindex: "0", "aria-label": "Types and their objects" }, el("ul", { class: "types" }, branch("", 0)));
   return { element, arrange: () => {}, follow: () => {} };
 }

@@ -41,6 +41,9 @@ class GraphView {
     this.setGraph(graph);
     this.scroll.addEventListener("scroll", () => this.draw(), { passive: true });
     this.scroll.addEventListener("keydown", (event) => this.onKey(event));
+    this.drawing.addEventListener("focusin", (event) => { this.focused = this.placeOf(event.target); });
+    this.drawing.addEventListener("focusout", (event) => { if (event.relatedTarget) this.focused = -1; });
+    this.focused = -1; // the node that has the focus, or had it when it went out of sight
     new ResizeObserver(() => this.arrange()).observe(this.scroll);
   }
 
@@ -272,6 +275,34 @@ class GraphView {
       this.keep(this.shapes, place, box.y + NODE.height >= top && box.y <= bottom, nodes, () => this.drawNode(node, place, box));
     });
     extra.replaceChildren(...this.drawExtra(top, bottom));
+    this.markEntry();
+  }
+
+  placeOf(element) {
+    const node = element.closest("[data-node]");
+    return node ? Number(node.getAttribute("data-node")) : -1;
+  }
+
+  // One node can be reached by Tab: the chosen one, or else the first that is drawn.
+  markEntry() {
+    const isChosen = (place) => /\bchosen\b/.test(this.relation(place));
+    const places = [...this.shapes.keys()];
+    const entry = places.find(isChosen) ?? Math.min(...places);
+    for (const [place, shape] of this.shapes) {
+      const stop = place === entry ? "0" : "-1";
+      if (shape.getAttribute("tabindex") !== stop) shape.setAttribute("tabindex", stop);
+      if (isChosen(place)) shape.setAttribute("aria-current", "true");
+      else shape.removeAttribute("aria-current");
+    }
+  }
+
+  // Lets the focus go with the choice, if a node has it.
+  refocus(place) {
+    const at = document.activeElement;
+    if (this.focused < 0 || this.focused === place || !(at === document.body || this.drawing.contains(at))) return;
+    this.draw();
+    const shape = this.shapes.get(place);
+    if (shape) shape.focus({ preventScroll: true });
   }
 
   keep(drawn, place, isSeen, layer, make) {
@@ -297,6 +328,7 @@ class GraphView {
       if (shape.getAttribute("class") !== kind) shape.setAttribute("class", kind);
     }
     this.layersOfDrawing.extra.replaceChildren(...this.drawExtra(...this.range));
+    this.markEntry();
   }
 
   nodeMarks(place) {
@@ -343,8 +375,9 @@ class GraphView {
       class: this.nodeMarks(place),
       transform: `translate(${box.x} ${box.y})`,
       role: "button",
-      "aria-label": `${isNumbered ? `Step ${node.ref}: ` : ""}${node.label} ${node.detail || ""}`,
+      "aria-label": plain(this.describeNode(node, place)),
       "data-node": place,
+      tabindex: "-1",
       onclick: () => this.options.pick(node, place),
     });
     group.append(svg("rect", { width: box.width, height: NODE.height, rx: isEnd(node) || node.kind === "predicate" ? 22 : 8 }));
@@ -354,6 +387,19 @@ class GraphView {
     if (this.servesGoal(node, place)) group.append(svg("circle", { class: "serves", cx: box.width, cy: NODE.height / 2, r: 4.5 }));
     group.append(svg("title", {}, `${node.label} ${node.detail || ""}`));
     return group;
+  }
+
+  // What is seen of a node, in words.
+  describeNode(node, place) {
+    const isNumbered = this.options.numbered && !isEnd(node);
+    const step = isNumbered ? stepOf(node.ref) : null;
+    return [
+      `${isNumbered ? `${page.policy ? "State" : "Step"} ${node.ref}: ` : ""}${node.label}${node.detail ? ` ${node.detail}` : ""}`,
+      step && step.status,
+      step && step.redundant ? "can be left out" : "",
+      node.kind === "predicate" ? "fact" : "",
+      this.servesGoal(node, place) ? "gives what the goal needs" : "",
+    ].filter(Boolean).join(", ");
   }
 
   // Whether a dot stands for an edge to the goal that is not drawn.
@@ -370,6 +416,7 @@ class GraphView {
     if (top < this.scroll.scrollTop + 30 || top + NODE.height * this.scale > this.scroll.scrollTop + seen - 30) {
       this.scroll.scrollTop = top - seen / 3;
     }
+    this.refocus(place);
     const left = box.x * this.scale;
     if (left < this.scroll.scrollLeft || left + box.width * this.scale > this.scroll.scrollLeft + this.scroll.clientWidth) {
       this.scroll.scrollLeft = left - this.scroll.clientWidth / 3;
@@ -377,7 +424,12 @@ class GraphView {
   }
 
   onKey(event) {
-    if (event.key === "+" || event.key === "=") this.zoom(1 / 0.85);
+    const place = this.placeOf(event.target);
+    const isToChoose = place >= 0 && (event.key === " " || (event.key === "Enter" && event.target.getAttribute("aria-current") !== "true"));
+    if (isToChoose) {
+      this.options.pick(this.nodes[place], place);
+      event.stopPropagation();
+    } else if (event.key === "+" || event.key === "=") this.zoom(1 / 0.85);
     else if (event.key === "-") this.zoom(0.85);
     else if (event.key === "0") this.zoom(1 / this.scale);
     else return;

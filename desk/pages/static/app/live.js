@@ -3,7 +3,6 @@
 
 const RETRY_SECONDS = 2;
 const SILENCE_SECONDS = 15; // the server says something every 5 seconds
-const liveNews = el("p", { class: "hidden", role: "status", "aria-live": "polite" });
 let connection = null;
 let heard = Date.now();
 const CONNECTING = "connecting …";
@@ -31,10 +30,6 @@ liveMark = () => {
   const [tone, words] = standing();
   return el("span", { class: `live ${tone}` }, el("i", { "aria-hidden": "true" }), words);
 };
-
-function announce(text) {
-  liveNews.textContent = text;
-}
 
 // Shows what the server has told, and says to those who listen what they would not notice otherwise.
 function showLive(found = page) {
@@ -130,7 +125,7 @@ function fillRuns() {
   const rows = runList.map((each) => {
     const isHere = each.run === page.run.id;
     return el("li", {}, el("a", { href: `?run=${encodeURIComponent(each.run)}`, "aria-current": isHere ? "page" : null },
-      el("span", { class: `dot ${each.tone}` }),
+      el("span", { class: `dot ${each.tone}`, "aria-hidden": "true" }),
       el("span", { class: "run-name" }, el("b", {}, name(each.name || each.run)), el("span", { class: "mono muted" }, name(each.run))),
       el("span", { class: "run-status" }, each.status),
       el("span", { class: "muted run-when" }, ago(each.updated))));
@@ -152,7 +147,7 @@ runsBox.addEventListener("keydown", (event) => {
 starters.push((tools) => {
   tools.prepend(runsButton);
   document.querySelector(".head").after(askedPart);
-  document.getElementById("app").append(liveNews, runsDialog);
+  document.getElementById("app").append(runsDialog);
   keys.r = openRuns;
   help.querySelector("dl").append(el("dt", {}, el("kbd", {}, "r")), el("dd", {}, "the runs in the journal"));
   showHead();

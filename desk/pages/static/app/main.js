@@ -50,8 +50,8 @@ const stepList = new VirtualList({
     if (step.redundant) row.classList.add("is-redundant");
     row.append(
       el("span", { class: "no" }, String(number)),
-      page.run ? el("span", { class: `dot ${toneOf(step)}` }) : "",
-      el("span", { class: "name" }, el("b", {}, name(step.action)), " ", el("span", { class: "args" }, name(argumentsOf(step)))),
+      page.run ? el("span", { class: `dot ${toneOf(step)}` }, step.status === "succeeded" ? unseen("succeeded") : "") : "",
+      el("span", { class: "name" }, el("b", {}, name(step.action)), " ", el("span", { class: "args" }, name(argumentsOf(step))), step.redundant ? unseen(", can be left out") : ""),
       el("span", { class: "tail" }, page.run ? (step.status === "succeeded" ? "" : step.status || "pending") : !showsCosts || step.cost === undefined || step.cost === null ? "" : String(step.cost))
     );
   },
@@ -209,8 +209,16 @@ function markList(scroll) {
   itemList.setActive(itemList.items.findIndex((item) => item.name === chosen.item), scroll);
 }
 
+// Says what is chosen now, and what rests on it: the heads of the details.
+function announceChoice() {
+  const isChosen = chosen.step || chosen.item || chosen.event >= 0 || chosen.node >= 0;
+  const heads = isChosen ? [...detail.querySelectorAll(".eyebrow, h2, .callout")].slice(0, 3) : [];
+  announce(heads.length ? heads.map((each) => each.textContent.replace(/\.$/, "")).join(". ") : "Nothing is chosen");
+}
+
 onChange((before, options) => {
   showDetail();
+  if (["step", "item", "event", "node"].some((part) => before[part] !== chosen[part]) && before.view) announceChoice();
   if (before.view !== chosen.view) showView();
   else {
     if (before.filter !== chosen.filter) fillList();
@@ -293,6 +301,7 @@ function start() {
   setTheme(saved in themes ? saved : "auto");
   document.body.append(arrowHeads());
   const tools = el("div", { class: "tools" }, themeButton, el("button", { class: "tool", type: "button", "aria-label": "Keys", title: "Keys (?)", onclick: () => help.showModal() }, "?"));
+  document.body.append(heardNews);
   document.getElementById("app").append(head(), el("nav", { class: "bar", "aria-label": "Views" }, tabBar, tools), panes, help);
   for (const starter of starters) starter(tools);
   const [wanted, what] = readHash();

@@ -32,7 +32,7 @@ function timelineParts() {
 }
 
 function timelineLegend(markers) {
-  const key = (tone, text) => el("span", { class: "legend" }, el("i", { style: `background:var(--${tone})` }), text);
+  const key = (tone, text) => el("span", { class: "legend" }, el("i", { class: `block-key ${tone}` }), text);
   const tones = new Set(steps.flatMap((step) => listOf("attempts", step).map((each) => statusTones[each.status])));
   return [
     ...(tones.has("good") ? [key("good", "seen to be done")] : []),
@@ -78,7 +78,7 @@ function eventLog() {
       const event = runEvents[place];
       row.append(
         el("span", { class: "time" }, duration(event.time || 0)),
-        el("span", { class: `dot ${event.tone || ""}` }),
+        el("span", { class: `dot ${event.tone || ""}`, "aria-hidden": "true" }),
         el("span", { class: "name" }, name(event.text)),
         el("span", { class: "said" }, name(event.who || ""))
       );

@@ -11,7 +11,7 @@ function searchView() {
   const room = el("div", { class: "plot-room" });
   const readout = el("p", { class: "plot-readout" });
   const parts = [
-    points.length ? [el("p", { class: "plot-lead" }, searchStory(points)), plotLegend(points, lanes), room, readout] : null,
+    points.length ? [el("p", { class: "plot-lead" }, searchStory(points)), plotLegend(points, lanes), room, readout] : el("p", { class: "plot-lead" }, noHistory(lanes)),
     lanes.length ? [sectionTitle("The searches"), lanesTable(points, lanes)] : null,
     points.length ? [sectionTitle("What was found when"), searchTable(points)] : null,
     sectionTitle("Statistics"),
@@ -27,6 +27,13 @@ function searchView() {
   };
   new ResizeObserver(arrange).observe(element);
   return { element, arrange, follow: () => {} };
+}
+
+// Why there is no chart.
+function noHistory(lanes) {
+  if (page.policy) return "There is no chart: the search for a policy tells what it found at its end only.";
+  if (lanes.length) return "There is no chart: no plan was found, and no bound above nothing was proved.";
+  return "There is no chart: this result says nothing of what was found when.";
 }
 
 const sectionTitle = (text) => el("h2", { class: "section-title" }, text);

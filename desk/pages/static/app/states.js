@@ -78,7 +78,7 @@ function changeList(delta) {
   return el("ul", { class: "facts" }, items.length ? items : el("li", { class: "muted" }, "nothing"));
 }
 
-const change = (kind, sign, text) => el("li", { class: kind }, el("span", { class: "sign", "aria-hidden": "true" }, sign), el("span", { class: "hidden" }, kind === "lost" ? "no longer " : ""), name(text));
+const change = (kind, sign, text) => el("li", { class: kind }, el("span", { class: "sign", "aria-hidden": "true" }, sign), el("span", { class: "hidden" }, { lost: "no longer ", gained: "now ", moved: "changed " }[kind]), name(text));
 
 function stateAt(moment) {
   const states = page.states;
@@ -100,13 +100,13 @@ function stateGroups(facts, numbers, delta, all, showAll) {
     if (chosen.filter && !matches(line)) return;
     const key = text.split("(")[0];
     if (!groups.has(key)) groups.set(key, []);
-    groups.get(key).push(el("li", { class: isNew ? "gained" : "" }, name(line)));
+    groups.get(key).push(el("li", { class: isNew ? "gained" : "" }, isNew ? unseen("new: ") : "", name(line)));
   };
   const shown = all ? facts : facts.slice(0, GROUPED);
   for (const fact of shown) put(texts[fact], added.has(fact), texts[fact]);
   for (const [fluent, value] of numbers) put(texts[fluent], moved.has(fluent), `${texts[fluent]} = ${value}`);
   const made = [...groups].sort(([one], [other]) => one.localeCompare(other)).map(([key, items]) =>
-    el("section", { class: "group" }, el("h4", {}, name(key)), el("ul", { class: "facts" }, items)));
+    el("section", { class: "group" }, el("h3", {}, name(key)), el("ul", { class: "facts" }, items)));
   const more = facts.length > shown.length ? el("button", { class: "button", type: "button", onclick: showAll }, `Show all ${facts.length.toLocaleString("en")} facts`) : null;
   return el("div", {}, el("div", { class: "columns" }, made.length ? made : el("p", { class: "muted" }, "Nothing that changes holds.")), more);
 }
