@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from math import isclose
 from pathlib import Path
 from platform import python_version
-from queue import SimpleQueue
 from shutil import which
 from statistics import median
 from subprocess import run as run_process
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from benchmarks.pddltext import read_features, read_file
 from benchmarks.plain_pddl import Rewriting
 from benchmarks.planners import Answer, Outcome, Planner, find_installed
 from benchmarks.planners.base import COVERED, NAMED_FILES, languages_of
-from benchmarks.process import Limits, Run, run_limited, stop_all
+from benchmarks.process import Limits, Run, run_limited
 from benchmarks.records import Record, append_record, lock_results, resume
 from benchmarks.suite import PDDL, BenchmarkTask
 from benchmarks.timed_plans import divide_times, find_makespan, read_timed_steps
 from benchmarks.validators import OURS, VALIDATORS, Verdict, validate_plan
 from planner.errors import DocumentError
+
+if TYPE_CHECKING:
+    from benchmarks.places import Place
 
 CHECK_LIMITS: Final = Limits(cpu_seconds=300, memory_gib=8)
 """What a validator may use for one plan; none of it counts for the planner."""
@@ -96,53 +98,30 @@ def attempts_of(tasks: Iterable[BenchmarkTask], planners: Sequence[Planner], rou
     return [Attempt(task, planner, number) for task in tasks for number in range(rounds) for planner in planners]
 
 
-def run_all(attempts: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[[Record], None]) -> int:
+def run_all(
+    attempts: Sequence[Attempt],
+    out: Path,
+    settings: Settings,
+    tell: Callable[[Record], None],
+    place: Place | None = None,
+) -> int:
     """Carry out the attempts that `out` does not have yet, append their records to it and `tell` each.
 
-    Returns how many were carried out. Raises `DocumentError` where another run is at `out`, or processors lack.
+    They are carried out at `place`, by default in threads here. Returns how many were carried out. Raises
+    `DocumentError` where another run is at `out`, or processors lack, and what the place raises.
     """
-    settings.shares()
+    from benchmarks.places import Threads
+
+    place = place or Threads()
+    place.check(list({one.planner.label: one.planner for one in attempts}.values()), settings)
     with lock_results(out):
         done = resume(out)
         todo = [one for one in attempts if one.record(Outcome.UNKNOWN, settings.limits).key not in done]
-        _run(todo, out, settings, tell)
-    return len(todo)
-
-
-def _run(todo: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[[Record], None]) -> None:
-    shares: SimpleQueue[tuple[int, ...]] = SimpleQueue()
-    for share in settings.shares():
-        shares.put(share)
-    planners = {one.planner.label: one.planner for one in todo} if settings.starts else {}
-    cores = settings.shares()[0]
-    starts = {label: measure_start(planner, settings.limits, cores) for label, planner in planners.items()}
-
-    def work(attempt: Attempt) -> Record:
-        cores = shares.get()
-        try:
-            record = carry_out(attempt, settings, cores)
-        finally:
-            shares.put(cores)
-        return replace(record, start_seconds=starts.get(record.planner))
-
-    with ThreadPoolExecutor(settings.jobs) as pool:
-        futures = [pool.submit(work, attempt) for attempt in todo]
-        try:
-            for future in as_completed(futures):
-                record = future.result()
+        with closing(place.carry_out(todo, settings)) as records:
+            for record in records:
                 append_record(out, record)
                 tell(record)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            _stop_processes(futures)
-            raise
-
-
-def _stop_processes(futures: Sequence[Future[Record]]) -> None:
-    """End the processes of those that still run, until none starts another one."""
-    while not all(future.done() for future in futures):
-        stop_all()
-        wait(futures, timeout=0.05)
+    return len(todo)
 
 
 def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -> Record:

@@ -177,14 +177,24 @@ def check_output(out: Path, results: Iterable[Path]) -> None:
             raise typer.BadParameter(f"{out} has the results that are read; write elsewhere", param_hint="--out")
 
 
-def select_installed(names: list[str]) -> list[Planner]:
-    """Return the planners of these names that are installed; the others are told of and left out."""
-    from benchmarks.planners import find_missing, planner_of
+def select_planners(names: list[str]) -> list[Planner]:
+    """Return the planners of these names, whether they are installed or not; raises `InputError` for equal labels."""
+    from benchmarks.planners import planner_of
 
     found: list[Planner] = []
     for one in map(planner_of, dict.fromkeys(names)):
         if any(one.label == other.label for other in found):
             raise InputError(f"two planners are labelled '{one.label}'", hint="give one of them another label")
+        found.append(one)
+    return found
+
+
+def select_installed(names: list[str]) -> list[Planner]:
+    """Return the planners of these names that are installed; the others are told of and left out."""
+    from benchmarks.planners import find_missing
+
+    found: list[Planner] = []
+    for one in select_planners(names):
         lacking = find_missing(one)
         if lacking is None:
             found.append(one)

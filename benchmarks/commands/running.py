@@ -35,6 +35,14 @@ def run(
         int, typer.Option("--jobs", min=1, help="Number of planners that run at the same time; 1 measures best.")
     ] = 1,
     core: options.Cores = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            "--on",
+            metavar="PLACE",
+            help="Where to run: threads, processes (as many as --jobs says), or dask://HOST:PORT, a dask scheduler.",
+        ),
+    ] = "threads",
     wall_factor: Annotated[
         float,
         typer.Option(
@@ -49,12 +57,14 @@ def run(
     ] = False,
 ) -> None:
     """Run planners on the tasks of a suite; start it again to continue where it stopped."""
+    from benchmarks.places import PLACES, find_place
     from benchmarks.process import Limits
     from benchmarks.report import note_guarded
     from benchmarks.run import Settings, attempts_of, run_all
 
+    place = find_place(on)
     tasks = options.select_tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
-    attempts = attempts_of(tasks, options.select_installed(planner))
+    attempts = attempts_of(tasks, (options.select_installed if on in PLACES else options.select_planners)(planner))
     limits, cores = Limits(time_limit, memory_limit, wall_factor), core.numbers if core else ()
     settings = Settings(limits, _select_validators(check), jobs, cores, starts)
     carried_out: list[Record] = []
@@ -63,7 +73,7 @@ def run(
         carried_out.append(record)
         _tell_record(record)
 
-    count = run_all(attempts, out, settings, watch)
+    count = run_all(attempts, out, settings, watch, place)
     others = f", the others were in {out} already" if count < len(attempts) else ""
     tell(f"{count} of {len(attempts)} runs carried out{others}")
     if note := note_guarded(carried_out):
