@@ -98,8 +98,12 @@ async def _serve(application: Any, desk: Desk, listening: socket.socket) -> None
     """Serve until a signal; then let questions at work end with what they have."""
     import uvicorn
 
+    from executor.bounded_http import BoundedProtocol
+
     config = uvicorn.Config(
         application,
+        http=BoundedProtocol,
+        ws="none",
         log_level="error",
         access_log=False,
         lifespan="on",

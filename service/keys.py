@@ -56,11 +56,12 @@ class Quota:
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """The holder of a key: its name, its quota, and what it has used of that."""
+    """The holder of a key: its name, its quota, what it has used of that, and its requests that are not answered."""
 
     name: str
     quota: Quota = field(default_factory=Quota)
     running: int = 0
+    open_requests: int = 0
     _begun: deque[float] = field(default_factory=deque)
     _spent: deque[tuple[float, float]] = field(default_factory=deque)
 

@@ -17,3 +17,8 @@ def pack(message: dict[str, Any]) -> bytes:
     if len(text) > LARGEST:
         text = json.dumps({"error": {"kind": "memory", "message": f"the answer has {len(text):,} bytes"}}).encode()
     return HEADER.pack(len(text)) + text
+
+
+def least_limit(*limits: float | None) -> float | None:
+    """Return the least of the limits that there are; None where there is none."""
+    return min((each for each in limits if each is not None), default=None)

@@ -179,7 +179,7 @@ def _mode_of(package: str, service: str) -> dict[str, Any]:
 def _as_number(name: str, value: str) -> Any:
     """Return an option of a query: these are texts, and some options are numbers."""
     try:
-        return {"time_limit": float, "seed": int, "priority": int}.get(name, str)(value)
+        return {"time_limit": float, "memory_limit": float, "seed": int, "priority": int}.get(name, str)(value)
     except ValueError:
         raise InputError(f"`{name}` must be a number, got {value!r:.60}") from None
 

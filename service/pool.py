@@ -22,7 +22,7 @@ from planner.lightweight import dataclass
 from planner.limits import GIB
 from planner.subprocesses import module_command, module_environment
 from service.keys import KEY_VARIABLE
-from service.messages import HEADER, LARGEST, pack
+from service.messages import HEADER, LARGEST, least_limit, pack
 
 START_SECONDS: Final = 120.0
 """Most seconds from the start of a process to its being ready."""
@@ -114,7 +114,8 @@ class Worker:
         self._interrupted = None
         deadline = time.monotonic() + message["time_limit"] + LATE_SECONDS
         reading = asyncio.ensure_future(self._exchange(message, tell))
-        watching = asyncio.ensure_future(self._watch(deadline))
+        limit = least_limit(self._settings.memory_limit, message.get("question", {}).get("memory_limit"))
+        watching = asyncio.ensure_future(self._watch(deadline, limit))
         try:
             await asyncio.wait({reading, watching}, return_when=asyncio.FIRST_COMPLETED)
             reply = (reading if reading.done() else watching).result()
@@ -185,9 +186,8 @@ class Worker:
             raise WorkerLost("crashed", f"the process that was at work has ended by {how}") from None
         raise WorkerLost("crashed", "the process that was at work has sent what is no message")
 
-    async def _watch(self, deadline: float) -> NoReturn:
-        """Raise `WorkerLost` once the process is to be killed."""
-        limit = self._settings.memory_limit
+    async def _watch(self, deadline: float, limit: float | None) -> NoReturn:
+        """Raise `WorkerLost` once the process is to be killed; the memory limit is in GiB."""
         most = None if limit is None else limit * GIB * MEMORY_SLACK
         while True:
             await asyncio.sleep(LOOK_SECONDS)

@@ -34,7 +34,7 @@ class Question:
     """A question of `kind` "solve", "validate", "explain" or "candidates".
 
     `domain` and `problem` are texts in PDDL, HDDL, YAML or JSON; without a `problem`, the first text holds both.
-    `time_limit` is in seconds, None for the most that the server allows.
+    `time_limit` is in seconds, `memory_limit` in GiB, None for the most that the server allows.
     """
 
     kind: str
@@ -42,11 +42,13 @@ class Question:
     problem: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     time_limit: float | None = None
+    memory_limit: float | None = None
 
     @property
     def content_hash(self) -> str:
         """The SHA-256 of the question without its time limit, and of the version that answers it."""
-        content = [_read_version(), self.kind, self.domain, self.problem, dict(self.options)]
+        content: list[Any] = [_read_version(), self.kind, self.domain, self.problem, dict(self.options)]
+        content += [] if self.memory_limit is None else [self.memory_limit]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +133,13 @@ def _number(least: float, text: str) -> Reader:
 
 
 SECONDS: Final = _number(0.001, "a number of seconds above 0")
-TASK: Final[Mapping[str, Reader]] = {"domain": _definition, "problem": _definition, "time_limit": SECONDS}
+GIBIBYTES: Final = _number(0.01, "a number of GiB, 0.01 or more")
+TASK: Final[Mapping[str, Reader]] = {
+    "domain": _definition,
+    "problem": _definition,
+    "time_limit": SECONDS,
+    "memory_limit": GIBIBYTES,
+}
 """The fields of a question of any kind."""
 HANDLING: Final[Mapping[str, Reader]] = {"priority": _whole(0, PRIORITIES), "wait": _flag, "fresh": _flag}
 """The fields that say how a question is answered."""

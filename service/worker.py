@@ -22,7 +22,7 @@ from planner.cli.output import Exit, judge
 from planner.errors import InputError, UnsupportedError
 from planner.limits import STOPS, Limits, resident_bytes, stop_reason
 from service.answers import answer
-from service.messages import HEADER, pack
+from service.messages import HEADER, least_limit, pack
 from service.questions import Question
 
 WARMING: Final = (
@@ -63,7 +63,7 @@ def warm_up() -> None:
 
 def handle(message: dict[str, Any], memory: float | None, replies: Replies) -> dict[str, Any]:
     """Return the reply to a question: its answer, or the error that ended the work."""
-    limits = Limits(message["time_limit"], memory)
+    limits = Limits(message["time_limit"], least_limit(memory, message["question"].get("memory_limit")))
     try:
         return {
             "answer": answer(Question(**message["question"]), limits, lambda data: replies.send({"progress": data}))

@@ -12,6 +12,7 @@ from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
+from executor.bounded_http import BoundedProtocol
 from executor.listening import Address, check_access, check_token
 from planner.errors import InputError, Location
 from planner.lightweight import dataclass
@@ -71,6 +72,8 @@ def make_http_server(server: MCPServer, address: Address, most_bytes: int) -> uv
     return uvicorn.Server(
         uvicorn.Config(
             app,
+            http=BoundedProtocol,
+            ws="none",
             log_level="error",
             access_log=False,
             lifespan="on",
