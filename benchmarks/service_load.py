@@ -2,9 +2,10 @@
 
 `python -m benchmarks.service_load` starts a server on this machine, and asks it small delivery tasks, each another one:
 first with more and more clients, each of which asks again once it is answered; then beside clients that eat memory and
-go away, whose quota is one question at work, and while processes of the pool are killed. It prints a table, with
-latencies in milliseconds, and what the server has counted. The exit code is 1 if a question of a client that behaves
-was not answered.
+go away, whose quota is one question at work, and while processes of the pool are killed; and beside clients that hold
+connections without a request, follow streams, and send bodies that blow up. It prints a table, with latencies in
+milliseconds, and what the server has counted. The exit code is 1 if a question of a client that behaves was not
+answered.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,14 +60,21 @@ KILL_SECONDS: Final = 4.0
 """Seconds between two kills of a process of the pool."""
 LEAVING_SECONDS: Final = 0.3
 """Seconds after which a client that leaves does so."""
+SILENT, STREAMS = 600, 300
+"""Connections on which a request never ends, and streams that one client follows."""
+STREAM_SECONDS: Final = 5.0
+"""Seconds until a client leaves its streams and begins new ones."""
 REFUSED: Final = 429
-GOOD, BAD = (f"{name}-{secrets.token_urlsafe(16)}" for name in ("good", "bad"))
+GOOD, BAD, WORSE = (f"{name}-{secrets.token_urlsafe(16)}" for name in ("good", "bad", "worse"))
 """The keys of the clients that behave, and of the others."""
 KEYS: Final = f"""
 [good]
 key = "{GOOD}"
 [bad]
 key = "{BAD}"
+at_once = 1
+[worse]
+key = "{WORSE}"
 at_once = 1
 """
 
@@ -184,14 +192,11 @@ async def measure(port: int, clients: int, seconds: float, seed: int) -> Sample:
     return sample
 
 
-async def measure_beside_bad_clients(port: int, server: int, clients: int, seconds: float, seed: int) -> Sample:
-    """Let clients ask while others eat memory, go away, and kill processes."""
-    bad = [
-        asyncio.ensure_future(each)
-        for each in (eat_memory(port), eat_memory(port, 10**6), leave_early(port), kill_processes(server, seed))
-    ]
+async def measure_beside(others: Iterable[Coroutine[Any, Any, None]], work: Coroutine[Any, Any, Sample]) -> Sample:
+    """Let clients ask while others do what they do."""
+    bad = [asyncio.ensure_future(each) for each in others]
     try:
-        return await measure(port, clients, seconds, seed)
+        return await work
     finally:
         for each in bad:
             each.cancel()
@@ -231,6 +236,60 @@ async def kill_processes(server: int, seed: int) -> None:
         if children:
             with suppress(ProcessLookupError):
                 os.kill(rng.choice(children), signal.SIGKILL)
+
+
+async def hold_connections(port: int) -> None:
+    """Hold connections by headers that go on and on, and open those again that the server has closed."""
+
+    async def hold() -> None:
+        while True:
+            with suppress(OSError):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+                while not reader.at_eof():
+                    writer.write(b"X: y\r\n")
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(reader.read(1000), 2)
+                writer.close()
+
+    await asyncio.gather(*[hold() for _ in range(SILENT)])
+
+
+async def follow_streams(port: int) -> None:
+    """Follow one question by more streams than a client may have, and read none of them."""
+
+    async def send(line: str, body: str = "") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        fields = ["Host: localhost", f"Content-Length: {len(body)}", f"Authorization: Bearer {WORSE}"]
+        writer.write("\r\n".join([f"{line} HTTP/1.1", *fields, "", body]).encode())
+        await writer.drain()
+        return reader, writer
+
+    for number in itertools.count(10**8):
+        reader, writer = await send("POST /v1/solve", json.dumps(hungry_task(number) | {"wait": False}))
+        found = re.search(rb'"id":"([^"]+)"', await reader.readuntil(b"}"))
+        if found is not None:
+            line = f"GET /v1/jobs/{found[1].decode()}/events"
+            writers = [writer, *[(await send(line))[1] for _ in range(STREAMS)]]
+            await asyncio.sleep(STREAM_SECONDS)
+            for each in writers:
+                each.close()
+
+
+async def send_bombs(port: int) -> None:
+    """Send texts that grow when they are read, and bodies that are long, deep, or no text."""
+    lists = "\n".join(f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]" for n in range(9))
+    bombs: list[Any] = [
+        {"domain": f"domain: bomb\na0: &a0 [x, x, x, x, x, x, x, x, x]\n{lists}\n", "time_limit": 3},
+        {"domain": "(define " + "(" * 400_000, "time_limit": 3},
+        {"domain": "(define (domain d) " + "(:predicates (p)) " * 150_000, "time_limit": 3},
+        [[]] * 1_000_000,
+    ]
+    for bomb in itertools.cycle(bombs):
+        connection = Connection(port, WORSE)
+        with suppress(OSError, asyncio.IncompleteReadError):
+            await connection.post("/v1/solve", bomb)
+        await connection.close()
 
 
 def find_children(process: int) -> list[int]:
@@ -310,11 +369,15 @@ def measure_all(given: argparse.Namespace, *options: str) -> int:
             give(sample.row(str(clients)))
             failed += sample.failed
         most = max(given.clients[: len(given.clients) // 2 + 1])
-        beside = measure_beside_bad_clients(port, server, most, 2 * given.seconds, given.seed)
-        sample = asyncio.run(beside)
-        give(sample.row(f"{most}, beside bad ones"))
+        bad = [eat_memory(port), eat_memory(port, 10**6), leave_early(port), kill_processes(server, given.seed)]
+        worse = [hold_connections(port), follow_streams(port), send_bombs(port)]
+        for name, others in {"hungry": bad, "hostile": worse}.items():
+            work = measure(port, most, 2 * given.seconds, given.seed)
+            sample = asyncio.run(measure_beside(others, work))
+            give(sample.row(f"{most}, beside {name} ones"))
+            failed += sample.failed
         give(f"\n{count_outcomes(port)}")
-    return 1 if failed + sample.failed else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

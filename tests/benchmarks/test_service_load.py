@@ -23,6 +23,6 @@ def test_percentiles():
 def test_a_short_run(capsys):
     assert main(["--seconds", "1.5", "--clients", "1", "3", "--workers", "1"]) == 0
     rows = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\| \d", line)]
-    assert len(rows) == 3
+    assert len(rows) == 4
     assert all(float(row.split("|")[2]) > 0 for row in rows)
     assert all(row.endswith("| 0 |") for row in rows)
