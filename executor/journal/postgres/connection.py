@@ -211,17 +211,16 @@ class Database:
 
     def make_error(self, error: Any) -> JournalError:
         """Make the error for a statement that the database refuses."""
-        said = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
-        code, text = said.get("C", ""), said.get("M", str(error))
+        code = _code_of(error)
         found = _FOUND.get(code, "the database refuses")
-        return JournalError(self.place, f"{found} ({code}: {text})", _HINTS.get(code, "see the database's log"))
+        return JournalError(self.place, f"{found} ({_text_of(error)})", _HINTS.get(code, "see the database's log"))
 
     def _make_loss_error(self, lost: _Lost) -> JournalError:
         cause = lost.__cause__
         if _code_of(cause) in _HINTS:
             return self.make_error(cause)
         inner = None if cause is None else cause.__cause__
-        why = "" if cause is None else f" ({inner or cause})"
+        why = "" if cause is None else f" ({_text_of(inner or cause)})"
         return JournalError(self.place, f"the database does not answer{why}", _GO_ON)
 
     def _drop(self) -> None:
@@ -291,6 +290,12 @@ def _code_of(error: BaseException | None) -> str:
     """Return the code of an error of the database, "" for any other error."""
     said = error.args[0] if error is not None and error.args else None
     return said.get("C", "") if isinstance(said, dict) else ""
+
+
+def _text_of(error: BaseException) -> str:
+    """Return what an error says: of the database, its code and its message."""
+    said = error.args[0] if error.args else None
+    return f"{said.get('C', '')}: {said.get('M', error)}" if isinstance(said, dict) else str(error)
 
 
 def _make_ssl_context(mode: str) -> Any:
