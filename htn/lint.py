@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from htn.compilations.htn_reductions import add_reachable_placeholders
 from htn.explain.impossible_tasks import INITIAL_TASKS, RelaxedHierarchy, find_impossible_tasks, relax
@@ -20,6 +21,10 @@ from planner.lint.problem_lint import check_domain, check_problem
 from planner.lint.proof_lint import judge_by_proof
 from planner.model import Goal, Problem
 from planner.model.formulas import Atom, atoms_in, comparisons_in, conjunction, free_variables
+from planner.problem_kinds import AnyProblem
+
+if TYPE_CHECKING:
+    from planner.explain.single_repairs import Repair
 
 
 def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Finding]:
@@ -84,8 +89,11 @@ def check_hierarchy(domain: HtnDomain) -> list[Finding]:
     return _sort_by_level([*classical, *structure, *check_conditions(domain, None)])
 
 
-def check_htn_problem(problem: HtnProblem, limits: Limits) -> list[Finding]:
-    """Return the findings about `problem` and its domain, the worst first; raises `LimitReached`."""
+def check_htn_problem(problem: HtnProblem, limits: Limits, *, prove: bool = True) -> list[Finding]:
+    """Return the findings about `problem` and its domain, the worst first; raises `LimitReached`.
+
+    With `prove`, a short search looks for a proof that there is no plan.
+    """
     domain = problem.domain
     classical = list(_keep_valid(domain, check_problem(problem.classical, limits, prove=False)))
     if problem.classical.goal == Goal():  # what the last task of all provides is required by nobody
@@ -97,9 +105,22 @@ def check_htn_problem(problem: HtnProblem, limits: Limits) -> list[Finding]:
     forgotten = {each.hint for each in reached if each.rule == "missing-fact"}
     classical = [each for each in classical if each.rule != "missing-fact" or each.hint not in forgotten]
     found = [*classical, *structure, *conditions, *reached]
-    return _sort_by_level(
-        judge_by_proof(problem, found, limits, [f"action {name}" for name in domain.classical.actions])
-    )
+    if prove:
+        relevant = [f"action {name}" for name in domain.classical.actions]
+        found = judge_by_proof(problem, found, limits, relevant, repairs=lambda: _repairs(problem), judge=_look_again)
+    return _sort_by_level(found)
+
+
+def _repairs(problem: HtnProblem) -> Sequence[Repair]:
+    from htn.explain.task_repairs import list_task_repairs
+
+    return list_task_repairs(problem)
+
+
+def _look_again(problem: AnyProblem, limits: Limits) -> list[Finding]:
+    """Lint a repaired problem, without a proof that there is a plan."""
+    assert isinstance(problem, HtnProblem)
+    return check_htn_problem(problem, limits, prove=False)
 
 
 def _sort_by_level(findings: list[Finding]) -> list[Finding]:

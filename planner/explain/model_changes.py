@@ -56,8 +56,8 @@ class ActionChange:
 
     def __str__(self) -> str:
         if self.dropped is not None:
-            return f"{self.name} did not require {_without_marks(self.dropped)}"
-        return f"{self.name} also provided {_without_marks(self.added)}"
+            return f"{self.name} did not require {plain(self.dropped)}"
+        return f"{self.name} also provided {plain(self.added)}"
 
     def apply(self, action: Action, switch: Formula | None = None) -> Action:
         """Return the changed action; with a `switch`, changed only where that holds."""
@@ -73,7 +73,7 @@ class ActionChange:
     def to_dict(self) -> dict[str, Any]:
         """Return the change as JSON-ready data."""
         kind = "requires" if self.dropped is not None else "provides"
-        text = _without_marks(self.dropped if self.dropped is not None else self.added)
+        text = plain(self.dropped if self.dropped is not None else self.added)
         return {"action": self.name, "change": "dropped" if self.dropped is not None else "added", kind: text}
 
 
@@ -84,8 +84,8 @@ class NewAction:
     action: Action
 
     def __str__(self) -> str:
-        gives = ", ".join(map(_without_marks, self.action.provides))
-        needs = ", ".join(map(_without_marks, conjuncts(self.action.requires)))
+        gives = ", ".join(map(plain, self.action.provides))
+        needs = ", ".join(map(plain, conjuncts(self.action.requires)))
         return f"there were an action ({self._parameters}) that gives {gives}{f' and needs {needs}' if needs else ''}"
 
     @property
@@ -96,8 +96,8 @@ class NewAction:
         """Return the shape as JSON-ready data."""
         return {
             "parameters": {each.name.removeprefix("?"): list(each.types) for each in self.action.parameters},
-            "needs": [_without_marks(part) for part in conjuncts(self.action.requires)],
-            "gives": [_without_marks(each) for each in self.action.provides],
+            "needs": [plain(part) for part in conjuncts(self.action.requires)],
+            "gives": [plain(each) for each in self.action.provides],
         }
 
 
@@ -133,7 +133,7 @@ class ModelChange:
         }
 
 
-def _without_marks(formula: object) -> str:
+def plain(formula: object) -> str:
     """Return a condition or fact on parameters as authors write it, without their `?`."""
     return str(formula).replace("?", "")
 

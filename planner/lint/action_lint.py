@@ -25,7 +25,17 @@ from planner.model.actions import (
     positive_atoms,
 )
 from planner.model.domain import ROOT_TYPE, DomainModel, amounts_of, numeric_effects
-from planner.model.formulas import OPEN, TRUE, Variable, children, free_variables, functions_in, is_variable, terms_of
+from planner.model.formulas import (
+    OPEN,
+    TRUE,
+    Variable,
+    children,
+    conjuncts,
+    free_variables,
+    functions_in,
+    is_variable,
+    terms_of,
+)
 from planner.model.problem import Problem
 
 
@@ -36,6 +46,7 @@ def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
     yield from _check_conditions(action)
     yield from _check_effects(action)
     yield from _check_known_effects(action, domain)
+    yield from _check_repeated(action)
     yield from _check_outcomes(action)
     yield from _check_listings(action, domain)
 
@@ -178,18 +189,61 @@ def _check_effects(action: Action) -> Iterator[Finding]:
 
 
 def _check_known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
-    """Yield effects that the action requires already, unless it also writes them otherwise."""
-    required = set(conjoined_atoms(action.requires))
+    """Yield effects that the action requires already, unless it also writes them otherwise; one alone does nothing."""
+    same = _same_terms(action)
+    required = {atom.substitute(same) for atom in conjoined_atoms(action.requires)}
+    negated = [each.part for each in conjuncts(action.requires) if isinstance(each, Not)]
+    excluded = {each.substitute(same) for each in negated if isinstance(each, Atom)}
     always = [effect for effect in action.effects if effect.requires == TRUE and not effect.variables]
-    written = {pattern.predicate for effect in always for pattern in effect.modifies}
-    written |= {atom.predicate for effect in always for atom in negated_atoms(effect.provides)}
-    for atom in dict.fromkeys(positive_atoms(action.provides)):
+    ended = [atom.substitute(same) for effect in always for atom in negated_atoms(effect.provides)]
+    items = {pattern.predicate for effect in always for pattern in effect.modifies}
+    given = {atom.substitute(same): atom for effect in always for atom in positive_atoms(effect.provides)}
+    place = f"action {action.name}"
+    for known, atom in given.items():
         predicate = domain.predicates.get(atom.predicate)
-        ends = atom.predicate in written or (predicate is not None and predicate.stale_with)
-        if atom in required and not ends:
-            message = f"it provides {atom}, which it also requires: that changes nothing"
-            place = f"action {action.name}"
+        ends = atom.predicate in items or known in ended or (predicate is not None and predicate.stale_with)
+        if known in required and not ends:
+            gone = next((x for x in ended if x.predicate == atom.predicate), None)
+            message = f"it provides {_bare(atom)}, which it also requires: that changes nothing"
+            message += f"; it ends {_bare(gone)}: are they the wrong way round?" if gone is not None else ""
+            if _is_idle(action, required, excluded, same):
+                message = f"it changes nothing: all that it provides, such as {_bare(atom)}, is so before it"
+                yield Finding(Level.WARNING, "no-effect", place, message, field="provides", part=atom)
+                return
             yield Finding(Level.HINT, "known-effect", place, message, field="provides", part=atom)
+    for atom in dict.fromkeys(ended):
+        if atom in excluded and atom not in given:
+            message = f"it provides not {_bare(atom)}, which it also requires: that changes nothing"
+            yield Finding(Level.HINT, "known-effect", place, message, "is one 'not' too many?", "provides", atom)
+
+
+def _bare(atom: Atom) -> str:
+    return str(atom).replace("?", "")
+
+
+def _same_terms(action: Action) -> dict[str, str]:
+    """Return for each term that the action requires to equal another one, the one that stands for both."""
+    same = _union_equal(tuple([each for each in conjuncts(action.requires) if isinstance(each, Equals)]))
+    return {term: _find(same, term) for term in same}
+
+
+def _is_idle(action: Action, required: set[Atom], excluded: set[Atom], same: Mapping[str, str]) -> bool:
+    """Return whether the action changes nothing: all that it gives is required, and all that it ends excluded."""
+    if action.when or action.outcomes or action.creates or action.senses or action.lists or action.has_moments:
+        return False
+    given = {atom.substitute(same) for atom in positive_atoms(action.provides)}
+    ended = [atom.substitute(same) for atom in (*negated_atoms(action.provides), *action.modifies)]
+    others = [atom for atom in ended if atom not in given and atom not in excluded]
+    return given <= required and not others and not any(True for _ in numeric_effects(action))
+
+
+def _check_repeated(action: Action) -> Iterator[Finding]:
+    """Yield what the action requires, or provides, twice."""
+    for field, parts in (("requires", tuple(conjuncts(action.requires))), ("provides", action.provides)):
+        twice = next((part for place, part in enumerate(parts) if part in parts[:place]), None)
+        if isinstance(twice, Atom):
+            message, hint = f"it {field} {_bare(twice)} twice", "should one of them be about something else?"
+            yield Finding(Level.HINT, "repeated-part", f"action {action.name}", message, hint, field, twice)
 
 
 def _check_outcomes(action: Action) -> Iterator[Finding]:

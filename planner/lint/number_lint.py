@@ -35,6 +35,27 @@ def check_numbers(domain: DomainModel, problem: Problem | None) -> Iterator[Find
     for action in domain.actions.values():
         yield from _check_bounds(action, domain)
     yield from _check_functions(domain, problem)
+    if problem is not None:
+        yield from _check_amounts(problem)
+
+
+def _check_amounts(problem: Problem) -> Iterator[Finding]:
+    """Yield the values below 0 of a static function that an effect subtracts, or adds, where others are above it."""
+    changing = {x.fluent.predicate for y in problem.domain.actions.values() for x in numeric_effects(y)}
+    told: set[Atom] = set()
+    for action in problem.domain.actions.values():
+        for effect in numeric_effects(action):
+            name = effect.value.predicate if isinstance(effect.value, Atom) and effect.is_additive else ""
+            values = {term: value for term, value in problem.values.items() if term.predicate == name}
+            negative = [term for term, value in values.items() if value < 0 and term not in told]
+            if name in changing or 2 * len(negative) > len(values):
+                continue
+            for term in negative:
+                told.add(term)
+                way = "raises" if effect.operator == "-=" else "lowers"
+                message = f"{term} is {values[term]}, so that '{_written(effect)}' of action {action.name} {way} it"
+                hint = "other values of the function are above 0: is the sign meant?"
+                yield Finding(Level.HINT, "wrong-sign", "values", message, hint, part=term)
 
 
 def _conditions(domain: DomainModel) -> Iterator[tuple[str, Formula]]:

@@ -154,7 +154,7 @@ _SECTIONS: Final = {
 """The keys of documents for the kinds of declarations."""
 _PLAIN: Final = (
     "goal", "initial", "objects", "values", "constraints", "deadline", "timed", "windows", "due", "unknown", "tasks",
-    "problem",
+    "problem", "budgets",
 )  # fmt: skip
 
 
@@ -209,7 +209,7 @@ def _outline_document(source: SourceText) -> Iterator[tuple[Key, Entry]]:
         path = full[1:] if in_list else full
         key = node.key or (node.start, node.start)
         entry = Entry(key[0] if node.key else node.start, node.end, *key, full)
-        if len(path) == 2 and path[1] in _PLAIN:
+        if len(path) == 2 and path[1] in _PLAIN and (path[1] != "tasks" or node.kind != "map"):
             yield (path[1],), entry
         if len(path) in (3, 4) and path[1] in kinds and isinstance(path[2], str):
             yield (kinds[path[1]], *map(str, path[2:4])), entry
@@ -357,6 +357,8 @@ def keys_of(place: str) -> list[Key]:
         return [("tasks",)]
     if kind == "deadline":
         return [("due",), ("goal",)] if " of " in place else [("deadline",), ("goal",)]
+    if kind == "resource":
+        return [(kind, name), ("budgets",)]
     if kind in ("values", "window"):
         return [("windows",), ("timed",), ("initial",)] if kind == "window" else [("values",), ("initial",)]
     if kind in ("goal", "initial", "objects", "problem"):

@@ -8,15 +8,18 @@ them: it is told then.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 
+from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, conjoined_atoms
 from planner.lint.item_lint import Item, declared_items
 from planner.model.actions import Action, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel
-from planner.model.formulas import OPEN, TRUE, Atom
+from planner.model.domain import DomainModel, numeric_effects
+from planner.model.formulas import OPEN, TRUE, Atom, Comparison, conjuncts, functions_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,10 @@ def check_pairs(domain: DomainModel) -> Iterator[Finding]:
             needing[name].append(each)
     items = [item for item in declared_items(domain) if item.predicate in giving]
     for pair, takers in _find_pairs(effects).items():
-        if pair.taken not in domain.derived and _is_exclusive(pair, giving[pair.given]):
-            yield from _check_pair(pair, takers[0], needing[pair.given], items)
+        if pair.taken not in domain.derived:
+            if _is_exclusive(pair, giving[pair.given]):
+                yield from _check_pair(pair, takers[0], needing[pair.given], items)
+            yield from _check_careless(pair, takers, giving[pair.given], needing[pair.given])
 
 
 def _check_pair(pair: Pair, taker: _Effects, users: list[_Effects], items: list[Item]) -> Iterator[Finding]:
@@ -96,6 +101,24 @@ def _check_pair(pair: Pair, taker: _Effects, users: list[_Effects], items: list[
         yield _report_double(pair, doubles[0], taker)
 
 
+def _check_careless(
+    pair: Pair, takers: list[_Effects], givers: list[_Effects], users: list[_Effects]
+) -> Iterator[Finding]:
+    """Yield the one action that gives a fact of the pair, and requires its counterpart without taking it."""
+    careless = [
+        (each, fact)
+        for each in givers
+        for fact in each.provided
+        if fact.predicate == pair.given and pair.free(fact) in each.required and pair.free(fact) not in each.taken()
+    ]
+    if len(careless) == 1 and len(takers) + 1 == len(givers) and any(_gives_back(pair, each) for each in users):
+        effects, fact = careless[0]
+        free = _plain(pair.free(fact))
+        message = f"it gives {_plain(fact)}, and leaves {free}, which action {takers[0].action.name} takes for it"
+        place, hint = f"action {effects.action.name}", f"end {free}, too"
+        yield Finding(Level.WARNING, "unlike-pair", place, message, hint, "provides", fact)
+
+
 def _find_pairs(effects: list[_Effects]) -> dict[Pair, list[_Effects]]:
     """Return the pairs with the actions that take the one and give the other, and nothing else of its objects."""
     found: dict[Pair, list[_Effects]] = defaultdict(list)
@@ -104,9 +127,15 @@ def _find_pairs(effects: list[_Effects]) -> dict[Pair, list[_Effects]]:
             counterparts = [x for x in each.provided if set(taken.args) <= set(x.args)] if taken.args else []
             if len(counterparts) == 1 and counterparts[0].predicate != taken.predicate:
                 given = counterparts[0]
-                places = tuple([given.args.index(arg) for arg in taken.args])
-                found[Pair(taken.predicate, given.predicate, places)].append(each)
+                pair = Pair(taken.predicate, given.predicate, tuple([given.args.index(arg) for arg in taken.args]))
+                if not _holds_both(pair, each):
+                    found[pair].append(each)
     return found
+
+
+def _holds_both(pair: Pair, effects: _Effects) -> bool:
+    """Return whether the action requires a fact of the pair and its counterpart: they do not exclude each other."""
+    return any(x.predicate == pair.given and pair.free(x) in effects.required for x in effects.required)
 
 
 def _is_exclusive(pair: Pair, effects: list[_Effects]) -> bool:
@@ -182,6 +211,145 @@ def find_leak(taken: Atom, taker: Action, domain: DomainModel) -> tuple[Action, 
 def _match(taken: Atom, given: Atom, fact: Atom) -> Atom:
     """Return `taken` with the arguments of `fact`, a fact like `given`."""
     return taken.substitute(dict(zip(given.args, fact.args, strict=True)))
+
+
+def check_undoing(domain: DomainModel) -> Iterator[Finding]:
+    """Yield what an action does not take though the one that undoes it gives it back, and numbers likewise.
+
+    Action B undoes A where it ends what A gives. If B gives what A requires, and nobody ever ends that, it is given
+    back and never taken. If A raises a number only up to a limit, B is expected to lower it again.
+    """
+    if any(action.outcomes for action in domain.actions.values()):
+        return
+    effects = [_Effects.of(action) for action in domain.actions.values()]
+    ended = {atom.predicate for action in domain.actions.values() for x in action.effects for atom in x.modifies}
+    ended |= {x.predicate for y in domain.actions.values() for z in y.effects for x in negated_atoms(z.provides)}
+    for doer in effects:
+        for undoer, given, undone in _find_undoers(doer, effects):
+            yield from _check_untaken(doer, undoer, given, undone, ended | {*domain.derived})
+            yield from _check_unlowered(doer, undoer, given, domain)
+
+
+def _find_undoers(doer: _Effects, effects: list[_Effects]) -> Iterator[tuple[_Effects, Atom, Atom]]:
+    """Yield the actions that end what `doer` gives, which they require, with this fact as both have it."""
+    for given in doer.provided:
+        for undoer in effects:
+            if undoer is not doer:
+                undone = next((fact for fact in undoer.taken() if fact.predicate == given.predicate), None)
+                if undone is not None:
+                    yield undoer, given, undone
+
+
+def _check_untaken(doer: _Effects, undoer: _Effects, given: Atom, undone: Atom, ended: set[str]) -> Iterator[Finding]:
+    """Yield what `doer` requires and leaves, `undoer` gives, and nobody ends."""
+    binding = dict(zip(undone.args, given.args, strict=True))
+    for back in undoer.provided:
+        for needed in doer.required:
+            if back.predicate != needed.predicate or back.predicate in ended or not back.args:
+                continue
+            shared = [place for place, arg in enumerate(back.args) if binding.get(arg) == needed.args[place]]
+            if shared and back not in undoer.required and needed not in doer.provided:
+                level = Level.WARNING if len(shared) == len(back.args) else Level.HINT
+                message = (
+                    f"it requires {_plain(needed)} and leaves it, though action {undoer.action.name}, which ends"
+                    f" {_plain(undone)}, gives {_plain(back)} back; nothing ever ends {back.predicate}"
+                )
+                place, hint = f"action {doer.action.name}", f"should it provide not {_plain(needed)}?"
+                pddl = f"should its effect have (not ({' '.join([needed.predicate, *needed.args])}))?"
+                yield Finding(level, "never-taken", place, message, hint, "provides", hint_pddl=pddl)
+
+
+def _check_unlowered(doer: _Effects, undoer: _Effects, given: Atom, domain: DomainModel) -> Iterator[Finding]:
+    """Yield that `undoer` does not lower a number that `doer` raises up to a limit, and that nothing lowers."""
+    changed = {effect.fluent.predicate for effect in numeric_effects(undoer.action)}
+    for effect in numeric_effects(doer.action):
+        name = effect.fluent.predicate
+        others = [x for each in domain.actions.values() for x in numeric_effects(each) if x.fluent.predicate == name]
+        rises = all(each.operator == "+=" for each in others)
+        if name in changed or not rises or not _is_limited(effect.fluent, doer.action, domain):
+            continue
+        message = (
+            f"it ends {_plain(given)}, which action {doer.action.name} gives, and does not lower"
+            f" {_plain(effect.fluent)}, which that one raises up to a limit; nothing else lowers it"
+        )
+        place, hint = (
+            f"action {undoer.action.name}",
+            f"should it do {_plain(effect.fluent)} -= {str(effect.value).replace('?', '')}?",
+        )
+        yield Finding(Level.HINT, "never-given-back", place, message, hint, "modifies")
+
+
+def _is_limited(fluent: Atom, action: Action, domain: DomainModel) -> bool:
+    """Return whether a bound, or a condition of `action`, limits `fluent` from above."""
+    declared = domain.functions.get(fluent.predicate)
+    if declared is not None and declared.high is not None:
+        return True
+    for part in conjuncts(action.requires):
+        if isinstance(part, Comparison):
+            left, right = part.left, part.right
+            small = left if part.relation in ("<", "<=") else right if part.relation in (">", ">=") else None
+            if small is not None and fluent in set(functions_in(small)):
+                return True
+    return False
+
+
+def check_copies(domain: DomainModel) -> Iterator[Finding]:
+    """Yield the actions that do just what one before them does, but for the names of their parameters."""
+    seen: dict[tuple[object, ...], Action] = {}
+    for action in domain.actions.values():
+        if action.data or action.creates or not action.effects or len(action.parameters) > MOST_PARAMETERS:
+            continue
+        key = min(_forms(action), key=str)
+        first = seen.setdefault(key, action)
+        if first is not action:
+            message = f"it requires and changes just what action {first.name} does, for the same cost"
+            hint = "is it a copy that was not edited? Change it, or leave it out"
+            yield Finding(Level.WARNING, "equal-actions", f"action {action.name}", message, hint)
+
+
+MOST_PARAMETERS: Final = 5
+"""Most parameters of actions that are compared in each order of these."""
+
+
+def _forms(action: Action) -> Iterator[tuple[object, ...]]:
+    """Yield the action as text, with its parameters numbered in each order."""
+    for order in permutations(action.parameters):
+        names = {each.name: f"?{place}" for place, each in enumerate(order)}
+
+        def write(part: object, names: dict[str, str] = names) -> str:
+            return re.sub(r"\?[\w-]+", lambda name: names.get(name[0], name[0]), str(part))
+
+        owners = (action, action.at_start, action.at_end)
+        conditions = [tuple(sorted(map(write, conjuncts(each.requires)))) for each in owners]
+        effects = [
+            (tuple(sorted(map(write, x.provides))), tuple(sorted(map(write, (*x.modifies, *x.numbers)))), write(x.when))
+            for x in owners
+        ]
+        rest = (action.cost, action.uses, action.duration, action.throughout, action.holds, action.outcomes)
+        kinds = tuple([each.types for each in order])
+        yield kinds, *conditions, *effects, tuple(map(write, (*rest, action.senses, action.after, action.risk)))
+
+
+def check_kept(domain: DomainModel) -> Iterator[Finding]:
+    """Yield the one action in time that takes at its start what all like it give back at their ends."""
+    keepers: dict[str, list[tuple[Action, Atom]]] = defaultdict(list)
+    givers: dict[str, list[Action]] = defaultdict(list)
+    for action in domain.actions.values():
+        needs = {*conjuncts(action.requires), *conjuncts(action.at_start.requires)}
+        given = {*positive_atoms(action.provides), *positive_atoms(action.at_end.provides)}
+        for atom in negated_atoms(action.at_start.provides):
+            if atom in needs and atom in given:
+                givers[atom.predicate].append(action)
+            elif atom in needs and not any(set(atom.args) <= set(each.args) for each in given):
+                keepers[atom.predicate].append((action, atom))
+    for name, own in keepers.items():
+        if len(own) == 1 and givers[name]:
+            action, atom = own[0]
+            message = (
+                f"it takes {_plain(atom)} at its start and keeps it; {givers[name][0].name} gives it back at its end"
+            )
+            hint = f"provide {_plain(atom)} at its end"
+            yield Finding(Level.WARNING, "never-given-back", f"action {action.name}", message, hint, "provides", atom)
 
 
 def _plain(atom: Atom) -> str:

@@ -6,8 +6,9 @@ and goals that nothing achieves. Constraints, budgets, the deadline and sensing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner.compilations.creation_rounds import add_enough_placeholders
 from planner.compilations.determinization import OutcomeOf, determinize
@@ -34,7 +35,7 @@ from planner.lint.findings import (
 )
 from planner.lint.item_lint import check_functional, check_given_back, check_goal_values, check_items
 from planner.lint.number_lint import check_number_reach, check_numbers
-from planner.lint.pair_lint import check_pairs
+from planner.lint.pair_lint import check_copies, check_kept, check_pairs, check_undoing
 from planner.lint.proof_lint import add_causes, check_exclusive_conditions, judge_by_proof
 from planner.lint.role_lint import check_facts, check_roles
 from planner.lint.timed_lint import check_throughout, check_time, check_units, flatten_moments, with_timed_effects
@@ -49,8 +50,11 @@ from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happ
 from planner.model.domain import DomainModel, TypeHierarchy, resources_of, uncertain_actions
 from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable
 from planner.model.problem import Problem
-from planner.problem_kinds import check_classical
+from planner.problem_kinds import AnyProblem, check_classical
 from planner.semantics.simulation import Simulation
+
+if TYPE_CHECKING:
+    from planner.explain.single_repairs import Repair
 
 _SUPPOSE: Final = "@suppose-"
 MOST_STEPS: Final = 3000
@@ -278,7 +282,7 @@ def _check_sensing(problem: Problem) -> Iterator[Finding]:
 
 def check_domain(domain: DomainModel) -> list[Finding]:
     """Lint `domain` without objects; return the findings, the worst first."""
-    times = [*check_throughout(domain), *check_units(domain)]
+    times = [*check_throughout(domain), *check_units(domain), *check_kept(domain)]
     domain = flatten_moments(domain)
     found = [*times, *_check_declarations(domain, None), *check_undeclared(domain), *check_items(domain)]
     return _merge_breaches(sort_by_level(found))
@@ -292,7 +296,7 @@ def check_problem(problem: Problem, limits: Limits | None = None, *, prove: bool
     """
     check_classical(problem, "check_problem", "htn.problem_kind.check(problem, limits) checks it")
     limits = limits or Limits()
-    source, times = problem, [*check_time(problem), *check_throughout(problem.domain)]
+    source, times = problem, [*check_time(problem), *check_throughout(problem.domain), *check_kept(problem.domain)]
     problem = replace(problem, domain=flatten_moments(problem.domain))
     found = [
         *times,
@@ -323,8 +327,21 @@ def check_problem(problem: Problem, limits: Limits | None = None, *, prove: bool
                 found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
     found = add_causes(found, enough or problem, limits)
     if prove:
-        found = judge_by_proof(source, found, limits, find_relevant_actions(problem))
+        relevant = find_relevant_actions(problem)
+        found = judge_by_proof(source, found, limits, relevant, repairs=lambda: _repairs(source), judge=_look_again)
     return _merge_breaches(sort_by_level(found))
+
+
+def _repairs(problem: Problem) -> Sequence[Repair]:
+    from planner.explain.single_repairs import list_repairs
+
+    return list_repairs(problem)
+
+
+def _look_again(problem: AnyProblem, limits: Limits) -> list[Finding]:
+    """Lint a repaired problem, without a proof that there is a plan."""
+    assert isinstance(problem, Problem)
+    return check_problem(problem, limits, prove=False)
 
 
 def _is_hopeless(problem: Problem, limits: Limits) -> bool:
@@ -371,6 +388,8 @@ def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterato
     yield from check_free_actions(domain, problem)
     wanted = frozenset(atom.predicate for atom in wanted_atoms(problem)) if problem else frozenset[str]()
     yield from check_given_back(domain, wanted)
+    yield from check_undoing(domain)
+    yield from check_copies(domain)
     yield from check_types(domain)
 
 

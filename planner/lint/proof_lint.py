@@ -10,28 +10,31 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from planner.errors import ForethoughtError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, provided_atoms
+from planner.lint.repair_lint import Judge, find_repairs, report_repairs
 from planner.model.actions import Action
-from planner.model.domain import has_numbers
 from planner.model.formulas import Atom, Formula, Not, conjuncts, substitute
-from planner.model.problem import Goal, Problem, is_temporal
+from planner.model.problem import Goal, Problem, is_numeric, is_temporal
 from planner.options import SolveOptions
 from planner.plan import Progress, Status
 from planner.problem_kinds import AnyProblem
 
 if TYPE_CHECKING:
+    from planner.explain.single_repairs import Repair
     from planner.explain.temporal_promises import Promise
     from planner.explain.unreachable_goals import Unreachable
     from planner.grounding.reachability import SchemaRules
 
 SECONDS: Final = 2.0
 """Most processor time of the search for a plan: where others keep the machine busy, proofs are found as well."""
+REPAIRED: Final = 20.0
+"""Most time by the clock of the search for single changes that give a plan."""
 EXPLAINED: Final = 3.0
 """Most time of the explanation why there is none."""
 MOST_SECONDS: Final = 12.0
@@ -52,20 +55,41 @@ CONSEQUENCES: Final = frozenset({"dead-end", "useless-action"})
 """Rules that suppose that there is a plan."""
 
 
-def judge_by_proof(problem: AnyProblem, found: list[Finding], limits: Limits, relevant: Iterable[str]) -> list[Finding]:
+def judge_by_proof(
+    problem: AnyProblem,
+    found: list[Finding],
+    limits: Limits,
+    relevant: Iterable[str],
+    *,
+    repairs: Callable[[], Sequence[Repair]],
+    judge: Judge,
+) -> list[Finding]:
     """Return `found`, with an error where `problem` is proved to have no plan, and its causes told as loudly.
 
-    `relevant` are the declarations, such as "action drive", on which the goal may rest.
+    `relevant` are the declarations, such as "action drive", on which the goal may rest. Of the single changes `repairs`
+    those are told that give a plan, the best by what `judge` says of the changed problems.
     """
     errors = [each for each in found if each.level is Level.ERROR]
-    if not any(each.rule in PROVED for each in errors):
-        reason = find_proof(problem, limits)
-        if reason is None:
-            return found
-        blamed = _blame(problem, reason, limits)
-        found = [*found, blamed]
+    proved = any(each.rule in PROVED for each in errors)
+    reason = None if proved else find_proof(problem, limits)
+    if not proved and reason is None:
+        return found
+    candidates = repairs()
+    helping = find_repairs(candidates, judge, _part(limits, REPAIRED))
+    if helping:  # a fact that does not help alone is no forgotten one
+        useless = {each.words for each in candidates} - {each.words for each in helping}
+        found = [each for each in found if each.rule != "missing-fact" or _as_words(each) not in useless]
+    if reason is not None:
+        found = [*found, _blame(problem, reason, limits, is_explained=bool(helping))]
     known = frozenset(relevant)
-    return [_raise(each, known) for each in found if each.rule not in CONSEQUENCES]
+    told = [_raise(each, known) for each in found if each.rule not in CONSEQUENCES]
+    return [*told, *report_repairs(helping)]
+
+
+def _as_words(finding: Finding) -> str:
+    """Return the words of the repair that states the fact which `finding` misses."""
+    fact = finding.hint.removeprefix("state ").removesuffix(", if it holds")
+    return f"if {fact} is stated, too"
 
 
 def find_proof(problem: AnyProblem, limits: Limits) -> str | None:
@@ -113,15 +137,18 @@ def _raise(finding: Finding, relevant: frozenset[str]) -> Finding:
     return replace(finding, level=Level.ERROR)
 
 
-def _blame(problem: AnyProblem, reason: str, limits: Limits) -> Finding:
-    """Return the finding that there is no plan, at what an explanation blames."""
+def _blame(problem: AnyProblem, reason: str, limits: Limits, *, is_explained: bool) -> Finding:
+    """Return the finding that there is no plan, at what an explanation blames.
+
+    Where single changes explain it, no facts are suggested that would lead around the mistake.
+    """
     message = f"there is no plan: {reason}" if reason else "there is no plan: search proves that nothing reaches it"
     place = "goal" if isinstance(problem, Problem) else "the initial tasks"
     hint = ""
     try:
         if isinstance(problem, Problem) and is_temporal(problem):
             place, hint = _blame_time(problem, limits)
-        elif isinstance(problem, Problem):
+        elif isinstance(problem, Problem) and not is_explained:
             hint = _suggest_facts(problem, limits)
     except (ForethoughtError, LimitReached):
         hint = ""
@@ -235,7 +262,7 @@ def _find_forgotten(parts: Sequence[Unreachable], problem: Problem) -> Iterator[
 
 def check_exclusive_conditions(problem: Problem, schemas: Iterable[SchemaRules], limits: Limits) -> Iterator[Finding]:
     """Yield the actions whose conditions never hold together, though each of them can."""
-    if is_temporal(problem) or has_numbers(problem.domain) or any(a.duration for a in problem.domain.actions.values()):
+    if is_temporal(problem) or any(a.duration for a in problem.domain.actions.values()):
         return
     candidates = [(rules, pairs) for rules in schemas if (pairs := _pairs_of(rules, problem))]
     if not candidates:
@@ -281,11 +308,15 @@ class _Exclusion:
 
 
 def _find_mutexes(problem: Problem, limits: Limits) -> _Exclusion:
-    """Return the pairs of facts that no reachable state has; raises `LimitReached`."""
+    """Return the pairs of facts that no reachable state has, whatever numbers are; raises `LimitReached`."""
+    from planner.compilations.number_abstraction import abstract_numbers
     from planner.grounding.ground import ground
     from planner.pruning.h2 import Pruning
 
-    task = ground(replace(problem, goal=Goal()), limits, whole=True)
+    plain = replace(problem, goal=Goal(), constraints=(), seal=())
+    if is_numeric(problem):
+        plain = abstract_numbers(plain).problem
+    task = ground(plain, limits, whole=True)
     pruning = Pruning(task, limits.check)
     for _ in pruning.steps():
         limits.check()

@@ -119,10 +119,22 @@ def check_facts(problem: Problem) -> Iterator[Finding]:
         if fact.predicate in static and len(fact.args) <= 2:
             facts[fact.predicate].append(fact)
     for own in facts.values():
+        if len(own[0].args) == 2:
+            yield from _check_reflexive(own, problem)
         if len(own[0].args) == 2 and len(own) >= _FEWEST:
             yield from _check_chain(own)
         elif len(own[0].args) == 1:
             yield from _check_lonely(own, problem)
+
+
+def _check_reflexive(facts: list[Atom], problem: Problem) -> Iterator[Finding]:
+    """Yield the one fact of a relation between objects of one type that relates an object to itself."""
+    first, second = [each.types for each in problem.domain.predicates[facts[0].predicate].parameters]
+    own = [fact for fact in facts if fact.args[0] == fact.args[1]]
+    if first == second and first != (ROOT_TYPE,) and len(own) == 1 and len(facts) > 1:
+        message = f"{own[0]} relates {own[0].args[0]} to itself, as no other fact of {own[0].predicate} does"
+        hint = "should one of them be another object?"
+        yield Finding(Level.HINT, "reflexive-fact", "initial", message, hint, part=own[0])
 
 
 def _check_lonely(facts: list[Atom], problem: Problem) -> Iterator[Finding]:

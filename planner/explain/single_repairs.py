@@ -1,0 +1,483 @@
+"""Single changes of a model: each puts one literal, argument, sign, fact or demand of an author's text otherwise.
+
+Models without a plan are often right but for one slip: arguments in the wrong order, the wrong parameter, `not`
+forgotten or too many, `+=` for `-=`, an effect that is left out. `list_repairs` yields what undoes such slips, the
+likeliest first; who asks for them plans for each changed problem. They are the mutations of program repair (Le Goues,
+Nguyen, Forrest and Weimer, 2012) in terms of actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations, product
+from math import prod
+
+from planner.explain.model_changes import plain
+from planner.lightweight import Any, Final, dataclass, replace
+from planner.model.actions import Action, Literal, NumericEffect, positive_atoms
+from planner.model.domain import DomainModel, TypeHierarchy, numeric_effects
+from planner.model.formulas import (
+    OPEN,
+    TRUE,
+    And,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Equals,
+    Expression,
+    Formula,
+    Not,
+    Or,
+    Term,
+    Variable,
+    atoms_in,
+    children,
+    conjunction,
+    conjuncts,
+    is_variable,
+    literals_in,
+    with_children,
+)
+from planner.model.problem import Problem, seal_like
+
+LIKELY: Final = 2
+"""Price of a slip in one place that gives another valid text: two arguments, a sign, `not`."""
+FAIR: Final = 3
+"""Price of another name: of a parameter, a predicate, an object."""
+UNLIKELY: Final = 5
+"""Price of what helps whatever is wrong: a condition or a demand less, an effect or a fact more."""
+MOST_OBJECTS: Final = 12
+"""Most objects of a type that are tried for an argument of a fact."""
+MOST_FACTS: Final = 60
+"""Most facts that are tried otherwise: of the initial state, of the goal, of a predicate that lacks one."""
+MOST_ACTIONS: Final = 60
+"""Most actions, and most methods, of a domain in which they are tried otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A change at `part` of the `field` of the declaration `place`; `words` say which: "there is a plan …".
+
+    `make` returns the changed problem. The least `price` is the likeliest.
+    """
+
+    place: str
+    field: str
+    part: Atom | str
+    words: str
+    price: int
+    make: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A part of a declaration `new` for `old`; None is left out. `part` is what is written at its place."""
+
+    old: Any
+    new: Any
+    price: int
+    part: Atom | str
+
+    @property
+    def words(self) -> str:
+        """The change in words, such as "with a for b"."""
+        return (
+            f"without '{plain(self.old)}'" if self.new is None else f"with '{plain(self.new)}' for '{plain(self.old)}'"
+        )
+
+
+class Scope:
+    """The terms that may stand in a declaration, and the predicates and functions that take them."""
+
+    def __init__(self, domain: DomainModel, terms: Iterable[Variable], *, same: bool = False) -> None:
+        self.domain, self.same = domain, same
+        self.hierarchy = TypeHierarchy(domain.types)
+        self.types: dict[Term, tuple[str, ...]] = {each.name: each.types for each in domain.constants}
+        self.types |= {each.name: each.types for each in terms}
+        self.terms = [each.name for each in terms]
+
+    def fits(self, atom: Atom) -> bool:
+        """Return whether the types of the arguments may stand there."""
+        declared = self.domain.predicates.get(atom.predicate) or self.domain.functions.get(atom.predicate)
+        if declared is None or len(declared.parameters) != len(atom.args):
+            return False
+        pairs = zip(atom.args, declared.parameters, strict=True)
+        return all(arg == OPEN or self.is_a(arg, kind.types) for arg, kind in pairs)
+
+    def is_a(self, term: Term, types: Sequence[str]) -> bool:
+        """Return whether everything that `term` may stand for is of one of these types."""
+        return term in self.types and all(self.hierarchy.is_a((kind,), types) for kind in self.types[term])
+
+    def others(self, atom: Atom, *, terms: bool = True, names: bool = True) -> Iterator[tuple[Atom, int]]:
+        """Yield atoms that differ from `atom` by two arguments in the other order, one argument, or the name."""
+        args = atom.args
+        found: list[tuple[Atom, int]] = []
+        for one, other in combinations(range(len(args)), 2):
+            turned = list(args)
+            turned[one], turned[other] = args[other], args[one]
+            found.append((Atom(atom.predicate, tuple(turned)), LIKELY))
+        for place in range(len(args)) if terms else ():
+            if args[place] != OPEN:
+                found += [(Atom(atom.predicate, (*args[:place], x, *args[place + 1 :])), FAIR) for x in self.terms]
+        if names:
+            alike = self.domain.predicates if atom.predicate in self.domain.predicates else self.domain.functions
+            found += [(Atom(name, args), FAIR) for name in alike if name not in self.domain.derived or self.same]
+        for each, price in found:
+            if each != atom and self.fits(each):
+                yield each, price
+
+
+def edit_formula(formula: Formula, scope: Scope) -> Iterator[tuple[Edit, Formula]]:
+    """Yield the edits of a condition, with it: one literal or comparison otherwise, or one conjunct left out."""
+    parts = list(conjuncts(formula))
+    for place, part in enumerate(parts):
+        if isinstance(part, And):
+            continue
+        rest = [*parts[:place], *parts[place + 1 :]]
+        at = _part_of(part)
+        yield Edit(part, None, UNLIKELY, at), conjunction(rest)
+        for new, price in _rewrite(part, scope):
+            yield Edit(part, new, price, at), conjunction([*parts[:place], new, *parts[place + 1 :]])
+
+
+def _part_of(formula: Formula) -> Atom | str:
+    """Return what stands at the place of `formula`."""
+    for atom in atoms_in(formula):
+        return atom
+    if isinstance(formula, Comparison):
+        return next((term for term in formula.functions), "")
+    if isinstance(formula, Not) and isinstance(formula.part, Equals):
+        return formula.part.left.removeprefix("?")
+    return formula.left.removeprefix("?") if isinstance(formula, Equals) else ""
+
+
+def _rewrite(formula: Formula, scope: Scope) -> Iterator[tuple[Formula, int]]:
+    """Yield `formula` with one leaf otherwise."""
+    match formula:
+        case Atom():
+            yield Not(formula), UNLIKELY
+            yield from scope.others(formula)
+        case Not(part):
+            yield part, LIKELY
+            yield from ((Not(new), price) for new, price in _rewrite(part, scope) if not isinstance(new, Not))
+        case Equals(left, right):
+            yield Not(formula), LIKELY
+            yield from _other_terms(left, right, scope)
+        case Comparison():
+            yield from _compare_otherwise(formula, scope)
+        case _:
+            parts = children(formula)
+            for place, part in enumerate(parts):
+                if isinstance(formula, Or) and len(parts) > 1:
+                    yield with_children(formula, (*parts[:place], *parts[place + 1 :])), UNLIKELY
+                for new, price in _rewrite(part, scope):
+                    yield with_children(formula, (*parts[:place], new, *parts[place + 1 :])), price
+
+
+def _other_terms(left: Term, right: Term, scope: Scope) -> Iterator[tuple[Formula, int]]:
+    for term in scope.terms:
+        if term not in (left, right) and scope.types.get(term) == scope.types.get(left):
+            yield Equals(term, right), FAIR
+            yield Equals(left, term), FAIR
+
+
+_TURNED: Final = {"<": (">", ">="), ">": ("<", "<="), "<=": (">=",), ">=": ("<=",), "=": ("!=",), "!=": ("=",)}
+
+
+def _compare_otherwise(comparison: Comparison, scope: Scope) -> Iterator[tuple[Formula, int]]:
+    for relation in _TURNED.get(comparison.relation, ()):
+        if relation != "!=":
+            yield replace(comparison, relation=relation), LIKELY
+    for side in ("left", "right"):
+        for new, price in _calculate_otherwise(getattr(comparison, side), scope):
+            changed: dict[str, Any] = {side: new}
+            yield replace(comparison, **changed), price
+
+
+def _calculate_otherwise(expression: Expression, scope: Scope) -> Iterator[tuple[Expression, int]]:
+    """Yield `expression` with one function, number or operator otherwise."""
+    match expression:
+        case Atom():
+            yield from scope.others(expression)
+        case Arithmetic(operator, operands):
+            if operator in "+-" and len(operands) == 2:
+                yield Arithmetic("-" if operator == "+" else "+", operands), LIKELY
+            for place, operand in enumerate(operands):
+                for new, price in _calculate_otherwise(operand, scope):
+                    yield Arithmetic(operator, (*operands[:place], new, *operands[place + 1 :])), price
+        case int() if expression:
+            yield from ((each, UNLIKELY) for each in _like_numbers(expression))
+
+
+def _like_numbers(number: int) -> Iterator[int]:
+    """Yield numbers with a nought more or less."""
+    yield number * 10
+    if not number % 10:
+        yield number // 10
+
+
+def _edit_literal(literal: Literal, scope: Scope) -> Iterator[Edit]:
+    atom = literal.part if isinstance(literal, Not) else literal
+    assert isinstance(atom, Atom)
+    yield Edit(literal, None, UNLIKELY, atom)
+    yield Edit(literal, atom if isinstance(literal, Not) else Not(atom), LIKELY, atom)
+    for new, price in scope.others(atom):
+        yield Edit(literal, Not(new) if isinstance(literal, Not) else new, price, atom)
+
+
+def _edit_pattern(pattern: Atom, scope: Scope) -> Iterator[Edit]:
+    yield Edit(pattern, None, FAIR, pattern)
+    yield from (Edit(pattern, new, price, pattern) for new, price in scope.others(pattern))
+
+
+_TURNED_EFFECTS: Final = {"+=": "-=", "-=": "+="}
+
+
+def _edit_number(effect: NumericEffect, scope: Scope) -> Iterator[Edit]:
+    yield Edit(effect, None, UNLIKELY, effect.fluent)
+    if effect.operator in _TURNED_EFFECTS:
+        yield Edit(effect, replace(effect, operator=_TURNED_EFFECTS[effect.operator]), LIKELY, effect.fluent)
+        yield Edit(effect, replace(effect, operator=":="), UNLIKELY, effect.fluent)
+    for fluent, price in scope.others(effect.fluent):
+        yield Edit(effect, replace(effect, fluent=fluent), price, effect.fluent)
+    for value, price in _calculate_otherwise(effect.value, scope):
+        yield Edit(effect, replace(effect, value=value), price, effect.fluent)
+
+
+_EDITS: Final[Mapping[str, Callable[[Any, Scope], Iterator[Edit]]]] = {
+    "provides": _edit_literal,
+    "modifies": _edit_pattern,
+    "numbers": _edit_number,
+}
+
+
+def edit_action(action: Action, scope: Scope) -> Iterator[tuple[Edit, str, Action]]:
+    """Yield the edits of `action`, with their fields and the changed action."""
+    yield from _edit_owner(action, scope)
+    for name in ("at_start", "at_end"):
+        for edit, _, moment in _edit_owner(getattr(action, name), scope):
+            yield edit, name, replace(action, **{name: moment})
+
+
+def _edit_owner(owner: Any, scope: Scope) -> Iterator[tuple[Edit, str, Any]]:
+    """Yield the edits of an action, of a moment of it, or of a conditional effect."""
+    for field in ("requires", "throughout"):
+        if getattr(owner, field, TRUE) != TRUE:
+            for edit, formula in edit_formula(getattr(owner, field), scope):
+                yield edit, field, replace(owner, **{field: formula})
+    for field, edits in _EDITS.items():
+        items = getattr(owner, field)
+        for place, item in enumerate(items):
+            for edit in edits(item, scope):
+                new = () if edit.new is None else (edit.new,)
+                changed = (*items[:place], *new, *items[place + 1 :])
+                yield edit, "modifies" if field == "numbers" else field, replace(owner, **{field: changed})
+    for place, when in enumerate(getattr(owner, "when", ())):
+        inner = Scope(scope.domain, [*_variables(scope), *when.variables])
+        for edit, _, changed in _edit_owner(when, inner):
+            yield edit, "when", replace(owner, when=(*owner.when[:place], changed, *owner.when[place + 1 :]))
+
+
+def _variables(scope: Scope) -> list[Variable]:
+    return [Variable(name, scope.types[name]) for name in scope.terms]
+
+
+def add_effects(
+    action: Action, domain: DomainModel, wanted: Iterable[tuple[str, bool]]
+) -> Iterator[tuple[Literal, int]]:
+    """Yield effects that `action` may lack: literals of the predicates and signs `wanted` about its parameters.
+
+    The end of what it requires is likelier.
+    """
+    given = {*action.provides, *[x for effect in action.effects for x in effect.provides]}
+    required = {*conjuncts(action.requires), *conjuncts(action.at_start.requires), *conjuncts(action.throughout)}
+    scope = Scope(domain, action.step_parameters)
+    for name, truth in wanted:
+        predicate = domain.predicates[name]
+        for args in permutations(scope.terms, len(predicate.parameters)):
+            atom = Atom(name, args)
+            literal: Literal = atom if truth else Not(atom)
+            if literal not in given and scope.fits(atom) and literal not in required:
+                other: Formula = Not(atom) if truth else atom
+                yield literal, FAIR if other in required and not truth else UNLIKELY
+
+
+def _wanted_effects(problem: Problem) -> list[tuple[str, bool]]:
+    """Return the predicates, with signs, that some condition or the goal reads."""
+    domain = problem.domain
+    formulas = [problem.goal.hard, *[axiom.condition for axiom in domain.axioms]]
+    for action in domain.actions.values():
+        formulas += [action.requires, action.throughout, action.at_start.requires, action.at_end.requires]
+        formulas += [effect.requires for effect in action.effects]
+    found = dict.fromkeys((atom.predicate, truth) for each in formulas for atom, truth in literals_in(each))
+    return [(name, truth) for name, truth in found if name in domain.predicates and name not in domain.derived]
+
+
+def _add_numbers(action: Action, domain: DomainModel) -> Iterator[tuple[NumericEffect, int]]:
+    """Yield the inverses of changes that other actions make and `action` lacks, about its own parameters."""
+    mine = {each.fluent.predicate for each in numeric_effects(action)}
+    own = {each.name for each in action.step_parameters}
+    scope = Scope(domain, action.step_parameters)
+    for other in domain.actions.values():
+        for effect in numeric_effects(other):
+            if effect.fluent.predicate in mine or other is action or effect.operator not in _TURNED_EFFECTS:
+                continue
+            for renamed in _rename(effect, other, scope) if not _names(effect) <= own else [effect]:
+                yield replace(renamed, operator=_TURNED_EFFECTS[effect.operator]), FAIR
+
+
+def _names(effect: NumericEffect) -> set[Term]:
+    terms = [effect.fluent, *([effect.value] if isinstance(effect.value, Atom) else [])]
+    return {arg for term in terms for arg in term.args if is_variable(arg)}
+
+
+def _rename(effect: NumericEffect, other: Action, scope: Scope) -> Iterator[NumericEffect]:
+    """Yield `effect` of the action `other` about the first parameters of the same types."""
+    types = {each.name: each.types for each in other.step_parameters}
+    binding: dict[Term, Term] = {}
+    for name in sorted(_names(effect)):
+        alike = [term for term in scope.terms if scope.types[term] == types.get(name) and term not in binding.values()]
+        if not alike:
+            return
+        binding[name] = alike[0]
+    yield effect.substitute(binding)
+
+
+def list_repairs(problem: Problem) -> list[Repair]:
+    """Return the single changes of `problem`, the likeliest first, otherwise in the order of the text."""
+    found = [*_repair_bounds(problem), *_repair_demands(problem), *_repair_goal(problem), *_repair_initial(problem)]
+    if len(problem.domain.actions) <= MOST_ACTIONS:
+        found = [*_repair_actions(problem), *found]
+    return sorted(found, key=lambda each: each.price)
+
+
+def _change(problem: Problem, **changes: Any) -> Callable[[], Problem]:
+    """Return a function that makes the problem with these fields."""
+    return lambda: seal_like(replace(problem, **changes), problem)
+
+
+def _put(problem: Problem, action: Action) -> Callable[[], Problem]:
+    """Return a function that makes the problem with this action in place of the one of its name."""
+
+    def make() -> Problem:
+        domain = replace(problem.domain, actions={**problem.domain.actions, action.name: action})
+        return seal_like(replace(problem, domain=domain), problem)
+
+    return make
+
+
+def _repair_actions(problem: Problem) -> Iterator[Repair]:
+    domain, wanted = problem.domain, _wanted_effects(problem)
+    for action in domain.actions.values():
+        place, scope = f"action {action.name}", Scope(domain, action.step_parameters)
+        for edit, field, changed in edit_action(action, scope):
+            yield Repair(place, field, edit.part, edit.words, edit.price, _put(problem, changed))
+        for literal, price in add_effects(action, domain, wanted):
+            changed, words = _add_effect(action, "provides", literal), f"if it provides {plain(literal)}, too"
+            yield Repair(place, "provides", "", words, price, _put(problem, changed))
+        for effect, price in _add_numbers(action, domain):
+            changed, words = _add_effect(action, "numbers", effect), f"if it does {plain(effect)}, too"
+            yield Repair(place, "modifies", "", words, price, _put(problem, changed))
+
+
+def _add_effect(action: Action, field: str, effect: Literal | NumericEffect) -> Action:
+    """Return `action` with one more effect, at its end where it has effects there."""
+    if action.at_end.provides or (action.has_moments and not action.provides):
+        end = action.at_end
+        return replace(action, at_end=replace(end, **{field: (*getattr(end, field), effect)}))
+    return replace(action, **{field: (*getattr(action, field), effect)})
+
+
+def _repair_bounds(problem: Problem) -> Iterator[Repair]:
+    """Yield the problem without a bound of a function."""
+    for function in problem.domain.functions.values():
+        for name in ("low", "high"):
+            value = getattr(function, name)
+            if value is not None:
+                free: dict[str, Any] = {name: None}
+                functions = {**problem.domain.functions, function.name: replace(function, **free)}
+                make = _change(problem, domain=replace(problem.domain, functions=functions))
+                words = f"without the bound {name} = {value}"
+                yield Repair(f"function {function.name}", name, name, words, FAIR, make)
+
+
+def _repair_demands(problem: Problem) -> Iterator[Repair]:
+    """Yield the problem without one of its constraints or budgets."""
+    for place, each in enumerate(problem.constraints):
+        if each.utility is None:
+            atoms = [*[atom for condition in each.conditions for atom in atoms_in(condition)], *each.steps]
+            make = _change(problem, constraints=_without(problem.constraints, place))
+            yield Repair(f"constraint '{each}'", "", next(iter(atoms), ""), "without it", LIKELY, make)
+    for name, value in problem.budgets.items():
+        make = _change(problem, budgets={x: amount for x, amount in problem.budgets.items() if x != name})
+        yield Repair(f"resource {name}", "", name, f"if {name} may be more than {value}", LIKELY, make)
+
+
+def _without(items: tuple[Any, ...], place: int) -> tuple[Any, ...]:
+    return (*items[:place], *items[place + 1 :])
+
+
+def _repair_goal(problem: Problem) -> Iterator[Repair]:
+    parts = list(conjuncts(problem.goal.hard))
+    if len(parts) > MOST_FACTS:
+        return
+    scope = Scope(problem.domain, _few(problem))
+    for edit, formula in edit_formula(problem.goal.hard, scope):
+        if edit.new is not None or len(parts) > 1:
+            is_slip = edit.price == LIKELY and not isinstance(edit.new, Not)
+            price = edit.price + 1 if is_slip else UNLIKELY + 1
+            make = _change(problem, goal=replace(problem.goal, hard=formula))
+            yield Repair("goal", "", edit.part, edit.words, price, make)
+
+
+def _few(problem: Problem) -> list[Variable]:
+    """Return the objects of `problem` as terms, those of types with few objects."""
+    counts: dict[tuple[str, ...], int] = {}
+    for each in problem.all_objects:
+        counts[each.types] = counts.get(each.types, 0) + 1
+    return [Variable(x.name, x.types) for x in problem.all_objects if counts[x.types] <= MOST_OBJECTS]
+
+
+def _repair_initial(problem: Problem) -> Iterator[Repair]:
+    """Yield the problem with one initial fact otherwise, less or more, or one value with the other sign."""
+    yield from _add_facts(problem)
+    if len(problem.initial) <= MOST_FACTS:
+        scope, stated = Scope(problem.domain, _few(problem)), set(problem.initial)
+        for place, fact in enumerate(problem.initial):
+            rest = _without(problem.initial, place)
+            for new, price in scope.others(fact, names=False):
+                if new not in stated:
+                    words, make = Edit(fact, new, price, fact).words, _change(problem, initial=(*rest, new))
+                    yield Repair("initial", "", fact, words, price + 1, make)
+            make = _change(problem, initial=rest)
+            yield Repair("initial", "", fact, f"without '{plain(fact)}'", UNLIKELY, make)
+    if len(problem.values) <= MOST_FACTS:
+        for term, value in problem.values.items():
+            for other in [-value, *(_like_numbers(value) if isinstance(value, int) else ())] if value else []:
+                make = _change(problem, values={**problem.values, term: other})
+                price = FAIR if other == -value and value < 0 else UNLIKELY
+                yield Repair("values", "", term, f"with '{plain(term)} = {other}' for {value}", price, make)
+
+
+def _add_facts(problem: Problem) -> Iterator[Repair]:
+    """Yield the problem with one more initial fact, of the predicates that have few, and not of the goal itself."""
+    if len(problem.all_objects) > MOST_FACTS or len(problem.domain.actions) > MOST_ACTIONS:
+        return
+    stated, asked = set(problem.initial), set(atoms_in(problem.goal.hard))
+    like = {fact.predicate: fact for fact in reversed(problem.initial)}
+    given = {name for action in problem.domain.actions.values() for name in _provided_names(action)}
+    scope = Scope(problem.domain, [Variable(each.name, each.types) for each in problem.all_objects])
+    for name, truth in _wanted_effects(problem):
+        kinds = problem.domain.predicates[name].parameters
+        places = [[term for term in scope.terms if scope.is_a(term, each.types)] for each in kinds]
+        if not truth or prod(map(len, places)) > MOST_FACTS:
+            continue
+        for fact in [Atom(name, args) for args in product(*places)]:
+            if fact not in stated and fact not in asked:
+                price = FAIR + 1 if name in like and name not in given else UNLIKELY + 1
+                make = _change(problem, initial=(*problem.initial, fact))
+                yield Repair("initial", "", like.get(name, ""), f"if {fact} is stated, too", price, make)
+
+
+def _provided_names(action: Action) -> set[str]:
+    return {atom.predicate for effect in action.effects for atom in positive_atoms(effect.provides)}
