@@ -14,7 +14,7 @@ from math import prod
 
 from planner.explain.model_changes import plain
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.model.actions import Action, Literal, NumericEffect, positive_atoms
+from planner.model.actions import Action, Literal, NumericEffect, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, TypeHierarchy, numeric_effects
 from planner.model.formulas import (
     OPEN,
@@ -302,6 +302,26 @@ def add_effects(
                 yield literal, FAIR if other in required and not truth else UNLIKELY
 
 
+def _owed_effects(domain: DomainModel) -> set[tuple[str, str]]:
+    """Return actions with the predicates that they owe: who ends what an action took something for gives it back."""
+    taken = {
+        action.name: {
+            atom.predicate
+            for effect in action.effects
+            for atom in (*negated_atoms(effect.provides), *effect.modifies)
+            if atom.predicate in {each.predicate for each in atoms_in(action.requires)}
+        }
+        for action in domain.actions.values()
+    }
+    return {
+        (undoer, name)
+        for doer, names in taken.items()
+        for undoer, ended in taken.items()
+        if undoer != doer and ended & _provided_names(domain.actions[doer])
+        for name in names
+    }
+
+
 def _wanted_effects(problem: Problem) -> list[tuple[str, bool]]:
     """Return the predicates, with signs, that some condition or the goal reads."""
     domain = problem.domain
@@ -367,12 +387,14 @@ def _put(problem: Problem, action: Action) -> Callable[[], Problem]:
 
 
 def _repair_actions(problem: Problem) -> Iterator[Repair]:
-    domain, wanted = problem.domain, _wanted_effects(problem)
+    domain, wanted, owed = problem.domain, _wanted_effects(problem), _owed_effects(problem.domain)
     for action in domain.actions.values():
         place, scope = f"action {action.name}", Scope(domain, action.step_parameters)
         for edit, field, changed in edit_action(action, scope):
             yield Repair(place, field, edit.part, edit.words, edit.price, _put(problem, changed))
         for literal, price in add_effects(action, domain, wanted):
+            if isinstance(literal, Atom) and (action.name, literal.predicate) in owed:
+                price = FAIR
             changed, words = _add_effect(action, "provides", literal), f"if it provides {plain(literal)}, too"
             yield Repair(place, "provides", "", words, price, _put(problem, changed))
         for effect, price in _add_numbers(action, domain):

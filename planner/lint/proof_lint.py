@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 2.0
 """Most processor time of the search for a plan: where others keep the machine busy, proofs are found as well."""
-REPAIRED: Final = 20.0
+REPAIRED: Final = 60.0
 """Most time by the clock of the search for single changes that give a plan."""
 EXPLAINED: Final = 3.0
 """Most time of the explanation why there is none."""
