@@ -157,7 +157,8 @@ def _retarget(problem: HtnProblem, method: Method, scope: Scope, tasks: _Tasks) 
         if new.predicate in problem.domain.tasks:
             words = f"if it is for the task {plain(new)}, and not for {plain(method.task)}"
             make = _with_method(problem, method, task=new)
-            yield Repair(f"method {method.name}", "task", method.task, words, price, make)
+            likely = price if new.predicate == method.task.predicate else UNLIKELY
+            yield Repair(f"method {method.name}", "task", method.task, words, likely, make)
 
 
 def _repair_network(problem: HtnProblem) -> Iterator[Repair]:

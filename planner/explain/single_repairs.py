@@ -393,10 +393,10 @@ def _repair_actions(problem: Problem) -> Iterator[Repair]:
         for edit, field, changed in edit_action(action, scope):
             yield Repair(place, field, edit.part, edit.words, edit.price, _put(problem, changed))
         for literal, price in add_effects(action, domain, wanted):
-            if isinstance(literal, Atom) and (action.name, literal.predicate) in owed:
-                price = FAIR
-            changed, words = _add_effect(action, "provides", literal), f"if it provides {plain(literal)}, too"
-            yield Repair(place, "provides", "", words, price, _put(problem, changed))
+            is_owed = isinstance(literal, Atom) and (action.name, literal.predicate) in owed
+            changed = _add_effect(action, "provides", literal)
+            words = f"if it provides {plain(literal)}, too"
+            yield Repair(place, "provides", "", words, FAIR if is_owed else price, _put(problem, changed))
         for effect, price in _add_numbers(action, domain):
             changed, words = _add_effect(action, "numbers", effect), f"if it does {plain(effect)}, too"
             yield Repair(place, "modifies", "", words, price, _put(problem, changed))
@@ -405,9 +405,10 @@ def _repair_actions(problem: Problem) -> Iterator[Repair]:
 def _add_effect(action: Action, field: str, effect: Literal | NumericEffect) -> Action:
     """Return `action` with one more effect, at its end where it has effects there."""
     if action.at_end.provides or (action.has_moments and not action.provides):
-        end = action.at_end
-        return replace(action, at_end=replace(end, **{field: (*getattr(end, field), effect)}))
-    return replace(action, **{field: (*getattr(action, field), effect)})
+        ending: dict[str, Any] = {field: (*getattr(action.at_end, field), effect)}
+        return replace(action, at_end=replace(action.at_end, **ending))
+    more: dict[str, Any] = {field: (*getattr(action, field), effect)}
+    return replace(action, **more)
 
 
 def _repair_bounds(problem: Problem) -> Iterator[Repair]:

@@ -208,7 +208,7 @@ def _check_known_effects(action: Action, domain: DomainModel) -> Iterator[Findin
             message += f"; it ends {_bare(gone)}: are they the wrong way round?" if gone is not None else ""
             if _is_idle(action, required, excluded, same):
                 message = f"it changes nothing: all that it provides, such as {_bare(atom)}, is so before it"
-                yield Finding(Level.WARNING, "no-effect", place, message, field="provides", part=atom)
+                yield Finding(Level.WARNING, "known-effect", place, message, field="provides", part=atom)
                 return
             yield Finding(Level.HINT, "known-effect", place, message, field="provides", part=atom)
     for atom in dict.fromkeys(ended):

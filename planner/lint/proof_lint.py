@@ -19,10 +19,11 @@ from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, provided_atoms
 from planner.lint.repair_lint import Judge, find_repairs, report_repairs
 from planner.model.actions import Action
+from planner.model.domain import creates_objects
 from planner.model.formulas import Atom, Formula, Not, conjuncts, substitute
 from planner.model.problem import Goal, Problem, is_numeric, is_temporal
 from planner.options import SolveOptions
-from planner.plan import Progress, Status
+from planner.plan import Progress, Result, Status
 from planner.problem_kinds import AnyProblem
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 2.0
 """Most processor time of the search for a plan: where others keep the machine busy, proofs are found as well."""
-REPAIRED: Final = 60.0
+REPAIRED: Final = 30.0
 """Most time by the clock of the search for single changes that give a plan."""
 EXPLAINED: Final = 3.0
 """Most time of the explanation why there is none."""
@@ -71,9 +72,11 @@ def judge_by_proof(
     """
     errors = [each for each in found if each.level is Level.ERROR]
     proved = any(each.rule in PROVED for each in errors)
-    reason = None if proved else find_proof(problem, limits)
+    result = None if proved else _search(problem, limits)
+    reason = _reason_of(result)
     if not proved and reason is None:
-        return found
+        is_open = result is not None and result.plan is None and _is_endless(problem)
+        return [*found, *_doubt(repairs(), judge, limits)] if is_open else found
     candidates = repairs()
     helping = find_repairs(candidates, judge, _part(limits, REPAIRED))
     if helping:  # a fact that does not help alone is no forgotten one
@@ -94,6 +97,15 @@ def _as_words(finding: Finding) -> str:
 
 def find_proof(problem: AnyProblem, limits: Limits) -> str | None:
     """Return the reason, perhaps "", of a proof that `problem` has no plan; None without a proof in a short time."""
+    return _reason_of(_search(problem, limits))
+
+
+def _reason_of(result: Result | None) -> str | None:
+    return result.reason if result is not None and result.status is Status.UNSOLVABLE else None
+
+
+def _search(problem: AnyProblem, limits: Limits) -> Result | None:
+    """Return what a short search for any plan or a proof comes to; None for what no search takes."""
     from planner.solve import answer
 
     enough = _Enough(limits.cancel)
@@ -102,7 +114,28 @@ def find_proof(problem: AnyProblem, limits: Limits) -> str | None:
         result = answer(problem, replace(options, cancel=enough))
     except ForethoughtError:
         return None
-    return result.reason if result.status is Status.UNSOLVABLE else None
+    return None if result.status is Status.UNSUPPORTED else result
+
+
+FEW_OBJECTS: Final = 12
+FEW_ACTIONS: Final = 15
+"""Most objects and actions of a model of which it is strange that a short search finds no plan."""
+
+
+def _is_endless(problem: AnyProblem) -> bool:
+    """Return whether `problem` is small, and may have endlessly many states: numbers, or objects that steps create."""
+    classical = problem if isinstance(problem, Problem) else getattr(problem, "classical", None)
+    if not isinstance(classical, Problem) or is_temporal(classical):
+        return False
+    is_small = len(classical.all_objects) <= FEW_OBJECTS and len(classical.domain.actions) <= FEW_ACTIONS
+    return is_small and (is_numeric(classical) or creates_objects(classical.domain))
+
+
+def _doubt(repairs: Sequence[Repair], judge: Judge, limits: Limits) -> Iterator[Finding]:
+    """Yield hints at single changes with which there is a plan, where a short search has neither plan nor proof."""
+    for each in report_repairs(find_repairs(repairs, judge, _part(limits, REPAIRED))):
+        message = each.message.replace("there is a plan", f"a search of {SECONDS:.0f} s finds no plan, but one", 1)
+        yield replace(each, level=Level.HINT, message=message)
 
 
 class _Enough(threading.Event):

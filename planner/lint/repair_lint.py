@@ -22,7 +22,7 @@ from planner.problem_kinds import AnyProblem
 if TYPE_CHECKING:
     from planner.explain.single_repairs import Repair
 
-SECONDS: Final = 6.0
+SECONDS: Final = 4.0
 """Most processor time for all repairs of one problem."""
 SEARCH_SECONDS: Final = 0.15
 """Most processor time of the search for a plan of one repaired problem: models that authors check are small."""

@@ -102,7 +102,7 @@ def test_a_berth_beside_itself() -> None:
 @pytest.mark.parametrize(
     ("requires", "provides", "rule"),
     [
-        ('"wet(b)"', '"wet(b)"', "no-effect"),
+        ('"wet(b)"', '"wet(b)"', "known-effect"),
         ('"not wet(b)", "lies_at(b, q)"', '"not wet(b)", "seen(q)"', "known-effect"),
         ('"wet(b)", "lies_at(b, q)"', '"wet(b)", "seen(q)"', "known-effect"),
         ('"wet(b)", "wet(b)", "open(q)"', '"seen(q)"', "repeated-part"),
