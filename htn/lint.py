@@ -89,13 +89,14 @@ def check_hierarchy(domain: HtnDomain) -> list[Finding]:
     return _sort_by_level([*classical, *structure, *check_conditions(domain, None)])
 
 
-def check_htn_problem(problem: HtnProblem, limits: Limits, *, prove: bool = True) -> list[Finding]:
+def check_htn_problem(problem: HtnProblem, limits: Limits, *, prove: bool = True, search: bool = True) -> list[Finding]:
     """Return the findings about `problem` and its domain, the worst first; raises `LimitReached`.
 
-    With `prove`, a short search looks for a proof that there is no plan.
+    With `prove`, a short search looks for a proof that there is no plan, with `search` others do as in
+    `planner.lint.problem_lint.check_problem`.
     """
     domain = problem.domain
-    classical = list(_keep_valid(domain, check_problem(problem.classical, limits, prove=False)))
+    classical = list(_keep_valid(domain, check_problem(problem.classical, limits, prove=False, search=search)))
     if problem.classical.goal == Goal():  # what the last task of all provides is required by nobody
         classical = [each for each in classical if each.rule != "never-required"]
     wanted = frozenset(atom.predicate for atom in wanted_atoms(problem.classical))
@@ -120,7 +121,7 @@ def _repairs(problem: HtnProblem) -> Sequence[Repair]:
 def _look_again(problem: AnyProblem, limits: Limits) -> list[Finding]:
     """Lint a repaired problem, without a proof that there is a plan."""
     assert isinstance(problem, HtnProblem)
-    return check_htn_problem(problem, limits, prove=False)
+    return check_htn_problem(problem, limits, prove=False, search=False)
 
 
 def _sort_by_level(findings: list[Finding]) -> list[Finding]:

@@ -446,9 +446,8 @@ def _repair_goal(problem: Problem) -> Iterator[Repair]:
         return
     scope = Scope(problem.domain, _few(problem))
     for edit, formula in edit_formula(problem.goal.hard, scope):
-        if edit.new is not None or len(parts) > 1:
-            is_slip = edit.price == LIKELY and not isinstance(edit.new, Not)
-            price = edit.price + 1 if is_slip else UNLIKELY + 1
+        if not isinstance(edit.new, Not) and (edit.new is not None or len(parts) > 1):
+            price = edit.price + 1 if edit.price == LIKELY else UNLIKELY + 1
             make = _change(problem, goal=replace(problem.goal, hard=formula))
             yield Repair("goal", "", edit.part, edit.words, price, make)
 

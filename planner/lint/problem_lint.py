@@ -288,11 +288,13 @@ def check_domain(domain: DomainModel) -> list[Finding]:
     return _merge_breaches(sort_by_level(found))
 
 
-def check_problem(problem: Problem, limits: Limits | None = None, *, prove: bool = True) -> list[Finding]:
+def check_problem(
+    problem: Problem, limits: Limits | None = None, *, prove: bool = True, search: bool = True
+) -> list[Finding]:
     """Lint `problem` and its domain; return the findings, the worst first.
 
-    With `prove`, a short search looks for a proof that there is no plan. Raises `LimitReached`, and `InputError` for
-    what is no classical problem.
+    With `prove`, a short search looks for a proof that there is no plan; with `search`, others look for dead ends and
+    for facts that exclude each other. Raises `LimitReached`, and `InputError` for what is no classical problem.
     """
     check_classical(problem, "check_problem", "htn.problem_kind.check(problem, limits) checks it")
     limits = limits or Limits()
@@ -319,7 +321,7 @@ def check_problem(problem: Problem, limits: Limits | None = None, *, prove: bool
             found += check_single_values(enough, limits)
             found += check_functional(enough, limits)
             size = sum(len(each.rule.found.rows) for each in reach.schemas)
-            if size <= MOST_STEPS:
+            if size <= MOST_STEPS and search:
                 found += check_goal_values(enough, limits, reach.holds)
                 known = {each.place for each in found if each.rule == "contradicting-requires"}
                 clashes = check_exclusive_conditions(enough, reach.schemas, limits)
@@ -341,7 +343,7 @@ def _repairs(problem: Problem) -> Sequence[Repair]:
 def _look_again(problem: AnyProblem, limits: Limits) -> list[Finding]:
     """Lint a repaired problem, without a proof that there is a plan."""
     assert isinstance(problem, Problem)
-    return check_problem(problem, limits, prove=False)
+    return check_problem(problem, limits, prove=False, search=False)
 
 
 def _is_hopeless(problem: Problem, limits: Limits) -> bool:

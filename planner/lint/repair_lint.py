@@ -30,7 +30,7 @@ FIRST_SECONDS: Final = 2.0
 """Most processor time of the first search, which may load machine code."""
 MOST_REPAIRS: Final = 1500
 """Most repairs that are tried."""
-MOST_JUDGED: Final = 40
+MOST_JUDGED: Final = 25
 """Most repairs that give a plan and are compared by what lint says of them."""
 MOST_TOLD: Final = 3
 """Most declarations of which a repair is told."""

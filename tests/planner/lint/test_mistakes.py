@@ -14,6 +14,7 @@ from planner.lint.findings import Level
 PATHS = sorted(OWN.iterdir())
 
 
+@pytest.mark.timeout(300)
 def test_every_mistake_is_found_at_its_line() -> None:
     trials = try_folder(OWN)
     assert [(each.name, each.missed) for each in trials if each.missed] == []
