@@ -86,7 +86,8 @@ def judge_by_proof(
         found = [*found, _blame(problem, reason, limits, is_explained=bool(helping))]
     known = frozenset(relevant)
     told = [_raise(each, known) for each in found if each.rule not in CONSEQUENCES]
-    return [*told, *report_repairs(helping)]
+    blamed = {each.place for each in errors if each.place.startswith("constraint")}
+    return [*told, *report_repairs([each for each in helping if each.place not in blamed])]
 
 
 def _as_words(finding: Finding) -> str:

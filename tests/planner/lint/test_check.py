@@ -111,7 +111,7 @@ DOMAINS = {
     ),
     "an effect that is known": (
         domain(replace(MOVE, provides=(*MOVE.provides, Atom("door", ("?a", "?b"))))),
-        "hint: action move: it provides door(?a, ?b), which it also requires: that changes nothing [known-effect]",
+        "hint: action move: it provides door(a, b), which it also requires: that changes nothing [known-effect]",
     ),
     "unused predicate": (
         domain(MOVE, more=(Predicate("lit", (A,)),)),

@@ -38,12 +38,13 @@ def walking(*constraints: object, domain: Domain | None = None, **more: object) 
 
 def said(problem: Problem, about: str) -> list[str]:
     """Return what is said about the places that begin so."""
-    found = [each for each in check_problem(problem) if each.place.startswith(about)]
+    found = [x for x in check_problem(problem) if x.place.startswith(about) and x.rule != "single-repair"]
     return [str(each).removeprefix(f"{each.level.name.lower()}: {each.place}: ") for each in found]
 
 
 def levels(problem: Problem) -> list[str]:
-    return [each.level.name for each in check_problem(problem) if each.place.startswith("constraint")]
+    found = [each for each in check_problem(problem) if each.rule != "single-repair"]
+    return [each.level.name for each in found if each.place.startswith("constraint")]
 
 
 CONSTRAINTS = [
