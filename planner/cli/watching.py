@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -49,7 +50,9 @@ def watch(words: Sequence[str], named: Iterable[str], written: Path | None = Non
         seen = take_snapshot(places, written)
         code = subprocess.call([sys.executable, "-m", "planner.cli", *words])
         tell(f"exit code {code} at {time.strftime('%H:%M:%S')}; watching {len(seen)} files, Ctrl-C ends it")
-        _wait_for_change(places, seen, written)
+        changed = sorted(map(str, _wait_for_change(places, seen, written)))
+        more = "" if len(changed) == 1 else f" and {len(changed) - 1} more"
+        tell(f"\n{changed[0]}{more} changed:")
 
 
 def take_snapshot(places: Iterable[Path], written: Path | None = None) -> Snapshot:
@@ -69,18 +72,20 @@ def take_snapshot(places: Iterable[Path], written: Path | None = None) -> Snapsh
 def _list_files(places: Iterable[Path]) -> Iterator[Path]:
     known = KNOWN.union(find_languages())
     for place in places:
-        beside = place.rglob("*") if place.is_dir() else place.parent.iterdir()
-        yield from (path for path in beside if path.suffix.lower() in known and ".venv" not in path.parts)
-        if not place.is_dir():
+        is_folder = place.is_dir()
+        with contextlib.suppress(OSError):  # a folder may be moved away, and come back
+            beside = place.rglob("*") if is_folder else place.parent.iterdir()
+            yield from (path for path in beside if path.suffix.lower() in known and ".venv" not in path.parts)
+        if not is_folder:
             yield place
 
 
-def _wait_for_change(places: Sequence[Path], seen: Snapshot, written: Path | None) -> None:
-    """Return when the files differ from what was `seen`, and have come to rest."""
+def _wait_for_change(places: Sequence[Path], seen: Snapshot, written: Path | None) -> set[Path]:
+    """Return which files differ from what was `seen`, when they have come to rest."""
     latest = seen
     while True:
         time.sleep(POLL_SECONDS)
         now = take_snapshot(places, written)
         if now == latest != seen:
-            return
+            return {path for path, _ in now.items() ^ seen.items()}
         latest = now

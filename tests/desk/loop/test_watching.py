@@ -30,6 +30,7 @@ def test_watch_runs_again_after_a_change(tmp_path, command):
             wait_for(told, "exit code", 2)
             assert "exit code 0" in told[0] + told[1]
             assert "exit code 0" not in told[-1]
+            assert any(line.endswith("domain.yaml changed:\n") for line in told)
             run.send_signal(signal.SIGINT)
             assert run.wait(20) == 130
         finally:
@@ -58,3 +59,8 @@ def test_a_snapshot_has_what_is_beside_a_file_and_below_a_folder(tmp_path):
     assert sorted(path.name for path in take_snapshot([tmp_path / "a.yaml"])) == ["a.yaml", "b.pddl"]
     assert sorted(path.name for path in take_snapshot([tmp_path])) == ["a.yaml", "b.pddl", "d.yaml"]
     assert sorted(path.name for path in take_snapshot([tmp_path / "c.txt"])) == ["a.yaml", "b.pddl", "c.txt"]
+
+
+def test_a_folder_may_be_gone_for_a_while(tmp_path):
+    assert take_snapshot([tmp_path / "gone" / "a.yaml"]) == {}
+    assert take_snapshot([tmp_path / "gone"]) == {}
