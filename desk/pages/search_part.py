@@ -26,6 +26,8 @@ _ABOUT: Final[Mapping[str, str]] = {
     "scheduled sequences": "sequences of happenings, each with its earliest times",
     "sequence": "plans as if there was no time, scheduled afterwards",
     "proof": "A* over sequences of happenings in time",
+    "costs": "what the steps cost at least, without times and capacities",
+    "exact": "states one by one, with exact numbers",
 }
 """What the searches of portfolios do."""
 

@@ -285,6 +285,7 @@ class Journal(DrivenRuns):
             yield from self._follow_rows(at, rows)
             if not rows:
                 with self._store.use():
+                    self._store.check_file()
                     if self._find_run(run)[0].number != at.number:
                         raise NoRunError(self.path, f"run {run!r} was deleted", "another one has its name now")
                     self._check_complete(at, kept)
@@ -315,6 +316,7 @@ class Journal(DrivenRuns):
     def _list_records(self, *, logs: bool) -> list[RunRecord]:
         records = []
         with self._store.use():
+            self._store.check_file()
             self._store.check_runs(self._store.locks.find_last_number())
             names = [each for each in self._list_names() if each.startswith(LOG_PREFIX) is logs]
         for name in names:

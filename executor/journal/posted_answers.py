@@ -57,6 +57,7 @@ class PostedAnswersInJournal:
     def post(self, run: str, question: str, shown: str, answer: str) -> None:
         """Keep an answer in place of an earlier one to the same question."""
         with self._store.use():
+            self._store.check_file()
             self._store.connection.execute(_TABLE)
             row = (run, question, shown, answer, time.time(), "")
             self._store.connection.execute("INSERT OR REPLACE INTO posted_answers VALUES (?, ?, ?, ?, ?, ?)", row)

@@ -308,6 +308,19 @@ def test_a_run_that_is_deleted_ends_its_stream(client: Client, journal: Journal)
     assert "r1" in said["problem"]
 
 
+def test_a_journal_that_is_replaced_is_not_followed_like_a_ghost(client: Client, journal: Journal, path: Path) -> None:
+    asked = question(journal)
+    stream = client.messages("events?run=r1")
+    assert [next(stream)[0] for _ in range(2)] == ["document", "runs"]
+    path.rename(path.with_name("old.db"))
+    path.write_bytes(path.with_name("old.db").read_bytes())
+    kind, _, said = next(each for each in stream if each[0] not in ("document", "beat"))
+    assert kind == "gone"
+    assert "deleted, moved or replaced while it was open" in said["problem"]
+    status, refused = client.post({**asked, "answer": "yes"})
+    assert (status, refused["problem"]) == (500, "the file was deleted, moved or replaced while it was open")
+
+
 def test_the_command_serves_until_it_is_told_to_stop(path: Path) -> None:
     words = [sys.executable, "-m", "planner.cli", "view", str(path), "--serve"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))

@@ -81,7 +81,7 @@ function setTrouble(words) {
 }
 
 async function lose() {
-  setTrouble("no connection; trying again …");
+  setTrouble("no connection; trying again … (a server that was started anew prints a new address)");
   try {
     const found = await fetch("alive", { cache: "no-store" });
     isOutside = found.status === 403;
