@@ -168,7 +168,7 @@ def _rewrite(formula: Formula, scope: Scope) -> Iterator[tuple[Formula, int]]:
         case _:
             parts = children(formula)
             for place, part in enumerate(parts):
-                if isinstance(formula, Or) and len(parts) > 1:
+                if isinstance(formula, And | Or) and len(parts) > 1:
                     yield with_children(formula, (*parts[:place], *parts[place + 1 :])), UNLIKELY
                 for new, price in _rewrite(part, scope):
                     yield with_children(formula, (*parts[:place], new, *parts[place + 1 :])), price
