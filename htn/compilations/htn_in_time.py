@@ -3,7 +3,8 @@
 Each action that lasts is taken as one step (`planner.compilations.sequential_steps`), and the tasks are decomposed as
 always. A simple temporal network then lets steps overlap where nothing orders them: neither what they read and write,
 nor the networks of the decomposition. A task that comes before another one ends before the other begins. In the order
-of their starts, the steps of a plan decompose the tasks as a sequence.
+of their starts, the steps of a plan decompose the tasks as a sequence. Changes at known times are tasks of it, too;
+where no schedule fits the first decompositions, a clock is part of the state (`htn.compilations.known_changes`).
 
 So what is proved of the costs of sequences holds in time as well. Of the makespan, no search over sequences proves more
 than a lower bound: that of one thing after another where all networks are in order, or the critical path to the goal.
@@ -15,6 +16,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from htn.compilations.known_changes import add_changes, add_clock, put_in, take_out
 from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.plan_verification import validate
 from planner.compilations.sequential_steps import compile_sequential, has_known_durations
@@ -32,11 +34,12 @@ from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StepTime, StoppedBy, unsupported_result
 from planner.portfolio.search_history import Recorder
 from planner.scheduling.epoch_order import order_by_epochs
-from planner.scheduling.happening_schedule import find_times, in_sequence
+from planner.scheduling.happening_schedule import EVENT, Moment, find_times
+from planner.scheduling.waiting import wait_in_turn
 from planner.semantics.durations import SEPARATION
-from planner.semantics.snap_actions import make_snap_problem
+from planner.semantics.snap_actions import SnapProblem, make_snap_problem
 from planner.task.ground_task import INFINITY
-from planner.validation.timed_replay import TimedReplay
+from planner.validation.timed_replay import TimedReplay, in_turn
 from planner.validation.verdict import Verdict
 
 
@@ -48,13 +51,41 @@ def is_in_time(problem: HtnProblem) -> bool:
 UNPROVED: Final = "where times count, plans of tasks are not proved the best: more time does not help"
 
 
+FIRST_SHARE: Final = 0.4
+ASSUMED_LIMIT: Final = 30.0
+"""Part of the time for sequences without a clock where something happens at known times, and of which limit if none."""
+
+
 def as_sequences(problem: HtnProblem) -> HtnProblem:
     """Return the problem whose plans are sequences of the steps of `problem`. Raises as `compile_sequential` does.
 
     Where plans in time are compared by the costs of their steps alone, so are sequences; else by their durations.
+    Changes at known times are tasks of it.
     """
     classical = compile_sequential(problem.classical, by_costs=timed_part(problem).metric is Metric.COST)
-    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain), seal=())
+    domain = replace(problem.domain, classical=classical.domain)
+    sequential = replace(problem, classical=classical, domain=domain, seal=())
+    timed = problem.classical
+    return add_changes(sequential, timed, make_snap_problem(timed)) if timed.timed else sequential
+
+
+def as_plain_plans(problem: HtnProblem, plan: Plan) -> Iterator[Plan]:
+    """Yield what `plan` is as a plan of `as_sequences(problem)`: with changes at known times, there are two choices.
+
+    Steps without times are taken one after another.
+    """
+    sequential, classical = as_sequences(problem), problem.classical
+    if not classical.timed:
+        yield Plan(price_sequence(sequential, plan.steps), sequential, plan.tree)
+        return
+    timed = plan if plan.times else replace(in_turn(timed_part(problem), plan.steps), tree=plan.tree)
+    for each in put_in(timed, classical, make_snap_problem(classical)):
+        yield Plan(price_sequence(sequential, each.steps), sequential, each.tree)
+
+
+def without_changes(problem: HtnProblem, plan: Plan) -> Plan:
+    """Return a plan of `as_sequences(problem)` without the steps and tasks that are changes at known times."""
+    return take_out(plan, make_snap_problem(problem.classical))[0] if problem.classical.timed else plan
 
 
 def price_sequence(sequential: HtnProblem, steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -75,8 +106,6 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
     if not is_in_time(problem):
         return None
     classical = problem.classical
-    if classical.timed:
-        return unsupported_result("changes at known times in a problem with tasks")
     if classical.goal.soft or classical.constraints or classical.budgets:
         return unsupported_result("soft goals, constraints or budgets in a problem with tasks in time")
     try:
@@ -101,16 +130,31 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
         if is_better and options.on_progress is not None:
             options.on_progress(replace(progress, plan=best[-1], lower_bound=bound))
 
-    found = answer(sequential, options.within(limits, on_progress=report))
-    recorder.take_turns(found.history, 0.0)
-    take(found.plan)
-    if best:
-        bound = found.lower_bound if is_cost else _bound_makespan(problem, found.lower_bound, limits)
-        return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
-    if found.plan is None:
+    for each, seconds in _choose_searches(problem, sequential, limits):
+        began = limits.elapsed
+        found = answer(each, options.within(limits.part(seconds), on_progress=report))
+        recorder.take_turns(found.history, began)
+        take(found.plan)
+        if best:
+            least = None if classical.timed else found.lower_bound
+            bound = least if is_cost else _bound_makespan(problem, least, limits)
+            return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
+    if found.plan is None and not (classical.timed and found.status is Status.UNSOLVABLE):
         return found
     reason = "no sequence of steps was found that meets the deadlines"
     return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
+
+
+def _choose_searches(
+    problem: HtnProblem, sequential: HtnProblem, limits: Limits
+) -> Iterator[tuple[HtnProblem, float | None]]:
+    """Yield the problems of sequences to search, until one has a plan, and how many seconds each may take."""
+    timed = problem.classical
+    if not timed.timed or not has_known_durations(timed.domain):
+        yield sequential, None
+        return
+    yield sequential, FIRST_SHARE * (limits.time_limit or ASSUMED_LIMIT)
+    yield add_clock(sequential, timed, make_snap_problem(timed)), None
 
 
 def _answer(plan: Plan, bound: Number | None, found: Result) -> Result:
@@ -160,16 +204,26 @@ def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:
     The order of the tasks of its decomposition is kept. Where the steps may also start as soon as they can, and still
     decompose the tasks, that order is used if it ends earlier.
     """
-    classical, steps = timed_part(problem), [replace(step, cost=0) for step in plan.steps]
-    ordered = list(order_steps(problem, plan.tree)) if isinstance(plan.tree, Decomposition) else []
+    classical = timed_part(problem)
     try:
         snap = make_snap_problem(classical)
-        early = order_by_epochs(classical, snap, steps, ordered)
-        sequences = [in_sequence(len(steps)), *([] if early is None else [early])]
+        plan, sequence = take_out(plan, snap)
+        steps = [replace(step, cost=0) for step in plan.steps]
+        ordered = list(order_steps(problem, plan.tree)) if isinstance(plan.tree, Decomposition) else []
+        if classical.timed:
+            early = wait_in_turn(classical, snap, steps)
+        else:
+            early = order_by_epochs(classical, snap, steps, ordered)
+        sequences = [each for each in (sequence, early) if each is not None and _has_all(each, snap)]
         found = [_time(problem, plan, find_times(classical, snap, steps, each, ordered)) for each in sequences]
     except PlanError:
         return None
     return min([each for each in found if each is not None], key=lambda each: each.cost, default=None)
+
+
+def _has_all(sequence: Sequence[Moment], snap: SnapProblem) -> bool:
+    """Return whether all changes at known times are in `sequence`."""
+    return sum(each.kind == EVENT for each in sequence) == len(snap.events)
 
 
 def _time(problem: HtnProblem, plan: Plan, times: Sequence[StepTime] | None) -> Plan | None:
@@ -186,11 +240,8 @@ def _time(problem: HtnProblem, plan: Plan, times: Sequence[StepTime] | None) -> 
         place_of = {place: new for new, place in enumerate(order)}
         nodes = [each if each.step is None else replace(each, step=place_of[each.step]) for each in tree.nodes]
         tree = replace(tree, nodes=tuple(nodes))
-    sequential = as_sequences(problem)
-    plain = Plan(price_sequence(sequential, steps), sequential, tree)
-    if not validate(sequential, plain).valid:
-        return None
-    return replace(replay.price(), problem=problem, tree=tree)
+    timed = replace(replay.price(), problem=problem, tree=tree)
+    return timed if any(validate(each.problem, each).valid for each in as_plain_plans(problem, timed)) else None
 
 
 def order_steps(problem: HtnProblem, tree: Decomposition) -> Iterator[tuple[int, int]]:
@@ -265,9 +316,9 @@ def check_times(problem: HtnProblem, plan: Plan) -> Verdict:
     if timed is None:
         return Verdict(valid=False, cost=plan.cost, reason="its steps have no times that meet the deadlines")
     verdict = TimedReplay(classical, timed.steps, timed.times).judge(None)
-    if not verdict.valid or not isinstance(plan.tree, Decomposition):
+    if not verdict.valid or not isinstance(timed.tree, Decomposition):
         return verdict
-    for earlier, later in order_steps(problem, plan.tree):
+    for earlier, later in order_steps(problem, timed.tree):
         if timed.times[earlier].end > timed.times[later].start:
             names = f"step {earlier + 1} {timed.steps[earlier]}", f"step {later + 1} {timed.steps[later]}"
             reason = f"{names[1]} starts at {timed.times[later].start}, before {names[0]} of an earlier task has ended"

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 
-from htn.compilations.htn_in_time import as_sequences, check_times, is_in_time, price_sequence
+from htn.compilations.htn_in_time import as_plain_plans, check_times, is_in_time, schedule_tasks, without_changes
 from htn.compilations.htn_reductions import add_placeholders_of_steps
 from htn.model import Decomposition, HtnProblem, Method, Node
 from htn.verification.decomposition_tree import INITIAL
@@ -342,13 +342,18 @@ def verify(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
 
 def _verify_in_time(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
     """Return the verdict on `plan` of a problem in time."""
-    sequential = as_sequences(problem)
-    plain = Plan(price_sequence(sequential, plan.steps), sequential, plan.tree)
-    verdict = verify(sequential, plain, limits)
-    if not verdict.valid:
-        return verdict
-    tree = plan.tree if plan.tree is not None else find_decomposition(sequential, plain.steps, limits)
-    return check_times(problem, replace(plan, tree=tree))
+    if problem.classical.timed and not plan.times:
+        plan = schedule_tasks(problem, plan) or plan
+    verdicts = []
+    for plain in as_plain_plans(problem, plan):
+        verdicts.append(verify(plain.problem, plain, limits))
+        if verdicts[-1].valid:
+            tree = plan.tree
+            if tree is None:
+                found = find_decomposition(plain.problem, plain.steps, limits)
+                tree = without_changes(problem, replace(plain, tree=found)).tree
+            return check_times(problem, replace(plan, tree=tree))
+    return verdicts[0]
 
 
 def _undecided_verdict(verdict: Verdict, stopped_by: StoppedBy) -> Verdict:
