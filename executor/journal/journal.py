@@ -120,6 +120,8 @@ def _iterate_document_rows(connection: sqlite3.Connection) -> Iterator[tuple[int
 _BATCH: Final = 64
 _APPEND: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
 _EVENTS: Final = f"SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608 - a number
+_LENGTHS: Final = """SELECT number, name, (SELECT max(seq) FROM events WHERE run = runs.number)
+    FROM runs NOT INDEXED WHERE created <> 0 ORDER BY number"""
 _LAST: Final = "SELECT * FROM events WHERE run = ? ORDER BY seq DESC LIMIT 2"
 
 
@@ -144,6 +146,8 @@ class Journal(DrivenRuns):
             raise JournalError(self.path, "a journal is a file", "run without a journal to keep nothing")
         self._store = Store(self.path, power=durability == "power")
         self._driven: dict[str, RunHead] = {}
+        self._last_read: dict[int, tuple[int, str]] = {}
+        """Number of events and status, by number of the run, when `free` read it last."""
         self.rates: Final = RatesInJournal(self._store)
         """The start times of rated steps, which all processes of this journal share."""
         self.reservations: Reservations = ReservationsInJournal(self._store)
@@ -302,12 +306,26 @@ class Journal(DrivenRuns):
 
     def free(self, statuses: Collection[str]) -> list[RunRecord]:
         """Return the runs with one of `statuses` that nobody drives, in the order of their creation."""
-        return [each for each in self.runs() if each.status in statuses and self._is_free(each.run)]
+        with self._store.use():
+            self._store.check_runs(self._store.locks.find_last_number())
+            runs = self._store.connection.execute(_LENGTHS).fetchall()
+        return [found for number, run, seq in runs if (found := self._read_if_free(number, run, seq, statuses))]
 
-    def _is_free(self, run: str) -> bool:
+    def _read_if_free(self, number: int, run: str, seq: int | None, statuses: Collection[str]) -> RunRecord | None:
+        """Return a run if it has one of `statuses` and nobody drives it.
+
+        A run that had another status when it was read last, and the same number of events, is not read again.
+        """
+        events, status = self._last_read.get(number, (None, ""))
+        if run.startswith(LOG_PREFIX) or (events is not None and events == seq and status not in statuses):
+            return None
         with self._store.use(), contextlib.suppress(NoRunError):
-            return self._store.locks.is_free(self._find_run(run)[0].number)
-        return False
+            at, created = self._find_run(run)
+            end = self._read_to_end(at)
+            self._last_read[number] = end.seq, end.status
+            if end.status in statuses and self._store.locks.is_free(number):
+                return RunRecord(run, created, end.time, end.seq, end.status)
+        return None
 
     def logs(self) -> list[RunRecord]:
         """Return all logs in the order of their creation; they are created, driven and deleted as runs are."""

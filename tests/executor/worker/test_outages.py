@@ -369,3 +369,40 @@ def test_rates_in_a_file_outlive_a_clock_that_is_set_back(tmp_path, monkeypatch)
         assert journal.rates.reserve("mail", 1, 60, 0) == (None, 60)
         monkeypatch.setattr("executor.journal.rates.time.time", lambda: now)
         assert journal.rates.reserve("mail", 1, 60, None)[1] == 0
+
+
+@pytest.mark.timeout(120)
+def test_a_run_goes_on_after_somebody_kept_the_tables_locked(postgres, monkeypatch):
+    import pg8000.native
+
+    monkeypatch.setattr("executor.journal.postgres.connection.STATEMENT_SECONDS", 0.5)
+    monkeypatch.setattr("executor.worker.RETRY_SECONDS", 0.2)
+    place, mill = postgres.address("locked"), Mill(seconds=0.2)
+    mill.enqueue(place, ["a"])
+    crew = Crew([mill.world], place)
+    wait_until(lambda: mill.acts)
+    socket = f"{postgres.folder}/.s.PGSQL.{postgres.port}"
+    with pg8000.native.Connection("postgres", unix_sock=socket, database="postgres") as connection:
+        connection.run("BEGIN")
+        connection.run("LOCK TABLE locked.heads IN ACCESS EXCLUSIVE MODE")
+        wait_until(lambda: any("taken up again" in each for each in crew.told))
+        connection.run("ROLLBACK")
+    wait_until(lambda: statuses(place) == {"a": "SUCCEEDED"})
+    crew.stop()
+    assert any("57014" in each and "transaction that holds locks" in each for each in crew.told)
+    assert mill.acts == {("a", f"do{number}"): 1 for number in range(STEPS)}
+
+
+@pytest.mark.timeout(120)
+def test_a_worker_that_is_stopped_during_an_outage_ends(postgres):
+    place, mill = postgres.address("stopped_meanwhile", patience=1.5), Mill(seconds=0.2)
+    mill.enqueue(place, [f"r{number}" for number in range(8)])
+    crew = Crew([mill.world], place)
+    wait_until(lambda: len(mill.acts) >= 8)
+    postgres.halt()
+    try:
+        began = time.monotonic()
+        crew.stop()
+        assert time.monotonic() - began < 15
+    finally:
+        postgres.start()
