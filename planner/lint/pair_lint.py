@@ -225,9 +225,12 @@ def check_undoing(domain: DomainModel) -> Iterator[Finding]:
     ended = {atom.predicate for action in domain.actions.values() for x in action.effects for atom in x.modifies}
     ended |= {x.predicate for y in domain.actions.values() for z in y.effects for x in negated_atoms(z.provides)}
     for doer in effects:
+        told: dict[tuple[str, str], Finding] = {}
         for undoer, given, undone in _find_undoers(doer, effects):
-            yield from _check_untaken(doer, undoer, given, undone, ended | {*domain.derived})
-            yield from _check_unlowered(doer, undoer, given, domain)
+            found = [*_check_untaken(doer, undoer, given, undone, ended | {*domain.derived})]
+            for each in (*found, *_check_unlowered(doer, undoer, given, domain)):
+                told.setdefault((each.rule, each.place), each)
+        yield from told.values()
 
 
 def _find_undoers(doer: _Effects, effects: list[_Effects]) -> Iterator[tuple[_Effects, Atom, Atom]]:
