@@ -242,38 +242,55 @@ async def hold_connections(port: int) -> None:
     """Hold connections by headers that go on and on, and open those again that the server has closed."""
 
     async def hold() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+            while not reader.at_eof():
+                writer.write(b"X: y\r\n")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(1000), 2)
+        finally:
+            await close_all([writer])
+
+    async def hold_on() -> None:
         while True:
             with suppress(OSError):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
-                while not reader.at_eof():
-                    writer.write(b"X: y\r\n")
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(reader.read(1000), 2)
-                writer.close()
+                await hold()
 
-    await asyncio.gather(*[hold() for _ in range(SILENT)])
+    await asyncio.gather(*[hold_on() for _ in range(SILENT)])
 
 
 async def follow_streams(port: int) -> None:
     """Follow one question by more streams than a client may have, and read none of them."""
+    writers: list[asyncio.StreamWriter] = []
 
-    async def send(line: str, body: str = "") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def send(line: str, body: str = "") -> asyncio.StreamReader:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writers.append(writer)
         fields = ["Host: localhost", f"Content-Length: {len(body)}", f"Authorization: Bearer {WORSE}"]
         writer.write("\r\n".join([f"{line} HTTP/1.1", *fields, "", body]).encode())
         await writer.drain()
-        return reader, writer
+        return reader
 
     for number in itertools.count(10**8):
-        reader, writer = await send("POST /v1/solve", json.dumps(hungry_task(number) | {"wait": False}))
-        found = re.search(rb'"id":"([^"]+)"', await reader.readuntil(b"}"))
-        if found is not None:
-            line = f"GET /v1/jobs/{found[1].decode()}/events"
-            writers = [writer, *[(await send(line))[1] for _ in range(STREAMS)]]
+        try:
+            reader = await send("POST /v1/solve", json.dumps(hungry_task(number) | {"wait": False}))
+            found = re.search(rb'"id":"([^"]+)"', await reader.readuntil(b"}"))
+            for _ in range(STREAMS if found is not None else 0):
+                assert found is not None
+                await send(f"GET /v1/jobs/{found[1].decode()}/events")
             await asyncio.sleep(STREAM_SECONDS)
-            for each in writers:
-                each.close()
+        finally:
+            await close_all(writers)
+
+
+async def close_all(writers: list[asyncio.StreamWriter]) -> None:
+    """Close connections, and forget them."""
+    for each in writers:
+        each.close()
+    while writers:
+        with suppress(OSError):
+            await writers.pop().wait_closed()
 
 
 async def send_bombs(port: int) -> None:
@@ -287,9 +304,12 @@ async def send_bombs(port: int) -> None:
     ]
     for bomb in itertools.cycle(bombs):
         connection = Connection(port, WORSE)
-        with suppress(OSError, asyncio.IncompleteReadError):
+        try:
             await connection.post("/v1/solve", bomb)
-        await connection.close()
+        except (OSError, asyncio.IncompleteReadError):
+            continue
+        finally:
+            await connection.close()
 
 
 def find_children(process: int) -> list[int]:
