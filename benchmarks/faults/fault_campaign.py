@@ -27,6 +27,9 @@ from planner.cli.output import give, is_terminal, tell
 def faults(
     *,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Number of runs.")] = 1000,
+    first: Annotated[
+        int, typer.Option("--first", min=0, help="Number of the first run: a campaign may be carried out in parts.")
+    ] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the campaign.")] = 0,
     only: Annotated[
         int | None, typer.Option("--only", help="Replay this run of the campaign, and print its events.")
@@ -58,6 +61,7 @@ def faults(
     The exit code is 1 where a run violated a promise: false success, effects that came twice, a goal given up that
     could have been reached, an irreversible step too early, repeated, in an undo or despite an open question, an error.
     """
+    seeds = range(first, first + runs)
     if open_world + numbers + in_time + temporal > 1:
         raise typer.BadParameter("--open-world, --numbers, --time and --temporal name campaigns: say one of them")
     if journal is not None and (in_time or temporal or only is not None):
@@ -69,12 +73,12 @@ def faults(
         if only is not None:
             replay_in_time(draw_timed_setting(only, seed))
         else:
-            give_timed_campaign(range(runs), seed)
+            give_timed_campaign(seeds, seed)
         return
     if temporal:
         from benchmarks.faults.temporal_campaign import give_temporal_campaign
 
-        give_temporal_campaign(range(runs) if only is None else [only], seed)
+        give_temporal_campaign(seeds if only is None else [only], seed)
         return
     draw = draw_open_setting if open_world else draw_numeric_setting if numbers else draw_setting
     if only is not None:
@@ -83,10 +87,10 @@ def faults(
     if journal is not None:
         from benchmarks.faults.journal_comparison import compare_journals
 
-        compare_journals(range(runs), seed, draw, journal)
+        compare_journals(seeds, seed, draw, journal)
         return
     started, judged = time.monotonic(), []
-    for each in run_campaign(range(runs), seed, draw):
+    for each in run_campaign(seeds, seed, draw):
         judged.append(each)
         if each.verdict.violation:
             tell(f"{each.setting}: {each.verdict.violation.value}: {_abridge(each.verdict.detail)}")

@@ -191,7 +191,7 @@ class TimedReplanning(Replanning):
         present, without = self.dispatcher.make_present(), self.options.without_handler
         limit = self._limit_time(present, time_limit)
 
-        def search() -> Patch:
+        def search() -> Patch | Schedule:
             priced = present
             if self.pricing is not None:
                 priced = replace(present, problem=self.pricing.apply_durations(present.problem))
@@ -201,10 +201,15 @@ class TimedReplanning(Replanning):
                 return Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=str(error))
             if plan is None:
                 return Patch(result.status, result.stopped_by, reason=result.reason or result.status.value)
-            self._schedule = _make_schedule(plan, present, left, result)
-            return self._schedule.patch
+            return _make_schedule(plan, present, left, result)
 
         return search
+
+    def _receive(self, found: Any) -> Patch:
+        """Return the result of a search that is over, and keep the times of a plan."""
+        self._schedule = found if isinstance(found, Schedule) else None
+        patch: Patch = found.patch if isinstance(found, Schedule) else found
+        return patch
 
     def _limit_time(self, present: Present, time_limit: float) -> float:
         """Return the time limit of a search: the nearer the deadline, the shorter."""

@@ -250,13 +250,13 @@ class Aftermath:
             found = verdict.judge_outcomes(
                 ways, judge_way, looked, self.state.beliefs, observed=said, doubt=attempt.in_doubt
             )
-        found = self._settle_judgement(record, action, _dispute_judgement(action, found, looked, ways))
+        found = self._settle_judgement(record, attempt, action, _dispute_judgement(action, found, looked, ways))
         if found.status.is_done:
             outcome = "" if found.way is None else verdict.label_outcomes(action)[found.way]
             self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, outcome=outcome))
             return None
         others: Sequence[Skill] = ()
-        if skills and not self.aborted.is_set() and not self._is_at_work(record):
+        if skills and not self.aborted.is_set() and not self._is_at_work(record, attempt):
             others = select_next_skills(skills, record, policy, attempt, found)
             if others and not can_try_again(self.state, record):
                 others, found = (), replace(found, reason=f"{found.reason}; {UNPAID}")
@@ -289,8 +289,10 @@ class Aftermath:
             raised = "" if attempt.raised is None else result["error"]
             self.emit(StepReturned(record.id, result, attempt.in_doubt, raised))
 
-    def _is_at_work(self, record: StepRecord) -> bool:
-        """Return whether an abandoned handler of the step is still at work in this process."""
+    def _is_at_work(self, record: StepRecord, attempt: Attempt) -> bool:
+        """Return whether an abandoned handler of the step is still at work, where the attempt was made."""
+        if attempt.is_at_work is not None:
+            return attempt.is_at_work
         return find_abandoned(call_of(self.state, record, self.world)) is not None
 
     def _judge(
@@ -347,11 +349,13 @@ class Aftermath:
         adopt_look(looked, beliefs, self.emit, "observed", leaving=leaving)
         return looked
 
-    def _settle_judgement(self, record: StepRecord, action: Action, found: verdict.Judgement) -> verdict.Judgement:
+    def _settle_judgement(
+        self, record: StepRecord, attempt: Attempt, action: Action, found: verdict.Judgement
+    ) -> verdict.Judgement:
         """Revise a judgement: in doubt while the handler is at work, failed instead of in doubt if harmless."""
         if found.status.is_done:
             return found
-        if self._is_at_work(record):
+        if self._is_at_work(record, attempt):
             reason = f"{found.reason}, and its handler is still at work"
             return verdict.Judgement(StepStatus.IN_DOUBT, reason, found.notes)
         if found.status is StepStatus.IN_DOUBT and is_harmless(action):

@@ -224,6 +224,8 @@ class Attempt:
     seconds: float = 0.0
     is_to_be_retried: bool | None = None
     """Whether `retry_on` of the policy covers the failure; None: `raised` is the exception itself, and tells."""
+    is_at_work: bool | None = None
+    """Whether a handler of the step that was given up is still at work; None: this process knows."""
 
 
 @dataclass(slots=True)

@@ -17,12 +17,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import heapq
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from executor.events.steps import StepRecord
 from executor.loop.attempt import Attempt
+from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.tools.clock import WALL, Clock
 from executor.tools.results import ActionResult
 
@@ -142,6 +144,10 @@ def _add_descendants(id_: str, following: Mapping[str, Sequence[str]], found: se
         stack += fresh
 
 
+COARSE: Final = 2.0
+"""Most seconds that a coarse timer may be late (those of Temporal: 1); the last of a wait are left to `pause`."""
+
+
 class _Alarm(NamedTuple):
     """The end of a wait: `at` is in the time of the event loop, `attempt` is the attempt with its result then.
 
@@ -158,6 +164,8 @@ class Inbox:
     """Waits for steps, answers and timers of one run."""
 
     clock: Clock = WALL
+    pause: Callable[[float], Awaitable[None]] | None = field(init=False, default=None)
+    """Waits for a short time where the timers of the event loop are coarse."""
     _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _early: dict[str, ActionResult] = field(init=False, default_factory=dict)
     """Results of events for which no step was waiting yet."""
@@ -195,9 +203,16 @@ class Inbox:
         alarms = [alarm.at for record in waiting if (alarm := self._find_alarm(record)) is not None]
         if seconds is not None:
             alarms.append(asyncio.get_running_loop().time() + seconds)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(min(alarms, default=None)):
-                await self._news.wait()
+        end = min(alarms, default=None)
+        left = math.inf if end is None else end - asyncio.get_running_loop().time()
+        if self.pause is not None and left < 2 * COARSE:
+            await wait_unless_cancelled(self.pause(max(left, 0.0)), self._news)
+        else:
+            if self.pause is not None and end is not None:
+                end -= COARSE  # whoever waits looks at the clock, and waits for the rest
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(end):
+                    await self._news.wait()
         self._news.clear()
 
     def find_next_alarm(self, waiting: Iterable[StepRecord]) -> float | None:

@@ -24,12 +24,21 @@ from planner.plan import Step, exact
 from planner.repair.forbidden_steps import forbid_actions
 
 if TYPE_CHECKING:
-    from planner.policies.decision import Decision
     from planner.policies.policy import Node, Policy
 
 PLAUSIBLE: Final = 0.001
 """A step counts as broken when its failures in a row are less likely than this by its declared risk."""
 UNFORESEEN: Final = "nobody foresaw this state"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a search for a policy has found: the data of a policy, if there is one, its expected cost, and words."""
+
+    policy: Mapping[str, Any] | None
+    cost: float
+    reason: str
+    described: str
 
 
 @dataclass(slots=True, eq=False)
@@ -147,22 +156,24 @@ class PolicyExecution:
         return here != never and not self.gives_up and await self._decide(about, never, here)
 
     async def _decide(self, about: str, forbidden: set[Key], not_now: set[Key]) -> bool:
+        from planner.policies.policy import Policy
+
         problem, started = self._make_problem(forbidden), read_timer()
         try:
-            decision = await search_in_turn(lambda: self._search_policy(problem))
+            decided = await search_in_turn(lambda: self._search_policy(problem))
         except ForethoughtError as error:
             why = str(error)
         else:
-            policy = decision.policy
+            policy = None if decided.policy is None else Policy.from_dict(decided.policy, problem)
             step = None if policy is None else policy.nodes[0].step
             if policy is not None and self._may_be_next(step, not_now):
-                seconds, cost = read_timer() - started, float(decision.expected_cost or 0)
-                self.emit(RungTaken(Rung.REPLAN, about, f"another policy: {decision.describe()}", cost, seconds))
-                data = {**(self.state.policy or {}), **policy.to_dict()}
+                seconds = read_timer() - started
+                self.emit(RungTaken(Rung.REPLAN, about, f"another policy: {decided.described}", decided.cost, seconds))
+                data = {**(self.state.policy or {}), **(decided.policy or {})}
                 self._take(policy.nodes[0], data, f"another policy after {about}" if about else "another policy")
                 return True
             self.gives_up = policy is not None and step is None and not policy.nodes[0].is_goal
-            why = decision.reason or decision.describe()
+            why = decided.reason or decided.described
         self.reasons.append(f"policy: {why}")
         self.emit(RungTaken(Rung.REPLAN, about, why, seconds=read_timer() - started, found=False))
         return False
@@ -187,18 +198,20 @@ class PolicyExecution:
             if key not in tried or tried[key].spent or not _is_luck(actions[key[0]], key[1], tried[key].times)
         }
 
-    def _search_policy(self, problem: Problem) -> Decision:
+    def _search_policy(self, problem: Problem) -> Decided:
         from planner.policies.decide import decide
         from planner.policies.decision import Objective
 
         known = problem if self.pricing is None else self.pricing.apply_experience(problem)
         given = self.state.policy or {}
-        return decide(
+        found = decide(
             known,
             objective=Objective[str(given.get("objective", "SUCCESS")).upper()],
             penalty=None if given.get("penalty") is None else Decimal(str(given["penalty"])),
             time_limit=self.recovery.time_limit,
         )
+        policy = None if found.policy is None else found.policy.to_dict()
+        return Decided(policy, float(found.expected_cost or 0), found.reason, found.describe())
 
 
 def _is_luck(action: Action, arguments: tuple[str, ...], times: int) -> bool:

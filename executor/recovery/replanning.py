@@ -276,7 +276,7 @@ class Replanning:
         search = self._make_search(
             self.options.find_remaining(), forbidden, set(), (), min(PROOF_SECONDS, self.recovery.time_limit)
         )
-        found = await search_in_turn(search)
+        found = self._receive(await search_in_turn(search))
         for bar in self.state.irreversible.describe_bars(found.steps or ()):
             self.reasons.append(bar)
             self.emit(RungTaken(Rung.REPLAN, about, bar, found=False))
@@ -314,7 +314,7 @@ class Replanning:
         started, standing = read_timer(), None
         while standing != (standing := self._snapshot_open_steps()):
             left, search = prepare()
-            found = await search_in_turn(search)
+            found = self._receive(await search_in_turn(search))
         took = read_timer() - started
         why = self._find_objection(found, left)
         if works and not why and not (found.new or found.dropped):
@@ -334,6 +334,11 @@ class Replanning:
         else:
             self._change_decomposition(found, reason)
         return True
+
+    def _receive(self, found: Any) -> Patch | Repair:
+        """Return the result of a search that is over, all of which `found` has."""
+        result: Patch | Repair = found
+        return result
 
     def _snapshot_open_steps(self) -> frozenset[tuple[str, bool]]:
         """Return the ids of the steps that are not over, with whether each has begun."""

@@ -9,32 +9,35 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Final, cast
 
 from temporalio import activity
 
 from executor.events.answers import as_journal_data
-from executor.events.events import Asked, StepStatus
+from executor.events.events import Asked, StepStatus, event_from_data
+from executor.executor import Executor
+from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.aftermath import is_to_be_retried
-from executor.loop.attempt import Attempt, Call, Performer, run_check
-from executor.loop.locks_and_rates import Slots, Turns
-from executor.loop.parameters import convert_value
+from executor.loop.attempt import Attempt, Call, Performer, find_abandoned, run_check
+from executor.loop.locks_and_rates import Slots, Turns, wait_for_handler
+from executor.loop.parameters import Fill, FillRequest, check_fillings, convert_value
 from executor.observe.observe import Failure, Lookout
 from executor.plans.action_plan import ActionPlan
 from executor.plans.created_objects import Bindings
-from executor.plans.prepare import search_plan
+from executor.plans.prepare import add_alternatives, search_plan
 from executor.recovery.ask_people import Callback, Request, ask_for_answer, ask_for_decision
 from executor.report.live import Follower, Listener
+from executor.run import ModelAccess
 from executor.temporal.recorded_world import describe_world
-from executor.temporal.value_data import make_plain, read_value, write_answer, write_value
+from executor.temporal.value_data import make_plain, read_value, unpack_entries, write_answer, write_value
 from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Memory, Outline, OutlineStep
-from executor.tools.json_data import data_of
+from executor.tools.json_data import data_of, load_json
 from executor.tools.results import ActionResult
 from executor.tools.step_policy import ExecutionPolicy, Rate
 from executor.tools.world import Skill, World
@@ -92,10 +95,14 @@ class Notes:
     memory: list[list[Any]] = field(default_factory=list)
     replanning: list[str] = field(default_factory=list)
     changed: list[list[Any]] = field(default_factory=list)
+    asked: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 class WorldActivities:
-    """The activities of one world; `permit`, `approve` and `ask` are the callbacks of an executor."""
+    """The activities of one world; `permit`, `approve`, `ask` and `fill` are the callbacks of an executor.
+
+    Searches use what was `learned` from earlier runs, and handlers ask the language model of `client`.
+    """
 
     def __init__(
         self,
@@ -105,9 +112,13 @@ class WorldActivities:
         permit: Callback = None,
         approve: Callback = None,
         ask: Callback = None,
+        fill: Fill | None = None,
+        learned: LearnedFrom = False,
+        client: ModelAccess | None = None,
         listeners: Iterable[Listener | Follower] = (),
     ) -> None:
         self.world = world
+        self.pricing = Pricing.of(learned, None)
         self.listeners = tuple(listeners)
         """What is told the events of the runs that this process drives, once."""
         self.described = describe_world(world)
@@ -116,12 +127,13 @@ class WorldActivities:
         """The searches that runs of this process ask for, by key."""
         self._origin = origin
         self._callbacks = {"permit": permit, "approve": approve}
-        self._ask = ask
+        self._ask, self._fill, self._client = ask, fill, client
         self._performer = Performer(Slots(), world.model.name, Turns(), world.hooks)
 
     def list_all(self) -> list[Callable[..., Any]]:
         """Return all activities, for a `Worker`."""
-        return [self.perform, self.observe, self.check, self.decide, self.answer, self.plan, self.search]
+        asking = [self.decide, self.answer, self.fill]
+        return [self.perform, self.observe, self.check, *asking, self.plan, self.search, self.pause]
 
     @activity.defn(name="perform")
     async def perform(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -140,14 +152,19 @@ class WorldActivities:
             "retried": is_to_be_retried(policy, attempt),
             "doubt": attempt.in_doubt,
             "begun": attempt.begun,
+            "at_work": bool(attempt.is_at_work),
             "seconds": attempt.seconds,
             "memory": notes.memory,
             "replanning": notes.replanning,
             "changed": notes.changed,
+            "asked": notes.asked,
         })  # fmt: skip
 
     async def make_attempt(self, given: Mapping[str, Any], context: Context, notes: Notes) -> Attempt:
-        """Make the attempt that `given` describes; `notes` gets what the handler does to its run."""
+        """Make the attempt that `given` describes; `notes` gets what the handler does to its run.
+
+        A handler that was given up has as long to end as effects have to be seen.
+        """
         skill = self._find_skill(given["action"], given["skill"])
         policy = _read_policy(given["policy"], self.world.policy_of(given["action"]))
         try:
@@ -161,10 +178,12 @@ class WorldActivities:
             notes.changed.append([changed, by])
             return changed
 
-        step = Step(given["action"], tuple(given["objects"].values()))
-        return await self._performer.make_attempt(
+        names = [each.name.removeprefix("?") for each in skill.action.parameters]
+        step = Step(given["action"], tuple([given["objects"][name] for name in names if name in given["objects"]]))
+        call = Call(self._origin, given["key"], step, data, self.world.skills.get(given["action"], ()))
+        attempt = await self._performer.make_attempt(
             skill,
-            Call(self._origin, given["key"], step, data, self.world.skills.get(given["action"], ())),
+            call,
             objects | data,
             policy,
             context=lambda: context,
@@ -173,6 +192,9 @@ class WorldActivities:
             begin=lambda: None,
             is_held_back=lambda: False,
         )
+        settled = max([each.settle_within for each in self.world.observers], default=0.0)
+        attempt.is_at_work = not await wait_for_handler(find_abandoned(call), settled)
+        return attempt
 
     def _find_skill(self, action: str, name: str) -> Skill:
         skills = self.world.skills.get(action, ())
@@ -202,6 +224,7 @@ class WorldActivities:
             notes.memory.append([key, value, relevance])
 
         memory.listen(remember)
+        client = None if self._client is None else self._client.for_run(given["asked"])
         return Context(
             plan=given["plan"],
             run=given["run"],
@@ -214,7 +237,7 @@ class WorldActivities:
             results=given["results"],
             undoes=tuple(given["undoes"]),
             aborted=aborted,
-            model=None,
+            model=None if client is None else client.for_step(notes.asked.append),
             duration=given["duration"],
             _outline=partial(_read_outline, given["outline"]),
             _on_progress=_tell_progress,
@@ -273,17 +296,37 @@ class WorldActivities:
         answer = await _work_until_cancelled(ask_for_answer(self._ask, Asked(**told)))
         return make_plain({"": as_journal_data(answer)})[""]
 
+    @activity.defn(name="fill")
+    async def fill(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Ask for the open parameters of a step; return the fillings as data, or what was `raised`."""
+        if self._fill is None:
+            return {"raised": "no worker fills open parameters"}
+        events = [(event_from_data(kind, load_json(data)), at) for kind, data, at in unpack_entries(given["entries"])]
+        state = Executor(self.world, model=given["model"], capacity=given["capacity"]).rebuild_state(events)
+        record = state.steps[given["step"]]
+        action = self.world.model.actions[record.step.action]
+        parameters = tuple([each for each in action.data if each.name in given["parameters"]])
+        try:
+            request = FillRequest(record, action, parameters, _convert_parameters(action, given["values"]), state)
+            with contain_errors():
+                found = check_fillings(await _work_until_cancelled(_await(self._fill(request))))
+            return make_plain(asdict(found))
+        except Exception as error:  # noqa: BLE001 - whoever fills parameters may raise anything
+            return {"raised": describe_error(error)}
+
     @activity.defn(name="plan")
     async def plan(self, given: dict[str, Any]) -> dict[str, Any]:
         """Search for a plan; return it with the soft goals that it gives up, or why there is `no_plan`."""
         stated, called_off = ActionPlan.model_validate(given["plan"]), threading.Event()
+        options: dict[str, Any] = {"memory": given["memory"], "model": given["model"], "pricing": self.pricing}
 
         def search() -> dict[str, Any]:
-            problem = stated.problem(self.world.model)
+            problem, planning = stated.problem(self.world.model), read_value(given["search"])
             try:
-                made = search_plan(
-                    self.world, problem, given["search"], called_off, memory=given["memory"], model=given["model"]
-                )
+                made = search_plan(self.world, problem, planning, called_off, fills=self._fill is not None, **options)
+                if stated.alternatives:
+                    plan = made.plan.model_copy(update={"alternatives": stated.alternatives})
+                    made = add_alternatives(replace(made, plan=plan), ())
             except NoPlan as error:
                 result = error.result
                 return {"no_plan": [result.status.name, result.stopped_by.name, str(result.reason)]}
@@ -307,6 +350,15 @@ class WorldActivities:
             return {"found": write_value(await asyncio.to_thread(search))}
         except ForethoughtError as error:
             return {"error": str(error)}
+
+    @activity.defn(name="pause")
+    async def pause(self, seconds: float) -> None:
+        """Wait for a short time."""
+        await asyncio.sleep(seconds)
+
+
+async def _await(work: Awaitable[Any]) -> Any:
+    return await work
 
 
 async def _work_until_cancelled(work: Coroutine[Any, Any, Any], aborted: asyncio.Event | None = None) -> Any:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -23,17 +25,19 @@ from temporalio.exceptions import TimeoutError as ActivityTimeout
 from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowInstanceDetails
 
 from executor.events.events import Asked
+from executor.events.run_state import RunState
 from executor.loop.attempt import Attempt, Call, Changed, Performer
 from executor.loop.locks_and_rates import HeldBack
+from executor.loop.parameters import Fill, Fillings, FillRequest
 from executor.observe.observe import Failure, Lookout
 from executor.plans.created_objects import Bindings
 from executor.recovery.ask_people import Request
 from executor.temporal.activities import WorldActivities, write_outline, write_policy
-from executor.temporal.value_data import make_plain, read_answer, read_value, write_value
+from executor.temporal.value_data import Entry, make_plain, pack_entries, read_answer, read_value, write_value
 from executor.tools.context import Context, Outline
 from executor.tools.entities import Entities
 from executor.tools.observers import Observer
-from executor.tools.results import ActionResult, Wait
+from executor.tools.results import ActionResult, Metrics, Wait
 from executor.tools.returned_values import restore_result
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import Skill, World
@@ -49,6 +53,8 @@ SLACK: Final = 60.0
 """Seconds beyond the time limit of a step after which Temporal itself gives its activity up."""
 SEARCHING: Final = timedelta(hours=1)
 """Time limit of a search, beyond its own."""
+LATE: Final = 5.0
+"""Seconds after which a wait counts as over if its worker has died."""
 NOWHERE: Final = Outline("", (), "", (), 0, "plan")
 """The outline for handlers without a context."""
 STOPPED: Final = "the process stopped while it was being done"
@@ -115,8 +121,15 @@ class _Names(Entities):
 
 
 def view_world(world: World, performer: ActivityPerformer) -> World:
-    """Return `world` as a workflow may use it: without objects, hooks and checks of its own."""
+    """Return `world` as a workflow may use it: without objects, hooks, checks and handlers of its own.
+
+    No handler is like those of the world, so that nothing depends on which of them are at work in this process.
+    """
     seen = copy.copy(world)
+    seen.skills = {
+        name: [replace(each, function=partial(each.function)) for each in skills]
+        for name, skills in world.skills.items()
+    }
     seen.entities = _Names(world.entities.parents)
     seen.hooks = []
     seen.checks = {name: performer.make_check(name) for name in world.checks}
@@ -126,16 +139,18 @@ def view_world(world: World, performer: ActivityPerformer) -> World:
 class ActivityPerformer(Performer):
     """Makes attempts at steps as activities.
 
-    `moves` is called after each with the version of the worker's domain, if that is another than the run's.
+    `moves` is called after each with the version of the worker's domain, if that is another than the run's, and
+    `note_model_call` with each question that a handler has asked a language model.
     """
 
-    __slots__ = ("moves", "objects", "setup")
+    __slots__ = ("moves", "note_model_call", "setup", "state")
 
     def __init__(self, setup: Setup, domain: str) -> None:
         super().__init__(domain=domain)
         self.setup = setup
-        self.objects: Bindings
+        self.state: RunState
         self.moves: Callable[[str], None] = lambda _: None
+        self.note_model_call: Callable[[str, Mapping[str, Any]], None] = lambda _, __: None
 
     async def make_attempt(
         self,
@@ -190,7 +205,7 @@ class ActivityPerformer(Performer):
 
         Only who `is_told` of the run gets its memory, its results and the outline of its plan.
         """
-        names = [each.name.removeprefix("?") for each in action.parameters]
+        names, objects = [each.name.removeprefix("?") for each in action.parameters], self.state.objects
         given = {name: arguments[name] for name in names if name in arguments}
         outline = made.outline if is_told else NOWHERE
         results = {id_: made.results[id_] for id_ in made.results} if is_told else {}
@@ -205,13 +220,14 @@ class ActivityPerformer(Performer):
             "attempt": made.attempt,
             "key": made.key,
             "objects": given,
-            "kinds": {each: self.objects.types_of(self.objects.plan_name(each)) for each in given.values()},
+            "kinds": {each: objects.types_of(objects.plan_name(each)) for each in given.values()},
             "data": {name: each for name, each in arguments.items() if name not in given},
             "policy": write_policy(policy),
             "memory": [[key, made.memory.get(key)] for key in made.memory if is_told],
             "capacity": self.setup.capacity,
             "results": results | {name: made.results[name] for name in latest},
             "undoes": made.undoes,
+            "asked": self.state.spent.asked,
             "duration": made.duration,
             "outline": write_outline(outline),
         })  # fmt: skip
@@ -222,6 +238,8 @@ class ActivityPerformer(Performer):
             changed(values, by)
         for key, value, relevance in told["memory"]:
             made.memory.set(key, value, relevance=relevance)
+        for metrics in told["asked"]:
+            self.note_model_call(made.step, metrics)
         for reason in told["replanning"]:
             made.request_replanning(reason)
         wait = told["wait"]
@@ -233,6 +251,7 @@ class ActivityPerformer(Performer):
             begun=told["begun"],
             seconds=told["seconds"],
             is_to_be_retried=told["retried"],
+            is_at_work=told["at_work"],
         )
 
     def _explain(self, error: ActivityError, policy: ExecutionPolicy) -> Attempt:
@@ -331,11 +350,43 @@ async def ask_somebody(question: Asked) -> Any:
     return await _ask("answer", make_plain(told), question.question)
 
 
+def make_filler(entries: Sequence[Entry], model: str | None, capacity: int) -> Fill:
+    """Return the callback `fill` of the run with these `entries`: an activity that calls the callback of a worker."""
+
+    async def fill(request: FillRequest) -> Fillings:
+        given = {
+            "entries": pack_entries(entries),
+            "step": request.record.id,
+            "parameters": [each.name for each in request.parameters],
+            "values": request.values,
+            "model": model,
+            "capacity": capacity,
+        }
+        told = await _ask("fill", make_plain(given), f"fill {request.record.step}")
+        if "raised" in told:
+            raise ForethoughtError(told["raised"])
+        return Fillings(**{**told, "metrics": Metrics(**told["metrics"]), "known": tuple(told["known"])})
+
+    return fill
+
+
 async def _ask(name: str, given: Mapping[str, Any], summary: str) -> Any:
     """Ask people; the question is asked again if the worker that asked has died."""
     return await workflow.execute_activity(
         name, given, start_to_close_timeout=AGES, heartbeat_timeout=timedelta(seconds=30), summary=summary
     )
+
+
+async def pause_by_activity(seconds: float) -> None:
+    """Wait for a short time by an activity: timers of Temporal come up to a second late.
+
+    It is no local one: the clock of a workflow stands still while local activities are at work.
+    """
+    limit = timedelta(seconds=seconds + LATE)
+    with suppress(ActivityError):  # a worker that has died waits no more, and neither does a run that has news
+        await workflow.execute_activity(
+            "pause", seconds, start_to_close_timeout=limit, retry_policy=ONCE, summary="wait"
+        )
 
 
 async def search_by_activity(search: Callable[[], Any]) -> Any:

@@ -9,7 +9,7 @@ when the workers have another version of the domain.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -24,6 +24,7 @@ from executor.errors import RunError
 from executor.events.events import (
     Event,
     GoalDropped,
+    ModelAsked,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -47,6 +48,8 @@ from executor.temporal.outside import (
     ask_somebody,
     find_host,
     make_decision_callback,
+    make_filler,
+    pause_by_activity,
     search_by_activity,
     view_world,
 )
@@ -70,7 +73,7 @@ class WorkflowRun(Run):
     """A run that a workflow drives: its events are kept in `entries`, and all calls come within the workflow."""
 
     def __init__(self, executor: Executor, run: str, entries: list[Entry]) -> None:
-        super().__init__(executor, run)
+        super().__init__(executor, run, find_host().pricing)
         self._entries = entries
         self._listening = ExitStack()
         self.is_moving = False
@@ -78,6 +81,8 @@ class WorkflowRun(Run):
     def take(self, state: RunState) -> None:
         """Build the parts of the run on `state`, and let listeners follow it."""
         super().take(state)
+        if state.timetable is not None:
+            self._loop.inbox.pause = pause_by_activity
         self._listening.enter_context(self.audience.at(state, self.id))
 
     def make_lookout(self, state: RunState) -> Lookout:
@@ -180,7 +185,7 @@ class PlanRun:
         self._entries += unpack_entries(given["entries"])
         self._early |= {event: restore_result(result) for event, result in given["early"].items()}
         try:
-            executor = _make_executor(given)
+            executor = _make_executor(given, self._entries)
             if given["parked"]:
                 self._run = self._rebuild(executor, given)
                 await self._wait_for_news(given)
@@ -233,7 +238,8 @@ class PlanRun:
         run = WorkflowRun(executor, given["run"], self._entries)
         performer = executor.performer
         assert isinstance(performer, ActivityPerformer), "made here"
-        performer.objects = state.objects
+        performer.state = state
+        performer.note_model_call = lambda step, metrics: run.emit(ModelAsked(step, metrics))
 
         def consider_moving(outdated: str) -> None:
             self._outdated = outdated or self._outdated
@@ -462,8 +468,8 @@ def _read_facts(told: list[Any]) -> dict[Atom, bool]:
     return {read_value(fact): holds for fact, holds in told}
 
 
-def _make_executor(given: Mapping[str, Any]) -> Executor:
-    """Make the executor that drives a run by activities."""
+def _make_executor(given: Mapping[str, Any], entries: Sequence[Entry]) -> Executor:
+    """Make the executor that drives the run with these `entries` by activities."""
     host = find_host()
     setup = Setup(given["heartbeat"], given["queues"], given["capacity"], given["version"])
     world = host.world if given["version"] == host.version else restore_world(given, host.world)
@@ -477,6 +483,7 @@ def _make_executor(given: Mapping[str, Any]) -> Executor:
         permit=make_decision_callback("permit") if given["permit"] else None,
         approve=make_decision_callback("approve") if given["approve"] else None,
         ask=ask_somebody if ask == "callback" else ask,
+        fill=make_filler(entries, given["model"], given["capacity"]) if given["fill"] else None,
         stay=given["stay"],
         seed=given["seed"],
         capacity=given["capacity"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -27,19 +28,21 @@ from executor.events.events import Event, event_from_data
 from executor.events.run_state import RunState
 from executor.events.stored_runs import RunInfo
 from executor.executor import Executor
+from executor.learning.experience import Experience, Pricing
+from executor.loop.parameters import Fill
 from executor.observe.reports import check_result
 from executor.plans.action_plan import ActionPlan, Basis, statement_of
 from executor.plans.execution_models import ExecutionModel
-from executor.plans.prepare import add_alternatives, prepare_given, search_plan
+from executor.plans.prepare import PreparedPlan, add_alternatives, alternatives_of, prepare_given, search_plan
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
-from executor.run import RunOutcome, find_running_loop
+from executor.run import ModelAccess, RunOutcome, find_running_loop
 from executor.temporal.activities import STEP
 from executor.temporal.plan_run import WORKFLOW
 from executor.temporal.recorded_world import describe_world
 from executor.temporal.temporal_journal import list_runs, read_entries
-from executor.temporal.temporal_worker import TemporalWorker, name_queue
+from executor.temporal.temporal_worker import TemporalWorker, check_learned, name_queue
 from executor.temporal.value_data import Entry, make_plain, pack_entries, unpack_entries, write_value
 from executor.tools.context import CAPACITY, Memory
 from executor.tools.json_data import data_of, load_json
@@ -50,6 +53,17 @@ from planner.model import Atom, Problem
 from planner.plan import Result, Status, StoppedBy
 from planner.problem_kinds import is_other_problem, resolve_problem
 
+CALLBACKS: Final = ("permit", "approve", "ask", "fill")
+"""Functions that workers call."""
+NOT_HERE: Final[Mapping[str, str]] = {
+    "entities": "objects must be known where handlers run: let workers load them by `world.entity`",
+    "learned": "workers search by what was learned: TemporalWorker(world, client, learned=…)",
+    "fill": "workers call the callback: TemporalWorker(world, client, fill=…)",
+    "approve": "workers call the callback: TemporalWorker(world, client, approve=…)",
+    "client": "workers have the language model: TemporalWorker(world, client, model_client=…)",
+    "enqueue": "a run waits for a worker by itself: executor.enqueue(…)",
+}
+"""Options of a run that an `Executor` takes, and why a run on Temporal does not."""
 POLL: Final = 0.2
 """Pause between two questions for new events, in seconds."""
 TASK: Final = timedelta(seconds=10)
@@ -62,7 +76,8 @@ class TemporalExecutor:
 
     `client` is a connected client of Temporal. Workers serve `queue`, the task queue of runs, and `queues`, which maps
     tags or names of actions to other task queues: `worker()` gives one that serves all in this process. The callbacks
-    are called by workers; a `TemporalWorker` of another process has its own, and here `permit=True` says so.
+    are called by workers; a `TemporalWorker` of another process has its own, and here `permit=True` says so. Workers
+    search by what was `learned`, and give handlers the language model of `model_client`, the `client` of `Executor`.
 
     A worker that has not said for `heartbeat` seconds that a step is at work counts as dead: the step is in doubt, and
     observers settle that. A run goes on in a workflow with a new history where Temporal suggests it, or after
@@ -79,6 +94,9 @@ class TemporalExecutor:
     permit: Callback | Literal[True] = None
     approve: Callback | Literal[True] = None
     ask: Callback | Literal["later", True] = None
+    fill: Fill | Literal[True] | None = None
+    learned: Experience | Literal[False] = False
+    model_client: ModelAccess | None = None
     stay: bool = False
     seed: int = 0
     capacity: int = CAPACITY
@@ -100,12 +118,13 @@ class TemporalExecutor:
             capacity=self.capacity,
             listeners=self.listeners,
         )
+        check_learned(self.learned)
         if not isinstance(self.client, Client):
             raise InputError(
                 f"client must be a client of Temporal, got {self.client!r}",
                 hint="await temporalio.client.Client.connect('localhost:7233')",
             )
-        for name in ("permit", "approve", "ask"):
+        for name in CALLBACKS:
             value = getattr(self, name)
             if not (value in (None, True) or callable(value) or (name == "ask" and value == "later")):
                 raise InputError(f"{name} must be a function, None or True, got {value!r}")
@@ -116,10 +135,16 @@ class TemporalExecutor:
 
     def worker(self, **options: Any) -> TemporalWorker:
         """Return a worker for the runs of this executor: `async with executor.worker(): …`."""
-        callbacks = {name: getattr(self, name) for name in ("permit", "approve", "ask")}
+        callbacks = {name: getattr(self, name) for name in CALLBACKS}
         given: dict[str, Any] = {name: each for name, each in callbacks.items() if callable(each)}
-        given["listeners"] = self.listeners
+        given |= {"learned": self.learned, "model_client": self.model_client, "listeners": self.listeners}
         return TemporalWorker(self.world, self.client, self.queue, queues=self.queues.values(), **{**given, **options})
+
+    async def enqueue(self, what: Any, **options: Any) -> str:
+        """Leave a run to workers, and return its id as soon as the server has it; see `start`."""
+        begun = self.start(what, **options)
+        await begun.wait_until_begun()
+        return begun.id
 
     async def run(self, what: Any, **options: Any) -> RunOutcome:
         """Carry out a plan, or the solution of a problem, and return the outcome; see `start`."""
@@ -139,13 +164,14 @@ class TemporalExecutor:
         """Begin to carry out a plan, or the solution of a problem, which a worker searches; `planning` as for `solve`.
 
         A handler that begins a run without an id begins a child of its step, whose id is the key of the step; another
-        attempt at the step follows the same child. Raises as `Executor.start` does, and `InputError` for plans that
-        follow policies and for plans in time, which an `Executor` carries out. A run whose id exists already raises
-        `RunError` when it is awaited.
+        attempt at the step follows the same child. Raises as `Executor.start` does, and `InputError` for the options
+        of `NOT_HERE`. A run whose id exists already raises `RunError` when it is awaited.
         """
         check_id(run)
         check_named(memory=memory)
-        made = prepare_given(self.world, what, planning, memory or (), model=self.model)
+        for name in NOT_HERE.keys() & planning.keys():
+            raise InputError(f"a run on Temporal has no option {name!r}", hint=NOT_HERE[name])
+        made = prepare_given(self.world, what, planning, memory or (), model=self.model, fills=self.fill is not None)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         step = None if run else STEP.get(None)
@@ -153,10 +179,9 @@ class TemporalExecutor:
         if made is not None:
             made = add_alternatives(made, alternatives)
             self._local.make_state(made)
-            _refuse_unsupported(made.plan)
             given = {"plan": made.plan, "dropped": made.dropped, "search": None}
         else:
-            given = {"plan": what, "dropped": (), "search": planning}
+            given = {"plan": what, "dropped": (), "search": planning, "alternatives": alternatives}
         told = {"memory": Memory.from_dict(memory or {}, self.capacity).to_dict(), "reported": reported or {}}
         begun.begin(self._begin(begun.id, given | told, is_child=step is not None))
         return begun
@@ -190,20 +215,24 @@ class TemporalExecutor:
 
         The plan of a hierarchical problem is searched here.
         """
-        plan, dropped = given["plan"], given["dropped"]
-        if given["search"] is not None:
+        plan, dropped, planning = given["plan"], given["dropped"], given["search"]
+        others = given.pop("alternatives", ())
+        if planning is not None:
             problem = resolve_problem(plan)
             if is_other_problem(problem):
-                from threading import Event as Flag
-
-                options: dict[str, Any] = {"memory": given["memory"], "model": self.model}
-                made = await asyncio.to_thread(search_plan, self.world, problem, given["search"], Flag(), **options)
-                plan, dropped = made.plan, made.dropped
-                given = {**given, "search": None}
+                made = add_alternatives(await self._search_here(problem, planning, given["memory"]), others)
+                plan, dropped, planning = made.plan, made.dropped, None
             else:
-                plan = ActionPlan(**statement_of(problem))
+                plan = ActionPlan(**statement_of(problem), alternatives=alternatives_of(others, problem))
+                planning = _write_planning(planning)
         told = [[str(each.condition), float(each.utility)] for each in dropped]
-        return {**given, "plan": plan.model_dump(mode="json"), "dropped": told}
+        return {**given, "plan": plan.model_dump(mode="json"), "dropped": told, "search": planning}
+
+    async def _search_here(self, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any]) -> PreparedPlan:
+        """Search for the plan of a hierarchical problem."""
+        fills, pricing = self.fill is not None, Pricing.of(self.learned, None)
+        options: dict[str, Any] = {"memory": memory, "model": self.model, "fills": fills, "pricing": pricing}
+        return await asyncio.to_thread(search_plan, self.world, problem, planning, threading.Event(), **options)
 
     def _describe(self, run: str) -> dict[str, Any]:
         """Return what the workflow of a run has to know beside its plan."""
@@ -216,6 +245,7 @@ class TemporalExecutor:
             "permit": self.permit is not None,
             "approve": self.approve is not None,
             "ask": self.ask if self.ask in (None, "later") else "callback",
+            "fill": self.fill is not None,
             "stay": self.stay,
             "seed": self.seed,
             "capacity": self.capacity,
@@ -282,12 +312,18 @@ class TemporalExecutor:
         return sum([await self.follow(run).announce(event, result) for run in open_])
 
 
-def _refuse_unsupported(plan: ActionPlan) -> None:
-    """Raise `InputError` for plans whose searches keep more than their results, so that no history replays them."""
-    if plan.policy is not None or plan.model == "policy":
-        raise InputError("a plan that follows a policy does not run on Temporal", hint="Executor(world, 'runs.db')")
-    if plan.model == "timed" or plan.timed or plan.due:
-        raise InputError("a plan in time does not run on Temporal", hint="Executor(world, 'runs.db')")
+def _write_planning(planning: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of a search as data; raises `InputError` for one that cannot go to a worker."""
+    for name, value in planning.items():
+        try:
+            write_value(value)
+        except InputError as error:
+            raise InputError(
+                f"the option {name!r} does not go to the worker that searches: {error}",
+                hint="search here, and carry out the plan: executor.run(solve(problem, …))",
+            ) from None
+    found: dict[str, Any] = write_value(dict(planning))
+    return found
 
 
 def _write_facts(facts: Mapping[Atom, bool] | None) -> list[Any]:
@@ -313,13 +349,14 @@ class TemporalRun:
     def __await__(self) -> Generator[Any, None, RunOutcome]:
         return self._follow().__await__()
 
-    async def _wait_until_begun(self) -> None:
+    async def wait_until_begun(self) -> None:
+        """Wait until the server has the run, or has told it what there was to tell."""
         if self._begun is not None:
             await self._begun
 
     async def _follow(self) -> RunOutcome:
         """Wait until the run is over or waits for somebody, and return its outcome so far."""
-        await self._wait_until_begun()
+        await self.wait_until_begun()
         settled = "moving"
         while settled == "moving":
             settled = await self._wait_until_settled()
@@ -373,7 +410,7 @@ class TemporalRun:
         aim: Mapping[str, Any] | None = None,
     ) -> None:
         """Tell the run what it waits for; a run that nobody drives is taken up, and one that is over stays so."""
-        await self._wait_until_begun()
+        await self.wait_until_begun()
         await self.take_up(answers=answers, results=results, facts=facts, aim=aim)
 
     async def take_up(
@@ -428,7 +465,7 @@ class TemporalRun:
 
     async def announce(self, event: str, result: Any = None) -> int:
         """Complete all steps that wait for `event`, or else the first that will; return how many wait."""
-        await self._wait_until_begun()
+        await self.wait_until_begun()
         return int(await self._update("announce", event, _write_result(result)) or 0)
 
     async def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
@@ -445,7 +482,7 @@ class TemporalRun:
         await self._signal("interrupt")
 
     async def _signal(self, name: str) -> None:
-        await self._wait_until_begun()
+        await self.wait_until_begun()
         try:
             await self._handle.signal(name)
         except RPCError as error:
@@ -454,7 +491,7 @@ class TemporalRun:
 
     async def events(self) -> AsyncIterator[Event]:
         """Yield the events of the run from the first on, until it is over or waits for somebody."""
-        await self._wait_until_begun()
+        await self.wait_until_begun()
         known, is_last = 0, False
         while not is_last:
             told = await self._read(known)

@@ -6,17 +6,21 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from datetime import timedelta
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from executor.learning.experience import Experience
+from executor.loop.parameters import Fill
 from executor.recovery.ask_people import Callback
 from executor.report.live import Follower, Listener
+from executor.run import ModelAccess
 from executor.temporal.activities import WorldActivities
 from executor.temporal.outside import HostRunner
 from executor.temporal.plan_run import PlanRun
 from executor.tools.world import World
+from planner.errors import InputError
 
 DEADLOCK_SECONDS: Final = 30.0
 """Longest work of a workflow without a pause, in seconds: reading a plan of ten thousand steps takes some."""
@@ -29,12 +33,19 @@ def name_queue(world: World) -> str:
     return f"forethought-{world.model.name}"
 
 
+def check_learned(learned: object) -> None:
+    """Raise `InputError` if `learned` is no experience: nobody reads all runs of a server for each search."""
+    if learned is not False and not isinstance(learned, Experience):
+        raise InputError(f"learned must be an Experience, got {learned!r}", hint="learned=learn(TemporalJournal(…))")
+
+
 class TemporalWorker:
     """Serves the task queue of `world`, and `queues` beside it, while its context is open; or for ever by `run`.
 
     With `runs` False it performs steps only, such as those that `TemporalExecutor(queues=…)` sends to a machine with
-    what they need; workflows, observers and searches are left to the others. `permit`, `approve` and `ask` are
-    callbacks as of `Executor`. `listeners` are told the events of the runs that this worker drives, each once.
+    what they need; workflows, observers and searches are left to the others. `permit`, `approve`, `ask` and `fill` are
+    callbacks as of `Executor`, and `model_client` is its `client`. `learned` is an `Experience` that searches go by.
+    `listeners` are told the events of the runs that this worker drives, each once.
     `kind` makes the activities; `options` are those of `temporalio.worker.Worker`.
     """
 
@@ -49,13 +60,25 @@ class TemporalWorker:
         permit: Callback = None,
         approve: Callback = None,
         ask: Callback = None,
+        fill: Fill | None = None,
+        learned: Experience | Literal[False] = False,
+        model_client: ModelAccess | None = None,
         listeners: Iterable[Listener | Follower] = (),
         kind: type[WorldActivities] = WorldActivities,
         **options: Any,
     ) -> None:
         queue = queue or name_queue(world)
+        check_learned(learned)
         self.activities = kind(
-            world, f"{client.namespace}/{queue}", permit=permit, approve=approve, ask=ask, listeners=listeners
+            world,
+            f"{client.namespace}/{queue}",
+            permit=permit,
+            approve=approve,
+            ask=ask,
+            fill=fill,
+            learned=learned,
+            client=model_client,
+            listeners=listeners,
         )
         self._workers = [self._make_worker(client, queue, options, runs=runs)]
         self._workers += [

@@ -237,7 +237,7 @@ def sleep(seconds: float) -> None:
     """Let a plain function sleep, in virtual time if a virtual loop runs."""
     loop = current()
     if loop is None:
-        time.sleep(seconds)
+        threading.Event().wait(None if seconds == math.inf else seconds)
     else:
         loop.sleep_in_thread(seconds)
 

@@ -30,7 +30,7 @@ def on_temporal(server):
         from executor.temporal import TemporalExecutor
 
         client = await connect_when_ready(server)
-        made = TemporalExecutor(world, client, **{"task_timeout": QUICKLY, "heartbeat": 2.0, **options})
+        made = TemporalExecutor(world, client, **{"task_timeout": QUICKLY, "heartbeat": 20.0, **options})
         async with made.worker(sticky_queue_schedule_to_start_timeout=QUICKLY):
             yield made
 

@@ -15,6 +15,9 @@ SCRIPT = Path(__file__).with_name("corridor.py")
 EVENTS = 63
 """Number of events of the run where nothing goes wrong: a start, three for each step, an end, and one look."""
 
+PARTS = 4
+"""Number of tests that share the events: workers die one after another."""
+
 
 @pytest.fixture(scope="module")
 def corridor():
@@ -31,8 +34,9 @@ def test_killed_at_some_events(server, tmp_path, corridor):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_killed_at_every_event(server, tmp_path, corridor):
-    carry_out(server, tmp_path, corridor, range(1, EVENTS))
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_at_every_event(server, tmp_path, corridor, part):
+    carry_out(server, tmp_path, corridor, range(1 + part, EVENTS, PARTS))
 
 
 def carry_out(server, folder, corridor, deaths):
@@ -42,8 +46,14 @@ def carry_out(server, folder, corridor, deaths):
         (flags / f"kill{death} at {death}").touch()
     outcomes = asyncio.run(follow(server, ledger, flags, corridor, deaths))
     assert [each.succeeded for each in outcomes] == [True] * len(outcomes)
+    for number, outcome in enumerate(outcomes):
+        walk = [f"move(r{number}, x{room}, x{room + 1})" for room in range(corridor.LENGTH)]
+        assert [str(each.step) for each in outcome.steps] == walk, "as where nothing goes wrong"
     assert list(flags.iterdir()) == [], "each death came about"
-    applied = Counter(act.by for act in corridor.make_world(ledger).acts)
+    left = corridor.make_world(ledger)
+    robots = [f"r{number}" for number in range(len(outcomes))]
+    assert [left.holds(f"at({robot}, x{corridor.LENGTH})") for robot in robots] == [True] * len(robots)
+    applied = Counter(act.by for act in left.acts)
     assert applied == {f"{outcome.run}/{step.id}": 1 for outcome in outcomes for step in outcome.steps}
 
 

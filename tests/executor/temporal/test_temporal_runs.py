@@ -6,11 +6,24 @@ from itertools import pairwise
 
 import pytest
 
-from executor import ActionResult, ExecutionPolicy, RunError, RunStatus, Wait, World, learn, summary
+from executor import (
+    ActionResult,
+    ExecutionPolicy,
+    Metrics,
+    ModelClient,
+    RunError,
+    RunStatus,
+    Wait,
+    World,
+    learn,
+    summary,
+)
 from executor.events.stored_runs import load_runs
+from executor.loop.parameters import Fillings
 from executor.plans.action_plan import ActionPlan
-from planner import Domain, Entity, decide, solve
-from planner.errors import InputError, NoPlan, PlanError
+from executor.testing import ScriptedModel
+from planner import Domain, Entity, Objective, solve
+from planner.errors import InputError, NoPlan
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -149,18 +162,85 @@ def test_a_worker_plans_and_a_hopeless_problem_has_no_plan(on_temporal):
 
 
 def test_what_temporal_does_not_carry_out_is_refused_with_a_reason(on_temporal):
+    from executor.temporal import TemporalExecutor
+
     office = Office()
     problem = office.problem(["at(r, d)"])
 
     async def main():
         async with on_temporal(office.world) as executor:
-            with pytest.raises(InputError, match="follows a policy"):
-                executor.start(decide(problem).expect_policy())
-            timed = ActionPlan.of(solve(problem).expect_plan()).model_copy(update={"model": "timed"})
-            with pytest.raises((InputError, PlanError)):
-                executor.start(timed)
+            for name in ("entities", "learned", "fill", "approve", "client", "enqueue"):
+                with pytest.raises(InputError, match=f"no option '{name}'"):
+                    executor.start(problem, **{name: {}})
+            with pytest.raises(InputError, match="must be an Experience"):
+                TemporalExecutor(office.world, executor.client, learned=True)
+            with pytest.raises(InputError, match="'on_progress' does not go to the worker"):
+                await executor.start(problem, on_progress=print)
             with pytest.raises(InputError):
                 executor.start(object())
+
+    asyncio.run(main())
+
+
+def test_a_worker_decides_on_a_policy_and_takes_up_a_plan_among_alternatives(on_temporal):
+    office, risky = Office(), Domain("risky")
+    risky.action("try_it", {}, provides=["done"], risk="0.5")
+    world, tried = World(risky), []
+
+    @world.handler("try_it")
+    async def try_it():
+        tried.append(len(tried))
+        return ActionResult(success=len(tried) > 1)
+
+    @world.observer("done", conclusive=True)
+    async def look():
+        return len(tried) > 1
+
+    async def main():
+        async with on_temporal(world, model="policy") as executor:
+            run = await executor.enqueue(risky.problem(goal=["done"]), objective=Objective.SUCCESS)
+            outcome = await executor.follow(run)
+            assert (outcome.status, tried) == (RunStatus.SUCCEEDED, [0, 1])
+            assert outcome.state.plan.policy is not None
+        problem = office.problem(["at(r, d)"])
+        other = solve(problem)
+        async with on_temporal(office.world) as executor:
+            outcome = await executor.run(problem, alternatives=[other], mode="first")
+            assert outcome.succeeded
+            assert outcome.state.plan.alternatives == (("move(r, a, b)", "move(r, b, c)", "move(r, c, d)"),)
+
+    asyncio.run(main())
+
+
+def test_workers_fill_open_parameters_and_have_a_language_model(on_temporal):
+    domain = Domain("mail")
+    domain.action("write", {"to": Room, "text": str}, provides=["written(to)"])
+    world, written = World(domain), []
+
+    @world.handler("write")
+    async def write(to, text, context):
+        found = await context.model.ask("Which greeting?")
+        written.append((to.name, text, found.text))
+
+    asked = []
+
+    async def fill(request):
+        asked.append((request.record.id, request.state.run, [each.name for each in request.parameters]))
+        return Fillings({"text": f"hello {request.record.step.arguments[0]}"}, "as always", metrics=Metrics(tokens=3))
+
+    model = ScriptedModel([{"text": "dear"}])
+    problem = domain.problem(objects={"a": Room}, goal=["written(a)"])
+
+    async def main():
+        options = {"fill": fill, "model_client": ModelClient(model)}
+        async with on_temporal(world, **options) as executor:
+            outcome = await executor.run(problem, run="mail-1")
+            assert outcome.status is RunStatus.UNVERIFIED, outcome.reason
+            kinds = [type(each).__name__ async for each in executor.follow("mail-1").events()]
+        assert asked == [("s1", "mail-1", ["text"])]
+        assert written == [("a", "hello a", "dear")]
+        assert {"ParametersFilled", "ModelAsked"} <= set(kinds)
+        assert outcome.state.spent.asked["calls"] == 1
 
     asyncio.run(main())
 
