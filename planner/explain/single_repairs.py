@@ -27,6 +27,7 @@ from planner.model.formulas import (
     Expression,
     Formula,
     Not,
+    Number,
     Or,
     Term,
     Variable,
@@ -34,6 +35,7 @@ from planner.model.formulas import (
     children,
     conjunction,
     conjuncts,
+    functions_in,
     is_variable,
     literals_in,
     with_children,
@@ -210,10 +212,11 @@ def _calculate_otherwise(expression: Expression, scope: Scope) -> Iterator[tuple
 
 
 def _like_numbers(number: int) -> Iterator[int]:
-    """Yield numbers with a nought more or less."""
-    yield number * 10
-    if not number % 10:
-        yield number // 10
+    """Yield numbers with a nought more or less, and those in another unit: thousands, sixties."""
+    for factor in (10, 60, 1000):
+        yield number * factor
+        if not number % factor:
+            yield number // factor
 
 
 def _edit_literal(literal: Literal, scope: Scope) -> Iterator[Edit]:
@@ -347,8 +350,7 @@ def _add_numbers(action: Action, domain: DomainModel) -> Iterator[tuple[NumericE
 
 
 def _names(effect: NumericEffect) -> set[Term]:
-    terms = [effect.fluent, *([effect.value] if isinstance(effect.value, Atom) else [])]
-    return {arg for term in terms for arg in term.args if is_variable(arg)}
+    return {arg for term in (effect.fluent, *functions_in(effect.value)) for arg in term.args if is_variable(arg)}
 
 
 def _rename(effect: NumericEffect, other: Action, scope: Scope) -> Iterator[NumericEffect]:
@@ -477,8 +479,15 @@ def _repair_initial(problem: Problem) -> Iterator[Repair]:
         for term, value in problem.values.items():
             for other in [-value, *(_like_numbers(value) if isinstance(value, int) else ())] if value else []:
                 make = _change(problem, values={**problem.values, term: other})
-                price = FAIR if other == -value and value < 0 else UNLIKELY
+                is_odd = (other == -value and value < 0) or _is_far_off(problem, term, value)
+                price = FAIR if is_odd else UNLIKELY
                 yield Repair("values", "", term, f"with '{plain(term)} = {other}' for {value}", price, make)
+
+
+def _is_far_off(problem: Problem, term: Atom, value: Number) -> bool:
+    """Return whether `value` is a hundred times more or less than any other value of its function."""
+    others = [abs(each) for like, each in problem.values.items() if like.predicate == term.predicate and like != term]
+    return bool(others) and (abs(value) >= 100 * max(others) or 100 * abs(value) <= min(others))
 
 
 def _add_facts(problem: Problem) -> Iterator[Repair]:

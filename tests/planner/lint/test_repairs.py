@@ -9,6 +9,7 @@ from planner.language.loading.load import load
 from planner.lint.check_files import check_texts
 from planner.lint.findings import Finding, Level
 from planner.lint.outlines import SourceText
+from planner.model.formulas import functions_in, is_variable
 from planner.model.problem import Problem
 from planner.plan import Status
 from planner.solve import solve
@@ -146,3 +147,17 @@ def test_each_repair_that_is_told_gives_a_plan_and_the_same_ones_are_told_again(
     for each in first:
         repair = repairs[each.place, each.message.removeprefix("there is a plan ")]
         assert solve(repair.make()).status in {Status.OPTIMAL, Status.SOLVED}
+
+
+def test_changes_of_numbers_name_what_the_action_has() -> None:
+    """What one action does with a product of numbers is no change for an action without its parameters."""
+    text = BAKERY.replace("  flour: {low: 0", "  worth: {parameters: {l: loaf}}\n  cash: {low: 0}\n  flour: {low: 0")
+    text = text.replace('provides: ["baked(l)"]', 'provides: ["baked(l)"]\n    modifies: ["cash += 5 * worth(l)"]')
+    text = text.replace("values: {flour: 2}", "values: {flour: 2, cash: 0, worth(rye): 3, worth(oat): 4}")
+    problem = load(text)
+    assert isinstance(problem, Problem)
+    for repair in list_repairs(problem):
+        for action in repair.make().domain.actions.values():
+            own = {each.name for each in action.parameters}
+            terms = [arg for each in action.numbers for term in functions_in(each.value) for arg in term.args]
+            assert {each for each in terms if is_variable(each)} <= own
