@@ -9,6 +9,7 @@ Nguyen, Forrest and Weimer, 2012) in terms of actions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import prod
 
@@ -486,8 +487,10 @@ def _repair_initial(problem: Problem) -> Iterator[Repair]:
 
 def _is_far_off(problem: Problem, term: Atom, value: Number) -> bool:
     """Return whether `value` is a hundred times more or less than any other value of its function."""
-    others = [abs(each) for like, each in problem.values.items() if like.predicate == term.predicate and like != term]
-    return bool(others) and (abs(value) >= 100 * max(others) or 100 * abs(value) <= min(others))
+    alike = [each for like, each in problem.values.items() if like.predicate == term.predicate and like != term]
+    others = [abs(Fraction(each)) for each in alike]
+    size = abs(Fraction(value))
+    return bool(others) and (size >= 100 * max(others) or 100 * size <= min(others))
 
 
 def _add_facts(problem: Problem) -> Iterator[Repair]:
