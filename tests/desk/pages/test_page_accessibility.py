@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from live_pages import Post, Running, served, wait_until
 from sample_pages import SHIPPED, chain_plan, over, page_of
 
 from benchmarks.pages.chromium import Browser, browser, find_chromium
@@ -157,6 +158,29 @@ def test_text_stands_out_in_light_and_dark_and_on_a_phone(tab: Browser) -> None:
             assert tab.run("document.documentElement.dataset.theme") == theme
             for view in go_through_views(tab):
                 assert tab.run(CONTRAST) == [], (theme, width, view)
+
+
+def test_a_live_page_with_a_question_is_as_accessible(browsing: Browser, tmp_path: Path) -> None:
+    Running(Post(), tmp_path / "runs.db", "r1", stay=False).end()
+    with Journal(tmp_path / "runs.db") as journal, served(journal) as server:
+        for theme in ("light", "dark"):
+            browsing.resize(1400, 900, dark=theme == "dark")
+            browsing.visit(server.url_with(server.access.token))
+            wait_until(lambda: browsing.run("document.querySelectorAll('.ask button').length") == 2)
+            check_page(browsing)
+            browsing.run(
+                "[...document.querySelectorAll('.ask button')].pop().click()"
+            )  # asks for the reason of a refusal
+            check_page(browsing)
+            browsing.run("document.querySelector('.runs-button').click()")
+            check_page(browsing)
+
+
+def check_page(tab: Browser) -> None:
+    """Check names and contrast of what is shown."""
+    tab.settle()
+    assert [(role, name) for role, name, _ in read_tree(tab) if role in NAMED and not name.strip()] == []
+    assert tab.run(CONTRAST) == []
 
 
 def test_nodes_are_reached_by_tab_and_follow_the_choice(browsing: Browser, tmp_path: Path) -> None:
