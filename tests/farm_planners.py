@@ -22,6 +22,13 @@ time.sleep({seconds})
 Path("plan").write_text({plan!r})
 """
 """Leaves a file that is named by the process that carries out the run, and by its own."""
+KILL = """
+import os, signal
+from pathlib import Path
+stat = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()
+os.kill(int(stat[1]), signal.SIGKILL)
+"""
+"""Kills the process that carries out the run."""
 EAT = "kept = []\nwhile True: kept.append(bytes(50_000_000))"
 SPIN = "while True: pass"
 

@@ -15,13 +15,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from farm_planners import EAT, SPIN, Script, is_alive, sleeper
+from farm_planners import EAT, KILL, SPIN, Script, is_alive, sleeper
 from typer.testing import CliRunner
 
 from benchmarks import farm
 from benchmarks.cli import app
 from benchmarks.farm import Equipment, Farm, digest_source, raise_refusal
-from benchmarks.places import Place, Processes, RunsLost, Threads, find_place
+from benchmarks.places import MOST_LOSSES, Place, Processes, RunsLost, Threads, find_place
 from benchmarks.planners import planner_of
 from benchmarks.process import Limits
 from benchmarks.records import Record, read_records
@@ -249,6 +249,32 @@ def test_a_worker_with_another_version_is_refused(suite: Path, tmp_path: Path) -
         assert not (tmp_path / "out").exists()
     finally:
         cluster.close()
+
+
+@pytest.mark.timeout(400)
+def test_a_run_that_takes_its_workers_with_it_is_told(suite: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="needs the extra `farm`")
+    cluster = Cluster(tmp_path)
+    try:
+        for _ in range(MOST_LOSSES + 1):
+            cluster.start_worker()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(farm, "CONNECT_SECONDS", 200.0)
+            patch.setattr(farm, "WORKERS_SECONDS", 200.0)
+            attempts = attempts_of(load_suite(suite)[:1], [Script("kills", KILL)])
+            with pytest.raises(RunsLost, match=r"kills on deep/p1\.pddl have no record: .* was lost 4 times"):
+                run_all(attempts, tmp_path / "out", UNCHECKED, lambda _: None, Farm.at(cluster.url))
+        assert read_records(tmp_path / "out") == []
+    finally:
+        cluster.close()
+
+
+@pytest.mark.timeout(400)
+def test_a_run_that_takes_the_processes_of_a_pool_with_it_is_told(suite: Path, tmp_path: Path) -> None:
+    attempts = attempts_of(load_suite(suite)[:1], [Script("kills", KILL), Script("good")])
+    with pytest.raises(RunsLost, match=r"kills on deep/p1\.pddl have no record"):
+        run_all(attempts, tmp_path / "out", UNCHECKED, lambda _: None, Processes())
+    assert [record.planner for record in read_records(tmp_path / "out")] == ["good"]
 
 
 HERE = Equipment("0.1", "a" * 64, "CPython 3.11", ("fd needs up-fast-downward",))
