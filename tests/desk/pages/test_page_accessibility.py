@@ -168,9 +168,8 @@ def test_a_live_page_with_a_question_is_as_accessible(browsing: Browser, tmp_pat
             browsing.visit(server.url_with(server.access.token))
             wait_until(lambda: browsing.run("document.querySelectorAll('.ask button').length") == 2)
             check_page(browsing)
-            browsing.run(
-                "[...document.querySelectorAll('.ask button')].pop().click()"
-            )  # asks for the reason of a refusal
+            # A refusal asks for its reason.
+            browsing.run("[...document.querySelectorAll('.ask button')].pop().click()")
             check_page(browsing)
             browsing.run("document.querySelector('.runs-button').click()")
             check_page(browsing)
