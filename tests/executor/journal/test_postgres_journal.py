@@ -17,7 +17,7 @@ from executor.errors import DamagedError, DrivenError, FencedError, JournalError
 from executor.events.stored_runs import copy_run
 from executor.journal import DatabaseAddress, Journal, open_journal, read_place
 from executor.journal.postgres import schema
-from executor.journal.postgres.connection import Database
+from executor.journal.postgres.connection import Database, _text_of
 from planner import Domain
 from planner.errors import InputError
 
@@ -414,3 +414,9 @@ def test_a_run_is_copied_between_journals(address, tmp_path):
             copy_run(file, database, "over")
         with database.drive("over"), pytest.raises(DrivenError):
             copy_run(file, database, "over")
+
+
+def test_what_a_database_says_is_told_in_words():
+    refused = Exception({"S": "FATAL", "C": "53300", "M": 'too many connections for role "few"', "F": "miscinit.c"})
+    assert _text_of(refused) == '53300: too many connections for role "few"'
+    assert _text_of(ConnectionRefusedError(111, "Connection refused")) == "[Errno 111] Connection refused"
