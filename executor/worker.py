@@ -34,6 +34,8 @@ RETRY_SECONDS: Final = 5.0
 """Time after which a run is taken up again that the journal broke off, in seconds."""
 SUSPECT: Final = 2
 """Number of deaths from which a run is suspected to kill its processes: a worker drives one such run at a time."""
+LEISURE: Final = 10
+"""Shortest time from one list of free runs to the next, as a multiple of the time that the list took."""
 SHUFFLED: Final = 4
 """Number of runs, for each that a worker may drive at once, that it tries in any order."""
 _PROGRESS: Final = frozenset({"StepEnded", "StepReturned", "Answered"})
@@ -101,7 +103,7 @@ class Worker:
     _listed: list[RunRecord] = field(init=False, default_factory=list)
     """The free runs that were listed last and not looked at yet, in reverse order."""
     _listed_until: float = field(init=False, default=0.0)
-    """When free runs are listed anew, in seconds of the monotonic clock."""
+    """When the list is old, in seconds of the monotonic clock."""
     _left: dict[str, float] = field(init=False, default_factory=dict)
     """Until when runs are left to the workers that were faster, or to a database that does not answer; monotonic."""
     _suspects: dict[str, set[str]] = field(init=False, default_factory=dict)
@@ -173,7 +175,8 @@ class Worker:
         if room <= 0:
             return 0
         try:
-            found = await asyncio.to_thread(self._find_due, room)
+            is_fresh = once and not self._at_work
+            found = await asyncio.to_thread(self._find_due, room, is_fresh=is_fresh)
         except JournalError as error:
             if once:
                 raise
@@ -189,7 +192,7 @@ class Worker:
             begun += 1
         return begun
 
-    def _find_due(self, room: int) -> list[tuple[str, History]]:
+    def _find_due(self, room: int, *, is_fresh: bool) -> list[tuple[str, History]]:
         """Return up to `room` runs of this domain that are due; raises `JournalError`.
 
         At most one of them may be what kills its processes, so that the others do not die with it again and again.
@@ -197,7 +200,7 @@ class Worker:
         found, has_suspect = list[tuple[str, History]](), self._has_suspect()
         self._left = {run: until for run, until in self._left.items() if until > time.monotonic()}
         answered = self._journal.posted.runs()
-        self._list_free(has_answers=bool(answered))
+        self._list_free(has_answers=bool(answered), is_fresh=is_fresh)
         while self._listed and len(found) < room:
             record = self._listed.pop()
             if record.run in self._at_work or record.run in self._left:
@@ -219,19 +222,21 @@ class Worker:
                 found.append((record.run, history))
         return found
 
-    def _list_free(self, *, has_answers: bool) -> None:
-        """List the runs that nobody drives, once in `poll` seconds while others are at work here.
+    def _list_free(self, *, has_answers: bool, is_fresh: bool) -> None:
+        """List the runs that nobody drives, if `is_fresh` or the last list is old: the longer, the longer it took.
 
         The first of them are shuffled, so that workers that list them at once do not all try the same ones.
         """
-        if time.monotonic() < self._listed_until and self._at_work:
+        began = time.monotonic()
+        if began < self._listed_until and not is_fresh:
             return
         self._listed = self._journal.free((*UNDRIVEN, RunStatus.IN_DOUBT.name) if has_answers else UNDRIVEN)
         first = self._listed[: SHUFFLED * self.concurrency]
         random.shuffle(first)
         self._listed[: len(first)] = first
         self._listed.reverse()
-        self._listed_until = time.monotonic() + self.poll
+        ended = time.monotonic()
+        self._listed_until = ended + max(self.poll / 2, LEISURE * (ended - began))
 
     def _is_suspect(self, history: History) -> bool:
         """Return whether a run may be what kills its processes, and is not given up yet."""
