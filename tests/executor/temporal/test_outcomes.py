@@ -164,6 +164,12 @@ CASES = {
     "hangs_done": Case(
         rooms(["at(r, c)"]), (fault("HANGS_DONE", "move(r, b, c)"),), policy=ExecutionPolicy(0.3, backoff=0.01)
     ),
+    "hangs_in_a_thread": Case(
+        rooms(["at(r, c)"]),
+        (fault("HANGS", "move(r, b, c)"),),
+        policy=ExecutionPolicy(0.3, backoff=0.01),
+        world={"plain": 1.0},
+    ),
     "blind_doubt": Case(
         rooms(["at(r, c)"]),
         (fault("HANGS_DONE", "move(r, b, c)"),),
