@@ -75,6 +75,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "no-budget": ("FT315", "a resource without a budget, though others have one"),
     "no-plan": ("FT316", "a problem that is proved to have no plan"),
     "missing-fact": ("FT317", "an initial fact that seems to be forgotten: without it, nothing of its kind begins"),
+    "unexplored": ("FT319", "a problem that is too large for the time: only its declarations are checked"),
     "single-repair": ("FT318", "a part of the model without a plan, with a change of which there is one"),
     "unused-function": ("FT401", "a function that is used nowhere"),
     "never-read": ("FT402", "a function that actions change and nothing reads"),

@@ -17,7 +17,7 @@ from planner.compilations.object_creation import for_steps
 from planner.grounding.reachability import Database, Reachability, SchemaRules, axiom_rules, schema_rules
 from planner.language.declare.fields import format_atom
 from planner.lightweight import Final, replace
-from planner.limits import Limits
+from planner.limits import LimitReached, Limits
 from planner.lint.action_lint import check_action, check_arguments, check_single_values, find_contradiction
 from planner.lint.cost_lint import check_free_actions, check_values
 from planner.lint.findings import (
@@ -59,6 +59,10 @@ if TYPE_CHECKING:
 _SUPPOSE: Final = "@suppose-"
 MOST_STEPS: Final = 3000
 """Ground actions of a problem in which dead ends, and two values of an item in the goal, are looked for."""
+
+
+REACH_SHARE: Final = 0.5
+"""Part of the time of a check in which relaxed reachability has to come to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +316,12 @@ def check_problem(
         *check_useless(problem),
     ]
     enough = add_enough_placeholders(problem)
-    if enough is not None:
-        reach = relax(with_timed_effects(enough), limits)
+    reach = _relax_in_part(enough, limits) if enough is not None else None
+    if enough is not None and reach is None:
+        message = "it is too large to find out in this time what can be reached: only its declarations are checked"
+        unexplored = Finding(Level.HINT, "unexplored", f"problem {problem.name}", message, "raise the time limit")
+        return _merge_breaches(sort_by_level([*found, unexplored]))
+    if enough is not None and reach is not None:
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
         found += check_number_reach(problem, reach.actions)
         found += check_values(problem, reach.schemas)
@@ -332,6 +340,15 @@ def check_problem(
         relevant = find_relevant_actions(problem)
         found = judge_by_proof(source, found, limits, relevant, repairs=lambda: _repairs(source), judge=_look_again)
     return _merge_breaches(sort_by_level(found))
+
+
+def _relax_in_part(problem: Problem, limits: Limits) -> Possible | None:
+    """Compute relaxed reachability in `REACH_SHARE` of the time; None where that does not suffice."""
+    try:
+        return relax(with_timed_effects(problem), limits.share(REACH_SHARE))
+    except LimitReached:
+        limits.check()
+        return None
 
 
 def _repairs(problem: Problem) -> Sequence[Repair]:

@@ -161,3 +161,15 @@ def test_changes_of_numbers_name_what_the_action_has() -> None:
             own = {each.name for each in action.parameters}
             terms = [arg for each in action.numbers for term in functions_in(each.value) for arg in term.args]
             assert {each for each in terms if is_variable(each)} <= own
+
+
+def test_what_is_too_large_to_explore_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from planner.limits import LimitReached
+    from planner.lint import problem_lint
+    from planner.plan import StoppedBy
+
+    def stop(*_: object) -> None:
+        raise LimitReached(StoppedBy.TIME)
+
+    monkeypatch.setattr(problem_lint, "relax", stop)
+    assert [(each.rule, each.level) for each in found(BAKERY)] == [("unexplored", Level.HINT)]
