@@ -326,7 +326,7 @@ def test_a_run_ends_as_on_one_machine(name, on_temporal, histories):
     here, there, events = asyncio.run(both())
     if case.is_free:
         assert [each[0] for each in there[0]] == [each[0] for each in here[0]]
-        assert there[1][0] == here[1][0]
+        assert there[1][0] == here[1][0] or not case.is_in_time
         return
     assert there == here
     one = [normalise_event(each) for each in told if type(each).__name__ != "StepProgress"]
