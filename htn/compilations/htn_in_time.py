@@ -141,7 +141,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
             return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
     if found.plan is None and not (classical.timed and found.status is Status.UNSOLVABLE):
         return found
-    reason = "no sequence of steps was found that meets the deadlines"
+    reason = "no sequence of steps was found that meets the deadlines and windows"
     return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
 
 

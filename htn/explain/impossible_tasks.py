@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
+from htn.compilations.known_changes import add_changes
 from htn.compilations.method_preprocessing import PART, ROOT, Needs, preprocess
 from htn.explain.report import Attempt, Failure, Lack, WhyNot
 from htn.grounding.instances import DEMANDED, METHOD, demanded_action, demanding_method, with_actions
@@ -23,6 +24,7 @@ from planner.limits import LimitReached, Limits
 from planner.model import Action, Atom, Formula, Literal, Not, Predicate, Problem
 from planner.model.formulas import conjunction, substitute
 from planner.plan import StoppedBy
+from planner.semantics.snap_actions import make_snap_problem
 
 INITIAL_TASKS: Final = "the tasks of the problem"
 """The name of the root task in explanations."""
@@ -282,7 +284,12 @@ def is_impossible(problem: HtnProblem, limits: Limits) -> bool:
 
 
 def relax(problem: HtnProblem, limits: Limits) -> RelaxedHierarchy:
-    """Return the exact relaxation of `problem`, or the one with pulled-up preconditions where that takes too long."""
+    """Return the exact relaxation of `problem`, or the one with pulled-up preconditions where that takes too long.
+
+    Changes at known times are tasks of it.
+    """
+    if problem.classical.timed:
+        problem = add_changes(problem, problem.classical, make_snap_problem(problem.classical))
     try:
         found = RelaxedHierarchy(problem, part_of(limits, 1 / 3, EXACT_SECONDS))
     except LimitReached as limit:

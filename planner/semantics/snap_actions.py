@@ -81,7 +81,7 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
         start, throughout, end = split_moments(action)
         throughout = require_throughout(action, problem)
         start, end = _hold_capacities(action, start, end)
-        if action.duration is None:
+        if takes_no_time(action):
             snaps[name] = SnapAction(name)
             actions[name] = uses.guard(_snap(action, name, _join(start, throughout, end)), action)
             continue
@@ -107,6 +107,14 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
         problem.name, snapped, problem.objects, problem.initial, problem.goal, values, unknown=problem.unknown
     )
     return SnapProblem(replace(plain, ran=problem.ran), snaps, tuple(events))
+
+
+def takes_no_time(action: Action) -> bool:
+    """Return whether steps of `action` have one moment: they have no duration, or it is always 0."""
+    duration = action.duration
+    if isinstance(duration, DurationRange):
+        return duration.low == duration.high == 0
+    return duration is None or (not isinstance(duration, Atom | Arithmetic) and duration == 0)
 
 
 def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
@@ -297,7 +305,7 @@ class _ItemsInUse:
         places: dict[str, dict[tuple[int, ...], None]] = {}
         predicates: dict[str, Predicate] = {}
         for action in domain.actions.values():
-            if action.duration is None:
+            if takes_no_time(action):
                 continue
             for item in action.modifies:
                 bound = _bound_places(item)
@@ -313,7 +321,7 @@ class _ItemsInUse:
         if not self.places:
             return snap
         none = frozenset[Formula]()
-        own = frozenset(self._facts_of(action)) if action.duration is not None else none
+        own = none if takes_no_time(action) else frozenset(self._facts_of(action))
         needs = list(conjuncts(self._guard(snap.requires, own if ends else none)))
         for when in snap.effects:
             written = [literal.part if isinstance(literal, Not) else literal for literal in when.provides]

@@ -270,7 +270,7 @@ class TimedReplay:
             if each.later > len(self._replayed):
                 continue
             first, second = self._replayed[each.earlier - 1], self._replayed[each.later - 1]
-            if second.time - first.time < SEPARATION and first.number != second.number:
+            if second.time - first.time < SEPARATION:
                 names = " and ".join(map(self._name, (first, second)))
                 reason = f"{names} are less than {SEPARATION} s apart, and both touch {each.about}"
                 return Verdict(valid=False, cost=0, reason=reason, failing_step=second.number or first.number or None)

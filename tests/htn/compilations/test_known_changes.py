@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from htn.explain.impossible_tasks import find_impossible_tasks, relax
 from htn.language.plan_text import plan_from_text, write_plan
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.problem_kind import validate
@@ -142,3 +143,8 @@ def test_a_plan_outside_the_window_is_invalid() -> None:
     assert not validate(problem, early).valid
     closed = day(sequence(VISITS[0]), *open_at("shop", (12, 16)))
     assert not validate(closed, replace(plan, problem=closed)).valid
+
+
+def test_what_a_change_gives_is_not_missing() -> None:
+    problem = day(ANY_ORDER, *open_at("shop", (12, 30)), *open_at("bank", (0, 90)))
+    assert find_impossible_tasks(relax(problem, Limits(10))) == ()
