@@ -90,9 +90,9 @@ class Trial:
     missed: tuple[Expected, ...]
 
 
-def try_folder(folder: Path) -> list[Trial]:
-    """Lint the files, and the folders of a domain and a problem, in `folder`, each beside what it expects."""
-    return [_try(path, _read_expected(path)) for path in sorted(folder.iterdir())]
+def try_files(paths: Iterable[Path]) -> list[Trial]:
+    """Lint the files, and the folders of a domain and a problem, each beside what it expects."""
+    return [_try(path, _read_expected(path)) for path in paths]
 
 
 def try_authors(folder: Path) -> list[Trial]:
@@ -102,10 +102,10 @@ def try_authors(folder: Path) -> list[Trial]:
     return [_try(paths[name], wanted) for name, wanted in expected.items()]
 
 
-def try_own_as_python() -> list[Trial]:
-    """Lint our own files in YAML as Python that declares the same, but for those about comments and tasks."""
-    paths = [path for path in sorted(OWN.iterdir()) if path.suffix == ".yaml"]
-    return list(_try_as_python([(path, _read_expected(path)[str(path)]) for path in paths]))
+def try_as_python(paths: Iterable[Path]) -> list[Trial]:
+    """Lint the files in YAML among `paths` as Python that declares the same, but for those about comments and tasks."""
+    files = [path for path in paths if path.suffix == ".yaml"]
+    return list(_try_as_python([(path, _read_expected(path)[str(path)]) for path in files]))
 
 
 def try_authors_as_python(folder: Path) -> list[Trial]:
@@ -226,9 +226,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--time-limit", type=float, default=60.0, help="Seconds for one task (default: 60).")
     parser.add_argument("--details", action="store_true", help="Print each warning and error about tasks.")
     given = parser.parse_args(arguments)
-    trials = try_folder(OWN)
+    trials = try_files(sorted(OWN.iterdir()))
     lines = list(report_trials("own mistakes", trials))
-    kinds = [("own mistakes as Python", try_own_as_python())]
+    kinds = [("own mistakes as Python", try_as_python(sorted(OWN.iterdir())))]
     if given.authors:
         kinds.append(("mistakes of authors", try_authors(given.authors)))
         kinds.append(("mistakes of authors as Python", try_authors_as_python(given.authors)))

@@ -281,8 +281,7 @@ def _check_idle(step: _Step, state: _State) -> Iterator[Finding]:
 def _check_endless(method: Method, known: _Known) -> Iterator[Finding]:
     """Yield that `method` does its own task again, and changes nothing of a condition that is meant to end."""
     others = [each.task for each in method.network.subtasks if each.task != method.task]
-    names = {each.task.predicate for each in method.network.subtasks}
-    if names == {method.task.predicate} and len(others) < len(method.network.subtasks):
+    if method.network.subtasks and not others:
         message = f"it does nothing but {method.task.predicate} again, and so never comes nearer to its end"
         place, hint = f"method {method.name}", "should one of the subtasks be another task or action?"
         yield Finding(Level.WARNING, "endless-method", place, message, hint, "subtasks")

@@ -293,6 +293,7 @@ def test_a_process_that_is_killed_is_replaced_and_its_question_asked_again(serve
 
 
 def test_health_and_metrics(client):
+    assert client.post("/v1/solve", json=SMALL).status_code == 200
     assert client.get("/health").json() == {"status": "ok"}
     found = client.get("/metrics")
     assert found.headers["content-type"].startswith("text/plain; version=0.0.4")

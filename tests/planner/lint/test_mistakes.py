@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.check_trials import AUTHORS, OWN, tabulate, try_folder
+from benchmarks.check_trials import AUTHORS, OWN, tabulate, try_files
 from planner.lint.check_files import check_files
 from planner.lint.codes import CODES
 from planner.lint.findings import Level
@@ -14,11 +14,11 @@ from planner.lint.findings import Level
 PATHS = sorted(OWN.iterdir())
 
 
-@pytest.mark.timeout(300)
-def test_every_mistake_is_found_at_its_line() -> None:
-    trials = try_folder(OWN)
+@pytest.mark.parametrize("block", range(12))
+def test_every_mistake_is_found_at_its_line(block: int) -> None:
+    trials = try_files(PATHS[block::12])
     assert [(each.name, each.missed) for each in trials if each.missed] == []
-    assert len(trials) >= 50
+    assert len(trials) >= 4
 
 
 @pytest.mark.parametrize("path", [each for each in PATHS if each.stem.startswith("fine")], ids=lambda path: path.name)

@@ -156,6 +156,6 @@ def test_a_price_counts_at_the_moment_of_its_increase(moment: str, cost: int) ->
           (:goal (has)) (:metric minimize (+ (total-cost) (total-time))))
         """,
     )
-    plan = solve(problem).expect_plan()
+    plan = solve(problem, mode="first").expect_plan()
     assert plan.cost == cost + 1
     assert validate(problem, plan).cost == cost + 1
