@@ -99,6 +99,9 @@ def _check_path(path: Path) -> None:
         raise JournalError(
             path, "this is a pipe or a device", "name a plain file: a journal is read and written anywhere"
         )
+    if path.exists() and path.stat().st_nlink > 1:
+        found = "the file has another name (a hard link), and whoever opens that would not see who drives its runs"
+        raise JournalError(path, found, "remove one of the names")
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size and not (path.exists() and path.stat().st_size):
         raise DamagedError(path, f"it is empty or missing, but {log.name} is not", locks.RESTORE)
@@ -166,7 +169,7 @@ class Store:
         self._guard = threading.Lock()
         with contextlib.ExitStack() as opened, self._convert_errors():
             self.connection: sqlite3.Connection = opened.enter_context(contextlib.closing(connect(path)))
-            self.locks: locks.LockFile = locks.open_lock_file(Path(f"{path}-lock"))
+            self.locks: locks.LockFile = locks.open_lock_file(Path(f"{path.resolve()}-lock"))
             opened.callback(self.locks.leave)
             runs = self.locks.find_last_number()
             prepare(self.connection, path, power=power)

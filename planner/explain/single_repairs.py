@@ -194,7 +194,9 @@ def _compare_otherwise(comparison: Comparison, scope: Scope) -> Iterator[tuple[F
     for side in ("left", "right"):
         for new, price in _calculate_otherwise(getattr(comparison, side), scope):
             changed: dict[str, Any] = {side: new}
-            yield replace(comparison, **changed), price
+            other = replace(comparison, **changed)
+            if other.left != other.right:
+                yield other, price
 
 
 def _calculate_otherwise(expression: Expression, scope: Scope) -> Iterator[tuple[Expression, int]]:

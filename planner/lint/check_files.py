@@ -38,7 +38,15 @@ from planner.lint.reading import Reading, mistake_of, read_all
 from planner.lint.suppressions import suppress
 from planner.lint.timed_lint import flatten_moments
 from planner.model import DomainModel, Problem
-from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, is_other_problem, service_of, unsupported_kind
+from planner.problem_kinds import (
+    AnyDomain,
+    AnyProblem,
+    is_other_domain,
+    is_other_problem,
+    resolve_problem,
+    service_of,
+    unsupported_kind,
+)
 
 GROUP: Final = "forethought.checks"
 
@@ -138,6 +146,8 @@ def _look(source: Source, domain: str, problem: str | None, texts: list[SourceTe
     try:
         with _noting_warnings(own) as noted:
             loaded = source.domain() if problem is None else load_from(source, problem)
+        if isinstance(loaded, Problem):
+            loaded = resolve_problem(loaded)
     except InputError as error:
         checked = _check_unread(error, own, limits, is_whole=".py:" not in domain)
         return Look(problem or checked.name, "", checked.findings, is_read=False)

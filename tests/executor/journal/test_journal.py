@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import DamagedError, DrivenError, JournalError
+from executor.events.stored_runs import copy_run
 from executor.journal import Journal, RunRecord, open_journal
 from planner.errors import ForethoughtError
 
@@ -275,6 +276,18 @@ def test_a_closed_journal_says_so(place):
 def test_a_pipe_is_no_journal(path):
     os.mkfifo(path)
     with pytest.raises(JournalError, match="this is a pipe or a device; name a plain file"):
+        Journal(path)
+
+
+def test_a_file_of_two_names_is_one_journal(path, tmp_path):
+    with Journal(path) as journal:
+        journal.create("one")
+        (tmp_path / "link.db").symlink_to(path)
+        with Journal(tmp_path / "link.db") as other, journal.drive("one"), pytest.raises(DrivenError):
+            copy_run(other, journal, "one")
+        assert [each.run for each in journal.runs()] == ["one"]
+    (tmp_path / "hard.db").hardlink_to(path)
+    with pytest.raises(JournalError, match=r"another name .a hard link.*remove one of the names"):
         Journal(path)
 
 

@@ -158,3 +158,14 @@ def test_damaged_files_are_read_to_their_end(tmp_path, seed: int) -> None:
         return
     assert found
     assert all(1 <= each.span.line <= len(lines) + 1 for each in found if each.span)
+
+
+def test_a_problem_that_is_put_together_wrongly_is_told(tmp_path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text("""from planner import Domain, Problem
+d = Domain("d")
+d.action("a", {}, requires=["p"], provides=["q"])
+problem = Problem("one", d, initial=["p"], goal=["q"])
+""")
+    with pytest.raises(InputError, match=r"the domain is a Domain; give a DomainModel, such as domain\.model"):
+        check_files(str(path))
