@@ -82,12 +82,12 @@ class Browser:
         self._loaded = False
         self.messages.clear()
         self.requests.clear()
-        self.call("Page.navigate", url="about:blank")
-        self._loaded = False
-        self.call("Page.navigate", url=address)
-        until = time.monotonic() + PATIENCE
-        while not self._loaded and time.monotonic() < until:
-            self.call("Runtime.evaluate", expression="0")
+        for url in ("about:blank", address):
+            self._loaded = False
+            self.call("Page.navigate", url=url)
+            until = time.monotonic() + PATIENCE
+            while not self._loaded and time.monotonic() < until:
+                self.call("Runtime.evaluate", expression="0")
         self.settle()
 
     def run(self, expression: str) -> Any:
@@ -98,8 +98,16 @@ class Browser:
         return found["result"].get("value")
 
     def settle(self) -> None:
-        """Wait until what was asked for is on the screen."""
-        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
+        """Wait until what was asked for is on the screen, also where the page opens another address meanwhile."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
+            except RuntimeError as error:
+                if "navigated" not in str(error) or time.monotonic() > until:
+                    raise
+            else:
+                return
 
     def press(self, key: str, text: str = "") -> None:
         """Press and release a key, named as `KeyboardEvent.key` names it."""
