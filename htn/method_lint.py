@@ -18,7 +18,7 @@ from planner.lint.number_lint import slopes_of
 from planner.lint.timed_lint import flatten_moments
 from planner.model.actions import Action, negated_atoms, positive_atoms
 from planner.model.domain import numeric_effects, written_predicates
-from planner.model.formulas import OPEN, TRUE, Atom, Comparison, Formula, Not, atoms_in, conjuncts
+from planner.model.formulas import OPEN, TRUE, Atom, Comparison, Formula, Not, atoms_in, conjuncts, unmarked
 
 
 def check_methods(domain: HtnDomain, wanted: frozenset[str]) -> Iterator[Finding]:
@@ -131,7 +131,7 @@ def _follow(method: Method, known: _Known) -> Iterator[Finding]:
         yield from _check_idle(step, state)
         for atom, truth in needs:
             if atom not in state.truth:
-                state.put(atom, truth, plain(task))
+                state.put(atom, truth, unmarked(task))
         _apply(step, state)
 
 
@@ -156,7 +156,7 @@ class _Step:
 
 def _apply(step: _Step, state: _State) -> None:
     """Change `state` as the step does; what depends on conditions, chance or the place in the step is unknown then."""
-    action, binding, source = step.action, step.binding, plain(step.task)
+    action, binding, source = step.action, step.binding, unmarked(step.task)
     sure = [each for each in action.effects if each.requires == TRUE and not each.variables]
     unsure = [each for each in action.effects if each not in sure]
     if action.outcomes or action.senses:
@@ -184,15 +184,15 @@ def _find_faults(step: _Step, needs: list[tuple[Atom, bool]], state: _State, kno
 
 def _report_clash(step: _Step, atom: Atom, source: str, known: _Known, *, truth: bool) -> Finding:
     """Return the finding that the step needs what the method, or the step `source` before it, excludes."""
-    written = plain(atom) if truth else f"not {plain(atom)}"
+    written = unmarked(atom) if truth else f"not {unmarked(atom)}"
     sequential = all(each.network.is_sequence for each in known.domain.methods.values())
     level = Level.ERROR if sequential else Level.WARNING
     place = f"method {step.method.name}"
     if not source:
-        other = f"not {plain(atom)}" if truth else plain(atom)
-        message = f"it can never apply: it requires {other}, and its subtask {plain(step.task)} needs {written}"
+        other = f"not {unmarked(atom)}" if truth else unmarked(atom)
+        message = f"it can never apply: it requires {other}, and its subtask {unmarked(step.task)} needs {written}"
         return Finding(level, "contradicting-requires", place, message, "", "requires", atom)
-    message = f"its subtask {plain(step.task)} needs {written}, which {source} before it rules out"
+    message = f"its subtask {unmarked(step.task)} needs {written}, which {source} before it rules out"
     spare = _find_spare(source, step, known) if truth else ""
     if spare:
         message = f"it needs {written}, which {source} ends before it in {place}"
@@ -224,9 +224,9 @@ def _find_swap(step: _Step, atom: Atom, state: _State, known: _Known) -> Iterato
             swap = {args[one]: args[other], args[other]: args[one]}
             meant = atom.substitute(swap)
             if state.truth.get(meant) is True and _are_values(atom, meant, known):
-                new = plain(Atom(step.task.predicate, tuple(turned)))
-                message = f"its subtask {plain(step.task)} needs {plain(atom)}, but {plain(meant)} holds then"
-                mend = Mend("replace", "subtasks", plain(step.task), new)
+                new = unmarked(Atom(step.task.predicate, tuple(turned)))
+                message = f"its subtask {unmarked(step.task)} needs {unmarked(atom)}, but {unmarked(meant)} holds then"
+                mend = Mend("replace", "subtasks", unmarked(step.task), new)
                 place, hint = f"method {step.method.name}", f"should it be {new}?"
                 yield Finding(
                     Level.WARNING, "swapped-arguments", place, message, hint, "subtasks", step.task, mend=mend
@@ -251,7 +251,8 @@ def _find_later(step: _Step, atom: Atom, known: _Known) -> Iterator[Finding]:
             continue
         binding = {each.name: arg for each, arg in zip(action.parameters, task.args, strict=False)}
         if any(each.substitute(binding) == atom for each in positive_atoms(action.provides)):
-            message = f"its subtask {plain(step.task)} needs {plain(atom)}, which only {plain(task)} after it provides"
+            message = f"its subtask {unmarked(step.task)} needs {unmarked(atom)}"
+            message += f", which only {unmarked(task)} after it provides"
             place, hint = f"method {step.method.name}", "change their order, or require it of the method"
             yield Finding(Level.WARNING, "wrong-order", place, message, hint, "subtasks", step.task)
             return
@@ -271,10 +272,9 @@ def _check_idle(step: _Step, state: _State) -> Iterator[Finding]:
         return
     needed = dict(step.needs())
     if all(state.truth.get(each) is True and state.source[each] == "" and each not in needed for each in given):
-        message = (
-            f"its subtask {plain(step.task)} provides {plain(given[0])}, which the method requires: nothing changes"
-        )
-        place, hint = f"method {step.method.name}", f"should it require not {plain(given[0])}?"
+        message = f"its subtask {unmarked(step.task)} provides {unmarked(given[0])}"
+        message += ", which the method requires: nothing changes"
+        place, hint = f"method {step.method.name}", f"should it require not {unmarked(given[0])}?"
         yield Finding(Level.WARNING, "known-effect", place, message, hint, "requires", given[0])
 
 
@@ -295,8 +295,8 @@ def _check_endless(method: Method, known: _Known) -> Iterator[Finding]:
     if names & written or not all(ways) or not (ways or guards):
         return
     first = next((part for part in conjuncts(method.precondition) if isinstance(part, Comparison)), None)
-    kept = plain(first) if first is not None else " and ".join(sorted(guards))
-    message = f"it does {plain(method.task)} again, and nothing that it does before ends {kept}: it may run for ever"
+    kept = unmarked(first) if first is not None else " and ".join(sorted(guards))
+    message = f"it does {unmarked(method.task)} again, and nothing that it does before ends {kept}: it may run for ever"
     level = Level.WARNING if ways else Level.HINT
     hint, part = "let a subtask change that, or turn the condition", first.functions[0].predicate if first else ""
     yield Finding(level, "endless-method", f"method {method.name}", message, hint, "requires", part)
@@ -321,8 +321,3 @@ def _ways_of(comparison: Comparison, others: list[Atom], known: _Known) -> bool:
             if wanted is not None and (wanted > 0) is not rises:
                 return False
     return True
-
-
-def plain(part: object) -> str:
-    """Write a part of a method with its parameters by their bare names."""
-    return str(part).replace("?", "")

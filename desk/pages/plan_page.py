@@ -19,6 +19,7 @@ from planner.explain.plan_explanation import ELIMINATION
 from planner.limits import Limits
 from planner.model import Atom, Comparison, Not, Number, Problem
 from planner.model.arithmetic import show_number
+from planner.model.formulas import unmarked
 from planner.model.problem import counts_makespan_alone, is_temporal
 from planner.partial_order.causal_links import INITIAL, CausalLink, causal_links, partial_order
 from planner.plan import Plan, Result, Status, Step, json_number, name_as_written
@@ -180,12 +181,12 @@ class _Collector:
         for number, step in enumerate(self.plan.steps[first - 1 :], start=first):
             objection = simulation.find_objection(step)
             if objection is not None:
-                return doc.Break(number, self.texts.place(objection.misfit or _bare(objection.condition)))
+                return doc.Break(number, self.texts.place(objection.misfit or unmarked(objection.condition)))
             simulation.apply(step)
         goal = simulation.problem.goal.hard
         if simulation.holds(goal):
             return None
-        return doc.Break(0, self.texts.place(_bare(simulation.inspector.smallest_failure(goal, {}))))
+        return doc.Break(0, self.texts.place(unmarked(simulation.inspector.smallest_failure(goal, {}))))
 
     def replay(self) -> doc.States | None:
         """Return the initial state, and what each step changes."""
@@ -266,10 +267,6 @@ def _mentioned(link: CausalLink) -> set[str]:
     if isinstance(part, Comparison):
         return {each.predicate for each in part.functions}
     return {part.predicate} if isinstance(part, Atom) else set()
-
-
-def _bare(formula: object) -> str:
-    return str(formula).replace("?", "")
 
 
 def _find_happenings(plan: Plan) -> tuple[Any, list[Any]]:

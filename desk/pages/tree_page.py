@@ -14,7 +14,7 @@ from htn.verification.chart_parsing import find_decomposition
 from planner.compilations.object_creation import for_steps
 from planner.errors import ForethoughtError
 from planner.limits import Limits
-from planner.model.formulas import TRUE, Exists, Formula, substitute
+from planner.model.formulas import TRUE, Exists, Formula, substitute, unmarked
 from planner.model.problem import is_temporal
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
@@ -114,4 +114,4 @@ def _judge(method: Method, node: Node, simulation: Simulation) -> doc.Alternativ
         failing = simulation.inspector.smallest_failure(wanted, {})
     except ForethoughtError:
         return doc.Alternative(method.name)
-    return doc.Alternative(method.name, works=False, lacks=str(failing).replace("?", ""))
+    return doc.Alternative(method.name, works=False, lacks=unmarked(failing))

@@ -33,6 +33,7 @@ from planner.explain.any_problem import explain_no_plan
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Goal, Problem, TypeHierarchy
+from planner.model.formulas import unmarked
 from planner.model.problem import seal
 from planner.partial_order.causal_links import partial_order
 from planner.plan import Plan, Result, Status, Step
@@ -463,7 +464,7 @@ def _find_kept(action: Action, data: Mapping[str, Any]) -> str:
     """Return which value in `data` the domain provides itself, so that no agent may give it."""
     for each in action.data:
         if each.name in data and each.source is not None:
-            fact = str(each.source.fact).replace("?", "")
+            fact = unmarked(each.source.fact)
             return f"{each.name!r} of {action.signature} comes from the result that provided {fact}; leave it out"
         if each.name in data and each.fixed:
             return f"{each.name!r} of {action.signature} is fixed; leave it out"

@@ -25,6 +25,7 @@ from planner.language.loading.load import Source, is_text, load_from, load_named
 from planner.lightweight import replace
 from planner.limits import Limits, check_regularly
 from planner.model import DomainModel, Metric, Object, Problem
+from planner.model.formulas import unmarked
 from planner.plan import Plan, Progress, Step, json_number
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
 from planner.ranking.relevant_actions import relevant_actions
@@ -383,9 +384,9 @@ def _describe_action(action: Any) -> dict[str, Any]:
     data = {
         "action": action.name,
         "parameters": {each.name.removeprefix("?"): " | ".join(each.types) for each in action.parameters},
-        "requires": str(action.requires).replace("?", ""),
-        "provides": [str(each).replace("?", "") for each in action.provides],
-        "modifies": [str(each).replace("?", "") for each in action.modifies],
+        "requires": unmarked(action.requires),
+        "provides": [unmarked(each) for each in action.provides],
+        "modifies": [unmarked(each) for each in action.modifies],
         "description": action.description,
         "tags": sorted(action.tags),
     }

@@ -10,7 +10,6 @@ from functools import partial
 from itertools import islice, permutations
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, seal_problem, sequence
-from planner.explain.model_changes import plain
 from planner.explain.single_repairs import (
     FAIR,
     LIKELY,
@@ -23,7 +22,7 @@ from planner.explain.single_repairs import (
 )
 from planner.lightweight import Any, Final, replace
 from planner.model.domain import TypeHierarchy
-from planner.model.formulas import Atom, Variable
+from planner.model.formulas import Atom, Variable, unmarked
 
 MOST_ADDED: Final = 300
 """Most subtasks that are tried in addition to those of a method."""
@@ -113,7 +112,7 @@ def _edit_network(network: Network, scope: Scope, tasks: _Tasks) -> Iterator[tup
     for place, each in enumerate(network.subtasks):
         for new, price in tasks.others(each.task, scope):
             subtasks = (*network.subtasks[:place], replace(each, task=new), *network.subtasks[place + 1 :])
-            words = f"with '{plain(new)}' for '{plain(each.task)}'"
+            words = f"with '{unmarked(new)}' for '{unmarked(each.task)}'"
             yield replace(network, subtasks=subtasks), each.task, words, price
     line = [network.subtasks[place] for place in network.linearisation]
     if not network.is_sequence:
@@ -122,10 +121,10 @@ def _edit_network(network: Network, scope: Scope, tasks: _Tasks) -> Iterator[tup
         for other in range(one + 1, len(line)):
             turned = list(line)
             turned[one], turned[other] = line[other], line[one]
-            words = f"with '{plain(line[other].task)}' before '{plain(line[one].task)}'"
+            words = f"with '{unmarked(line[other].task)}' before '{unmarked(line[one].task)}'"
             yield _in_sequence(turned, network), line[one].task, words, LIKELY
     for place, each in enumerate(line):
-        words = f"without '{plain(each.task)}'"
+        words = f"without '{unmarked(each.task)}'"
         yield _in_sequence([*line[:place], *line[place + 1 :]], network), each.task, words, UNLIKELY
 
 
@@ -145,8 +144,8 @@ def _add_subtasks(network: Network, scope: Scope, tasks: _Tasks) -> Iterator[tup
             if not tasks.fits(task, scope) or any(each.task == task for each in line):
                 continue
             for place in range(len(line) + 1):
-                words = f"if it does {plain(task)}, too" + (
-                    f", before {plain(line[place].task)}" if place < len(line) else ""
+                words = f"if it does {unmarked(task)}, too" + (
+                    f", before {unmarked(line[place].task)}" if place < len(line) else ""
                 )
                 yield _in_sequence([*line[:place], Subtask(task), *line[place:]], network), words
 
@@ -155,7 +154,7 @@ def _retarget(problem: HtnProblem, method: Method, scope: Scope, tasks: _Tasks) 
     """Yield `method` for another task, or with its task's arguments otherwise."""
     for new, price in tasks.others(method.task, scope):
         if new.predicate in problem.domain.tasks:
-            words = f"if it is for the task {plain(new)}, and not for {plain(method.task)}"
+            words = f"if it is for the task {unmarked(new)}, and not for {unmarked(method.task)}"
             make = _with_method(problem, method, task=new)
             likely = price if new.predicate == method.task.predicate else UNLIKELY
             yield Repair(f"method {method.name}", "task", method.task, words, likely, make)

@@ -32,7 +32,7 @@ from planner.limits import Limits
 from planner.model import Action, Atom, Formula, Problem, TypeHierarchy
 from planner.model.actions import When
 from planner.model.domain import Predicate, creates_objects, lists_patterns
-from planner.model.formulas import Or, Variable, atoms_in, conjunction, conjuncts
+from planner.model.formulas import Or, Variable, atoms_in, conjunction, conjuncts, unmarked
 from planner.model.problem import is_numeric, is_temporal, seal_like
 from planner.options import ANY_PLAN, SolveOptions
 from planner.plan import Plan, Result, Status
@@ -56,8 +56,8 @@ class ActionChange:
 
     def __str__(self) -> str:
         if self.dropped is not None:
-            return f"{self.name} did not require {plain(self.dropped)}"
-        return f"{self.name} also provided {plain(self.added)}"
+            return f"{self.name} did not require {unmarked(self.dropped)}"
+        return f"{self.name} also provided {unmarked(self.added)}"
 
     def apply(self, action: Action, switch: Formula | None = None) -> Action:
         """Return the changed action; with a `switch`, changed only where that holds."""
@@ -73,7 +73,7 @@ class ActionChange:
     def to_dict(self) -> dict[str, Any]:
         """Return the change as JSON-ready data."""
         kind = "requires" if self.dropped is not None else "provides"
-        text = plain(self.dropped if self.dropped is not None else self.added)
+        text = unmarked(self.dropped if self.dropped is not None else self.added)
         return {"action": self.name, "change": "dropped" if self.dropped is not None else "added", kind: text}
 
 
@@ -84,8 +84,8 @@ class NewAction:
     action: Action
 
     def __str__(self) -> str:
-        gives = ", ".join(map(plain, self.action.provides))
-        needs = ", ".join(map(plain, conjuncts(self.action.requires)))
+        gives = ", ".join(map(unmarked, self.action.provides))
+        needs = ", ".join(map(unmarked, conjuncts(self.action.requires)))
         return f"there were an action ({self._parameters}) that gives {gives}{f' and needs {needs}' if needs else ''}"
 
     @property
@@ -96,8 +96,8 @@ class NewAction:
         """Return the shape as JSON-ready data."""
         return {
             "parameters": {each.name.removeprefix("?"): list(each.types) for each in self.action.parameters},
-            "needs": [plain(part) for part in conjuncts(self.action.requires)],
-            "gives": [plain(each) for each in self.action.provides],
+            "needs": [unmarked(part) for part in conjuncts(self.action.requires)],
+            "gives": [unmarked(each) for each in self.action.provides],
         }
 
 
@@ -131,11 +131,6 @@ class ModelChange:
             "proved_smallest": self.proved_smallest,
             "plan": self.plan.to_dict(),
         }
-
-
-def plain(formula: object) -> str:
-    """Return a condition or fact on parameters as authors write it, without their `?`."""
-    return str(formula).replace("?", "")
 
 
 def find_model_changes(

@@ -13,7 +13,6 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import prod
 
-from planner.explain.model_changes import plain
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import Action, Literal, NumericEffect, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, TypeHierarchy, numeric_effects
@@ -39,6 +38,7 @@ from planner.model.formulas import (
     functions_in,
     is_variable,
     literals_in,
+    unmarked,
     with_children,
 )
 from planner.model.problem import Problem, seal_like
@@ -85,7 +85,9 @@ class Edit:
     def words(self) -> str:
         """The change in words, such as "with a for b"."""
         return (
-            f"without '{plain(self.old)}'" if self.new is None else f"with '{plain(self.new)}' for '{plain(self.old)}'"
+            f"without '{unmarked(self.old)}'"
+            if self.new is None
+            else f"with '{unmarked(self.new)}' for '{unmarked(self.old)}'"
         )
 
 
@@ -400,10 +402,10 @@ def _repair_actions(problem: Problem) -> Iterator[Repair]:
         for literal, price in add_effects(action, domain, wanted):
             is_owed = isinstance(literal, Atom) and (action.name, literal.predicate) in owed
             changed = _add_effect(action, "provides", literal)
-            words = f"if it provides {plain(literal)}, too"
+            words = f"if it provides {unmarked(literal)}, too"
             yield Repair(place, "provides", "", words, FAIR if is_owed else price, _put(problem, changed))
         for effect, price in _add_numbers(action, domain):
-            changed, words = _add_effect(action, "numbers", effect), f"if it does {plain(effect)}, too"
+            changed, words = _add_effect(action, "numbers", effect), f"if it does {unmarked(effect)}, too"
             yield Repair(place, "modifies", "", words, price, _put(problem, changed))
 
 
@@ -477,14 +479,14 @@ def _repair_initial(problem: Problem) -> Iterator[Repair]:
                     words, make = Edit(fact, new, price, fact).words, _change(problem, initial=(*rest, new))
                     yield Repair("initial", "", fact, words, price + 1, make)
             make = _change(problem, initial=rest)
-            yield Repair("initial", "", fact, f"without '{plain(fact)}'", UNLIKELY, make)
+            yield Repair("initial", "", fact, f"without '{unmarked(fact)}'", UNLIKELY, make)
     if len(problem.values) <= MOST_FACTS:
         for term, value in problem.values.items():
             for other in [-value, *(_like_numbers(value) if isinstance(value, int) else ())] if value else []:
                 make = _change(problem, values={**problem.values, term: other})
                 is_odd = (other == -value and value < 0) or _is_far_off(problem, term, value)
                 price = FAIR if is_odd else UNLIKELY
-                yield Repair("values", "", term, f"with '{plain(term)} = {other}' for {value}", price, make)
+                yield Repair("values", "", term, f"with '{unmarked(term)} = {other}' for {value}", price, make)
 
 
 def _is_far_off(problem: Problem, term: Atom, value: Number) -> bool:

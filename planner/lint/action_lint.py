@@ -35,6 +35,7 @@ from planner.model.formulas import (
     functions_in,
     is_variable,
     terms_of,
+    unmarked,
 )
 from planner.model.problem import Problem
 
@@ -91,7 +92,7 @@ def _find_tie(parameter: Variable, action: Action, domain: DomainModel) -> str:
             fits = [x for x in action.parameters if x.name != parameter.name and types.overlap(x.types, wanted.types)]
             args.append(parameter.name if place == own[0] else fits[0].name if fits else "")
         if all(args):
-            return str(Atom(predicate.name, tuple(args))).replace("?", "")
+            return unmarked(Atom(predicate.name, tuple(args)))
     return ""
 
 
@@ -204,21 +205,17 @@ def _check_known_effects(action: Action, domain: DomainModel) -> Iterator[Findin
         ends = atom.predicate in items or known in ended or (predicate is not None and predicate.stale_with)
         if known in required and not ends:
             gone = next((x for x in ended if x.predicate == atom.predicate), None)
-            message = f"it provides {_bare(atom)}, which it also requires: that changes nothing"
-            message += f"; it ends {_bare(gone)}: are they the wrong way round?" if gone is not None else ""
+            message = f"it provides {unmarked(atom)}, which it also requires: that changes nothing"
+            message += f"; it ends {unmarked(gone)}: are they the wrong way round?" if gone is not None else ""
             if _is_idle(action, required, excluded, same):
-                message = f"it changes nothing: all that it provides, such as {_bare(atom)}, is so before it"
+                message = f"it changes nothing: all that it provides, such as {unmarked(atom)}, is so before it"
                 yield Finding(Level.WARNING, "known-effect", place, message, field="provides", part=atom)
                 return
             yield Finding(Level.HINT, "known-effect", place, message, field="provides", part=atom)
     for atom in dict.fromkeys(ended):
         if atom in excluded and atom not in given:
-            message = f"it provides not {_bare(atom)}, which it also requires: that changes nothing"
+            message = f"it provides not {unmarked(atom)}, which it also requires: that changes nothing"
             yield Finding(Level.HINT, "known-effect", place, message, "is one 'not' too many?", "provides", atom)
-
-
-def _bare(atom: Atom) -> str:
-    return str(atom).replace("?", "")
 
 
 def _same_terms(action: Action) -> dict[str, str]:
@@ -242,7 +239,7 @@ def _check_repeated(action: Action) -> Iterator[Finding]:
     for field, parts in (("requires", tuple(conjuncts(action.requires))), ("provides", action.provides)):
         twice = next((part for place, part in enumerate(parts) if part in parts[:place]), None)
         if isinstance(twice, Atom):
-            message, hint = f"it {field} {_bare(twice)} twice", "should one of them be about something else?"
+            message, hint = f"it {field} {unmarked(twice)} twice", "should one of them be about something else?"
             yield Finding(Level.HINT, "repeated-part", f"action {action.name}", message, hint, field, twice)
 
 

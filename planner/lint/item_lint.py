@@ -19,7 +19,7 @@ from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, provided_atoms
 from planner.model.actions import Action, Outcome, When, has_open_argument, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, has_numbers
-from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjuncts, is_variable, literals_in
+from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjuncts, is_variable, literals_in, unmarked
 from planner.model.problem import Problem, is_temporal
 
 PROOF_SECONDS: Final = 5.0
@@ -81,12 +81,12 @@ def _check_unended(domain: DomainModel, problem: Problem | None) -> Iterator[Fin
     for action in domain.actions.values():
         for atom in dict.fromkeys(_atoms_in_place(action)):
             if atom.predicate in needed and atom.predicate not in (*ended, *stale):
-                negated = f"not {_plain(atom)}"
+                negated = f"not {unmarked(atom)}"
                 message = (
-                    f"it modifies {_plain(atom)}, which stays true: without an open argument, it changes in place;"
+                    f"it modifies {unmarked(atom)}, which stays true: without an open argument, it changes in place;"
                     f" {needed[atom.predicate]} needs it to be false, and no action ends it"
                 )
-                place, mend = f"action {action.name}", Mend("add", "provides", _plain(atom), negated)
+                place, mend = f"action {action.name}", Mend("add", "provides", unmarked(atom), negated)
                 hint = f"to end it, provide {negated}"
                 yield Finding(Level.WARNING, "unended-fact", place, message, hint, "modifies", atom, mend=mend)
 
@@ -143,10 +143,9 @@ def _check_carried(problem: Problem) -> Iterator[Finding]:
                 single = keys and len(set(keys)) == len(keys) and _covers_type(keys, problem)
                 if single and item not in wanted and _is_joined(item, action, domain):
                     stays = Atom(fact.predicate, (*fact.args[: item.place], old, *fact.args[item.place + 1 :]))
-                    message = (
-                        f"an effect provides {_plain(fact)}, and {_plain(stays)} stays true, which nothing ever ends"
-                    )
-                    hint = f"let the effect provide not {_plain(stays)}, too, if there is one at a time"
+                    message = f"an effect provides {unmarked(fact)}"
+                    message += f", and {unmarked(stays)} stays true, which nothing ever ends"
+                    hint = f"let the effect provide not {unmarked(stays)}, too, if there is one at a time"
                     pddl = f"add {_pddl(stays)} to that effect, if there is one at a time"
                     place = f"action {action.name}"
                     yield Finding(Level.WARNING, "second-value", place, message, hint, "provides", fact, hint_pddl=pddl)
@@ -191,12 +190,11 @@ def _check_same_values(action: Action) -> Iterator[Finding]:
             ended = [x for x in effect.modifies if has_open_argument(x) and x.matches(atom)]
             others = [x for x in provided if x != atom and any(y.matches(x) for y in ended)]
             if atom in required and ended and not others:
-                message = (
-                    f"it modifies {_plain(ended[0])}, and provides {_plain(atom)}, which it requires: nothing changes"
-                )
+                message = f"it modifies {unmarked(ended[0])}"
+                message += f", and provides {unmarked(atom)}, which it requires: nothing changes"
                 near = _suggest_value(action, atom, ended[0].args.index(OPEN))
                 hint = f"provide the new value, such as {near}" if near else "provide the new value"
-                mend = Mend("replace", "provides", _plain(atom), near) if near else None
+                mend = Mend("replace", "provides", unmarked(atom), near) if near else None
                 place = f"action {action.name}"
                 yield Finding(Level.WARNING, "same-value", place, message, hint, "provides", atom, mend=mend)
 
@@ -208,7 +206,7 @@ def _suggest_value(action: Action, atom: Atom, place: int) -> str:
     others = [name for name, kind in types.items() if kind == wanted and name not in atom.args]
     if wanted is None or len(others) != 1:
         return ""
-    return _plain(Atom(atom.predicate, (*atom.args[:place], others[0], *atom.args[place + 1 :])))
+    return unmarked(Atom(atom.predicate, (*atom.args[:place], others[0], *atom.args[place + 1 :])))
 
 
 def _check_required_values(action: Action, declared: Iterable[Item]) -> Iterator[Finding]:
@@ -225,7 +223,7 @@ def _check_required_values(action: Action, declared: Iterable[Item]) -> Iterator
             values = {one.args[item.place], other.args[item.place]}
             unequal = values in different or not any(is_variable(each) for each in values)
             if item.key(one) == item.key(other) and len(values) == 2 and unequal:
-                message = f"it can never apply: {_plain(one)} and {_plain(other)} are two values of one item"
+                message = f"it can never apply: {unmarked(one)} and {unmarked(other)} are two values of one item"
                 yield Finding(
                     Level.ERROR, "contradicting-requires", f"action {action.name}", message, "", "requires", other
                 )
@@ -273,10 +271,12 @@ def _is_ended(item: Item, new: Atom, action: Action, effect: When) -> bool:
 
 
 def _report_breach(item: Item, breach: _Breach, domain: DomainModel, *, is_seeming: bool) -> Finding:
-    pattern = _plain(item.pattern(breach.new))
+    pattern = unmarked(item.pattern(breach.new))
     functional = domain.predicates[item.predicate].functional == item.place
-    message = f"it provides {_plain(breach.new)}, and {_plain(breach.old)} stays true: {pattern} has two values then"
-    mend = Mend("add", "modifies", _plain(breach.old), pattern)
+    message = (
+        f"it provides {unmarked(breach.new)}, and {unmarked(breach.old)} stays true: {pattern} has two values then"
+    )
+    mend = Mend("add", "modifies", unmarked(breach.old), pattern)
     rule = "not-functional" if functional else "second-value"
     if functional:
         message = f"'{item.predicate}' is functional, but it {message.removeprefix('it ')}"
@@ -407,11 +407,11 @@ def _report_doubted(item: Item, where: str, problem: Problem) -> Finding:
     """Report the action that takes for one item what the problem has several values of."""
     action = problem.domain.actions[where.removeprefix("action ")]
     pattern = next(x for x in ended_atoms(action) if x.predicate == item.predicate and x.args[item.place] == OPEN)
-    message = f"it modifies {_plain(pattern)}, so ends all of them, and initial state and goal have several"
+    message = f"it modifies {unmarked(pattern)}, so ends all of them, and initial state and goal have several"
     required = next((x for x in conjoined_atoms(action.requires) if x.predicate == item.predicate), None)
     places = [n for n in range(len(pattern.args)) if n != item.place and required is not None]
     single = [n for n in places if _starts_single(Item(item.predicate, n), problem)]
-    meant = _plain(Item(item.predicate, single[0]).pattern(required)) if single and required is not None else ""
+    meant = unmarked(Item(item.predicate, single[0]).pattern(required)) if single and required is not None else ""
     hint = f"should it be {meant}?" if meant else "name the one that it ends"
     return Finding(Level.WARNING, "several-values", where, message, hint, "modifies", pattern)
 
@@ -488,7 +488,7 @@ def check_functional(problem: Problem, limits: Limits) -> Iterator[Finding]:
     proved = _prove({item: _general(item, problem.domain) for item in doubtful}, problem, limits)
     for item in doubtful:
         if not proved[item]:
-            message = f"that {_plain(_general(item, problem.domain))} has one value at a time cannot be proved"
+            message = f"that {unmarked(_general(item, problem.domain))} has one value at a time cannot be proved"
             givers = [
                 each.name
                 for each in problem.domain.actions.values()
@@ -515,10 +515,12 @@ def _find_careless(item: Item, domain: DomainModel) -> tuple[Action, Atom] | Non
 
 
 def _report_careless(item: Item, action: Action, fact: Atom) -> Finding:
-    pattern = _plain(item.pattern(fact))
-    message = f"'{item.predicate}' is functional, but it provides {_plain(fact)}, and ends no other value of {pattern}"
+    pattern = unmarked(item.pattern(fact))
+    message = (
+        f"'{item.predicate}' is functional, but it provides {unmarked(fact)}, and ends no other value of {pattern}"
+    )
     hint = f"add {pattern} to 'modifies', or require that there is no other"
-    place, mend = f"action {action.name}", Mend("add", "modifies", _plain(fact), pattern)
+    place, mend = f"action {action.name}", Mend("add", "modifies", unmarked(fact), pattern)
     return Finding(Level.WARNING, "unproved-functional", place, message, hint, "provides", fact, mend=mend)
 
 
@@ -542,7 +544,7 @@ def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Fi
                 and not domain.predicates[atom.predicate].stale_with
             ):
                 level = Level.WARNING if _is_undone(action, atom, domain) else Level.HINT
-                yield _report_taken(action, f"not {_plain(atom)}", f"{_plain(atom)}", atom, level)
+                yield _report_taken(action, f"not {unmarked(atom)}", f"{unmarked(atom)}", atom, level)
         sure = [each for each in action.effects if each.requires == TRUE and not each.variables]
         away = {atom for each in sure for atom in negated_atoms(each.provides)}
         for atom in sorted(away.intersection(conjoined_atoms(action.requires)), key=str):
@@ -572,9 +574,11 @@ def _report_kept(taker: Action, atom: Atom, domain: DomainModel) -> Finding:
 
     leak = find_leak(atom, taker, domain)
     if leak is None:
-        return _report_taken(taker, _plain(atom), f"not {_plain(atom)}", atom, Level.HINT)
+        return _report_taken(taker, unmarked(atom), f"not {unmarked(atom)}", atom, Level.HINT)
     action, fact = leak
-    message = f"it ends {_plain(fact)}, for which action {taker.name} takes {_plain(atom)}, and no action gives it back"
+    message = (
+        f"it ends {unmarked(fact)}, for which action {taker.name} takes {unmarked(atom)}, and no action gives it back"
+    )
     hint = f"provide {atom.predicate} here: else it is taken once and for all"
     return Finding(Level.HINT, "never-given-back", f"action {action.name}", message, hint, "provides")
 
@@ -592,7 +596,3 @@ def _positively_required(domain: DomainModel) -> set[str]:
 
 def _positive_in(formula: Formula) -> Iterator[Atom]:
     return (atom for atom, positive in literals_in(formula) if positive)
-
-
-def _plain(atom: Atom) -> str:
-    return str(atom).replace("?", "")

@@ -24,6 +24,7 @@ from planner.model.formulas import (
     comparisons_in,
     conjuncts,
     functions_in,
+    unmarked,
 )
 from planner.model.problem import TOTAL_COST, NumericMetric, Problem
 
@@ -53,7 +54,7 @@ def _check_amounts(problem: Problem) -> Iterator[Finding]:
             for term in negative:
                 told.add(term)
                 way = "raises" if effect.operator == "-=" else "lowers"
-                message = f"{term} is {values[term]}, so that '{_written(effect)}' of action {action.name} {way} it"
+                message = f"{term} is {values[term]}, so that '{unmarked(effect)}' of action {action.name} {way} it"
                 hint = "other values of the function are above 0: is the sign meant?"
                 yield Finding(Level.HINT, "wrong-sign", "values", message, hint, part=term)
 
@@ -70,7 +71,7 @@ def _check_constant(place: str, condition: Formula, domain: DomainModel) -> Iter
     """Yield the comparisons that hold always or never, as far as the bounds of functions tell."""
     for comparison in dict.fromkeys(comparisons_in(condition)):
         left, right = (_declared_range(side, domain) for side in (comparison.left, comparison.right))
-        written = _written(comparison)
+        written = unmarked(comparison)
         same = comparison.left == comparison.right
         bounds = "" if same else _describe_bounds(comparison, domain)
         if left.must(comparison.relation, right) or (same and "=" in comparison.relation):
@@ -122,7 +123,7 @@ def _check_bounds(action: Action, domain: DomainModel) -> Iterator[Finding]:
         if effect.operator != ":=":
             after = combine(effect.operator[0], [bounds, after])
         if alone and bounds != ANY and not bounds.may("=", after):
-            message = f"'{_written(effect)}' always leaves the bounds of {effect.fluent.predicate}, {bounds}"
+            message = f"'{unmarked(effect)}' always leaves the bounds of {effect.fluent.predicate}, {bounds}"
             hint = "an action does not apply where its effects would leave them"
             yield Finding(Level.WARNING, "broken-bounds", f"action {action.name}", message, hint)
 
@@ -203,11 +204,11 @@ def _check_signs(name: str, way: str, domain: DomainModel) -> Iterator[Finding]:
         needs = [_enough(part) for part in conjuncts(action.requires) if isinstance(part, Comparison)]
         for effect in numeric_effects(action):
             if effect.fluent.predicate == name and effect.operator == "+=" and (effect.fluent, effect.value) in needs:
-                fluent = _written(effect.fluent)
+                fluent = unmarked(effect.fluent)
                 message = (
-                    f"it requires {fluent} >= {_written(effect.value)}, and then adds that to it; nothing lowers {name}"
+                    f"it requires {fluent} >= {unmarked(effect.value)}, and then adds that to it; nothing lowers {name}"
                 )
-                place, hint = f"action {action.name}", f"should it be {fluent} -= {_written(effect.value)}?"
+                place, hint = f"action {action.name}", f"should it be {fluent} -= {unmarked(effect.value)}?"
                 yield Finding(Level.WARNING, "wrong-sign", place, message, hint, "modifies", name)
 
 
@@ -235,7 +236,7 @@ def _check_one_way(name: str, way: str, domain: DomainModel) -> Iterator[Finding
         for comparison in _required_comparisons(condition):
             if (name, wanted) in set(slopes_of(comparison)):
                 what = "raises it" if way == "falls" else "lowers it"
-                message = f"it only {way}, and {place} requires {_written(comparison)}: nothing {what}"
+                message = f"it only {way}, and {place} requires {unmarked(comparison)}: nothing {what}"
                 yield Finding(Level.HINT, "one-way-number", f"function {name}", message)
                 return
 
@@ -281,7 +282,7 @@ def _check_requirements(action: Action, ranges: ValueRanges, uses: _Uses) -> Ite
     """Yield the first comparison in the condition of `action` that no objects and values satisfy."""
     for part in conjuncts(action.requires):
         if isinstance(part, Comparison) and not any(ranges.may(part, each) for each in ranges.bindings(part.functions)):
-            message = f"it can never apply: no values satisfy {_written(part)}: {_describe_ranges(part, ranges)}"
+            message = f"it can never apply: no values satisfy {unmarked(part)}: {_describe_ranges(part, ranges)}"
             place, name = f"action {action.name}", _first_function(part)
             yield Finding(Level.HINT, "unreachable-number", place, message, _hint(part, uses), "requires", name)
             return
@@ -293,7 +294,7 @@ def _describe_ranges(comparison: Comparison, ranges: ValueRanges) -> str:
         interval, step = ranges.evaluate(term), ranges.step((term.predicate, term.args))
         stays = "never has a value" if interval is None else f"stays {interval}"
         in_steps = step and interval is not None and comparison.relation == "="
-        known.append(f"{_plain(term)} {stays}" + (f", in steps of {show_number(step)}" if in_steps else ""))
+        known.append(f"{unmarked(term)} {stays}" + (f", in steps of {show_number(step)}" if in_steps else ""))
     return " and ".join(known) or "it compares constants"
 
 
@@ -304,12 +305,3 @@ def _hint(comparison: Comparison, uses: _Uses) -> str:
         if way and way != ("rises" if sign > 0 else "falls"):
             return f"no action {'raises' if sign > 0 else 'lowers'} {name}"
     return ""
-
-
-def _plain(term: Atom) -> str:
-    return str(term).replace("?", "")
-
-
-def _written(part: Expression | Comparison | NumericEffect) -> str:
-    """Return a part of an action as people write it, parameters without their marks."""
-    return str(part).replace("?", "")

@@ -19,7 +19,7 @@ from planner.lint.findings import Finding, Level, conjoined_atoms
 from planner.lint.item_lint import Item, declared_items
 from planner.model.actions import Action, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, numeric_effects
-from planner.model.formulas import OPEN, TRUE, Atom, Comparison, conjuncts, functions_in
+from planner.model.formulas import OPEN, TRUE, Atom, Comparison, conjuncts, functions_in, unmarked
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,8 @@ def _check_careless(
     ]
     if len(careless) == 1 and len(takers) + 1 == len(givers) and any(_gives_back(pair, each) for each in users):
         effects, fact = careless[0]
-        free = _plain(pair.free(fact))
-        message = f"it gives {_plain(fact)}, and leaves {free}, which action {takers[0].action.name} takes for it"
+        free = unmarked(pair.free(fact))
+        message = f"it gives {unmarked(fact)}, and leaves {free}, which action {takers[0].action.name} takes for it"
         place, hint = f"action {effects.action.name}", f"end {free}, too"
         yield Finding(Level.WARNING, "unlike-pair", place, message, hint, "provides", fact)
 
@@ -172,9 +172,9 @@ def _doubles(pair: Pair, effects: _Effects) -> Atom | None:
 def _report_loss(pair: Pair, loser: _Effects, taker: _Effects, back: _Effects) -> Finding:
     fact = _loses(pair, loser)
     assert fact is not None
-    free = _plain(pair.free(fact))
+    free = unmarked(pair.free(fact))
     message = (
-        f"it ends {_plain(fact)} and does not give {free} back, as action {back.action.name} does;"
+        f"it ends {unmarked(fact)} and does not give {free} back, as action {back.action.name} does;"
         f" action {taker.action.name} took it"
     )
     place, hint = f"action {loser.action.name}", f"provide {free}"
@@ -184,7 +184,7 @@ def _report_loss(pair: Pair, loser: _Effects, taker: _Effects, back: _Effects) -
 def _report_double(pair: Pair, effects: _Effects, taker: _Effects) -> Finding:
     fact = _doubles(pair, effects)
     assert fact is not None
-    free, kept = _plain(pair.free(fact)), _plain(fact)
+    free, kept = unmarked(pair.free(fact)), unmarked(fact)
     message = f"it gives {free} back, and leaves {kept}, for which action {taker.action.name} took it: both hold then"
     place, hint = f"action {effects.action.name}", f"end {kept}, too"
     return Finding(Level.WARNING, "unlike-pair", place, message, hint, "provides", pair.free(fact))
@@ -254,10 +254,10 @@ def _check_untaken(doer: _Effects, undoer: _Effects, given: Atom, undone: Atom, 
             if shared and back not in undoer.required and needed not in doer.provided:
                 level = Level.WARNING if len(shared) == len(back.args) else Level.HINT
                 message = (
-                    f"it requires {_plain(needed)} and leaves it, though action {undoer.action.name}, which ends"
-                    f" {_plain(undone)}, gives {_plain(back)} back; nothing ever ends {back.predicate}"
+                    f"it requires {unmarked(needed)} and leaves it, though action {undoer.action.name}, which ends"
+                    f" {unmarked(undone)}, gives {unmarked(back)} back; nothing ever ends {back.predicate}"
                 )
-                place, hint = f"action {doer.action.name}", f"should it provide not {_plain(needed)}?"
+                place, hint = f"action {doer.action.name}", f"should it provide not {unmarked(needed)}?"
                 pddl = f"should its effect have (not ({' '.join([needed.predicate, *needed.args])}))?"
                 yield Finding(level, "never-taken", place, message, hint, "provides", hint_pddl=pddl)
 
@@ -272,12 +272,12 @@ def _check_unlowered(doer: _Effects, undoer: _Effects, given: Atom, domain: Doma
         if name in changed or not rises or not _is_limited(effect.fluent, doer.action, domain):
             continue
         message = (
-            f"it ends {_plain(given)}, which action {doer.action.name} gives, and does not lower"
-            f" {_plain(effect.fluent)}, which that one raises up to a limit; nothing else lowers it"
+            f"it ends {unmarked(given)}, which action {doer.action.name} gives, and does not lower"
+            f" {unmarked(effect.fluent)}, which that one raises up to a limit; nothing else lowers it"
         )
         place, hint = (
             f"action {undoer.action.name}",
-            f"should it do {_plain(effect.fluent)} -= {str(effect.value).replace('?', '')}?",
+            f"should it do {unmarked(effect.fluent)} -= {unmarked(effect.value)}?",
         )
         yield Finding(Level.HINT, "never-given-back", place, message, hint, "modifies")
 
@@ -349,11 +349,7 @@ def check_kept(domain: DomainModel) -> Iterator[Finding]:
         if len(own) == 1 and givers[name]:
             action, atom = own[0]
             message = (
-                f"it takes {_plain(atom)} at its start and keeps it; {givers[name][0].name} gives it back at its end"
+                f"it takes {unmarked(atom)} at its start and keeps it; {givers[name][0].name} gives it back at its end"
             )
-            hint = f"provide {_plain(atom)} at its end"
+            hint = f"provide {unmarked(atom)} at its end"
             yield Finding(Level.WARNING, "never-given-back", f"action {action.name}", message, hint, "provides", atom)
-
-
-def _plain(atom: Atom) -> str:
-    return str(atom).replace("?", "")

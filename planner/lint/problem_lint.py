@@ -15,7 +15,6 @@ from planner.compilations.determinization import OutcomeOf, determinize
 from planner.compilations.normal_form import NormalProblem, normalise
 from planner.compilations.object_creation import for_steps
 from planner.grounding.reachability import Database, Reachability, SchemaRules, axiom_rules, schema_rules
-from planner.language.declare.fields import format_atom
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.action_lint import check_action, check_arguments, check_single_values, find_contradiction
@@ -48,7 +47,7 @@ from planner.lint.trap_lint import (
 )
 from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening
 from planner.model.domain import DomainModel, TypeHierarchy, resources_of, uncertain_actions
-from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable
+from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable, unmarked
 from planner.model.problem import Problem
 from planner.problem_kinds import AnyProblem, check_classical
 from planner.semantics.simulation import Simulation
@@ -280,7 +279,7 @@ def _check_sensing(problem: Problem) -> Iterator[Finding]:
     for action in problem.domain.actions.values():
         looks = [pattern for pattern in action.senses if pattern not in action.lists]
         if looks and unknown.isdisjoint(pattern.predicate for pattern in looks):
-            message = f"it senses {format_atom(action.senses[0])}, and no such fact is declared unknown"
+            message = f"it senses {unmarked(action.senses[0])}, and no such fact is declared unknown"
             yield Finding(Level.HINT, "nothing-to-sense", f"action {action.name}", message)
 
 

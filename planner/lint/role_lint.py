@@ -15,7 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, goal_atoms
 from planner.model.actions import Action, CostFunction, positive_atoms
 from planner.model.domain import ROOT_TYPE, DomainModel, TypeHierarchy, amounts_of, written_predicates
-from planner.model.formulas import Atom, atoms_in, functions_in
+from planner.model.formulas import Atom, atoms_in, functions_in, unmarked
 from planner.model.problem import Problem
 
 
@@ -99,9 +99,9 @@ def _moves_of(action: Action) -> tuple[str, ...]:
 
 
 def _report(use: _Use, other: _Use) -> Finding:
-    written, turned = _plain(use.atom), _plain(Atom(use.atom.predicate, use.atom.args[::-1]))
+    written, turned = unmarked(use.atom), unmarked(Atom(use.atom.predicate, use.atom.args[::-1]))
     where = "beside it" if other.action is use.action else f"in action {other.action.name}"
-    message = f"{written} has its arguments in the opposite order to {_plain(other.atom)} {where}"
+    message = f"{written} has its arguments in the opposite order to {unmarked(other.atom)} {where}"
     place, mend = f"action {use.action.name}", Mend("replace", "requires", written, turned)
     hint = f"should it be {turned}?"
     return Finding(Level.WARNING, "swapped-arguments", place, message, hint, "requires", use.atom, mend=mend)
@@ -184,7 +184,3 @@ def _is_chain(pairs: list[tuple[str, ...]]) -> bool:
         return False
     starts = following.keys() - following.values()
     return len(starts) == 1
-
-
-def _plain(atom: Atom) -> str:
-    return str(atom).replace("?", "")

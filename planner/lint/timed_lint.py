@@ -11,7 +11,18 @@ from planner.lightweight import Final, dataclass, replace
 from planner.lint.findings import Finding, Level
 from planner.model.actions import NO_MOMENT, Action, DurationRange, When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, written_predicates
-from planner.model.formulas import OPEN, TRUE, Arithmetic, Atom, Not, Number, conjunction, conjuncts, is_variable
+from planner.model.formulas import (
+    OPEN,
+    TRUE,
+    Arithmetic,
+    Atom,
+    Not,
+    Number,
+    conjunction,
+    conjuncts,
+    is_variable,
+    unmarked,
+)
 from planner.model.problem import Problem
 from planner.semantics.durations import as_seconds
 from planner.semantics.numeric_state import Values
@@ -70,7 +81,7 @@ def check_throughout(domain: DomainModel) -> Iterator[Finding]:
         given = positive_atoms(action.at_start.provides)
         for atom in conjuncts(action.throughout):
             if isinstance(atom, Atom) and atom not in given and any(_covers(each, atom) for each in ended):
-                plain = str(atom).replace("?", "")
+                plain = unmarked(atom)
                 message = f"it can never apply: it requires {plain} throughout, and ends that at its own start"
                 place, hint = f"action {action.name}", "end it at the end, or require it at the start only"
                 yield Finding(Level.ERROR, "contradicting-requires", place, message, hint, "throughout", atom)

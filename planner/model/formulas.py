@@ -346,6 +346,11 @@ def free_variables(formula: Formula) -> set[Term]:
             return {name for part in children(formula) for name in free_variables(part)}
 
 
+def unmarked(part: object) -> str:
+    """Return a part of a model as authors write it: parameters without `?`."""
+    return str(part).replace("?", "")
+
+
 def conjuncts(formula: Formula) -> Iterator[Formula]:
     """Yield the parts of a conjunction, nested ones included; any other formula yields itself."""
     if isinstance(formula, And):

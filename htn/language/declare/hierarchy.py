@@ -11,10 +11,11 @@ from planner.errors import InputError, Location, did_you_mean, with_article
 from planner.language.declare.atom_syntax import explain_bad_name, is_atom_name
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use
-from planner.language.declare.fields import Place, check_text, format_atom, format_count, name_types
+from planner.language.declare.fields import Place, check_text, format_count, name_types
 from planner.lightweight import dataclass, replace
 from planner.model import DomainModel, Predicate, Variable
 from planner.model.domain import lists_patterns
+from planner.model.formulas import unmarked
 
 
 class Vocabulary:
@@ -39,7 +40,7 @@ class Vocabulary:
             return
         if name in self._classical.actions:
             raise use.place.error(
-                f"{format_atom(use.atom)} is an action, which is done as it is", "methods are for declared tasks"
+                f"{unmarked(use.atom)} is an action, which is done as it is", "methods are for declared tasks"
             )
         raise use.place.error(f"there is no task {name!r}", self._suggest_name(name, list(self._tasks), "task"))
 
@@ -71,7 +72,7 @@ class Vocabulary:
             return
         if name in self._tasks or name in self._classical.actions:
             kind = "task" if name in self._tasks else "action"
-            raise use.place.error(f"{format_atom(use.atom)} is a condition, but {name!r} is {with_article(kind)}")
+            raise use.place.error(f"{unmarked(use.atom)} is a condition, but {name!r} is {with_article(kind)}")
         self._new.check_arities([use])
         self._new.note([use])
         self.inferred.setdefault(name, use.place.location)
@@ -82,7 +83,7 @@ class Vocabulary:
             raise mistake
 
     def _find_mistake(self, use: Use, parameters: tuple[Variable, ...], kind: str, place: Place) -> InputError | None:
-        name, atom = use.atom.predicate, format_atom(use.atom)
+        name, atom = use.atom.predicate, unmarked(use.atom)
         if len(use.types) != len(parameters):
             wanted = format_count(len(parameters))
             return place.error(f"{atom} gives {kind} {name!r} {format_count(len(use.types))}; it takes {wanted}")

@@ -14,11 +14,11 @@ from planner.language.declare.action_parameters import Parameters
 from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Use
-from planner.language.declare.fields import Place, format_atom
+from planner.language.declare.fields import Place
 from planner.language.declare.marks import PredicateRef
 from planner.lightweight import dataclass, replace
 from planner.model import OPEN, TRUE, Atom, Equals, Formula, Not, Variable
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import conjunction, conjuncts, unmarked
 
 PARTS: Final = ("subtasks", "ordered", "ordering", "constraints")
 """The fields of a network."""
@@ -104,7 +104,7 @@ class NetworkReader:
     def _resolve(self, task: Atom, place: Place, *, bare: bool) -> Atom:
         if OPEN in task.args:
             hint = "name the object, or a further parameter: any object of its type will do"
-            raise place.error(f"'_' leaves an argument of the task {format_atom(task)} open", hint)
+            raise place.error(f"'_' leaves an argument of the task {unmarked(task)} open", hint)
         before = len(self._scope.uses)
         resolved = self._scope.atom(task, place, bare=bare)
         self._uses.extend(self._scope.uses[before:])
@@ -121,7 +121,7 @@ class NetworkReader:
         found = self._conditions.formula(value, place)
         for part in conjuncts(found):
             if not isinstance(part.part if isinstance(part, Not) else part, Equals):
-                said = abbreviate(format_atom(part) if isinstance(part, Atom) else str(part))
+                said = abbreviate(unmarked(part) if isinstance(part, Atom) else str(part))
                 raise place.error(
                     f"a constraint says that two terms are equal or not, and {said} does not",
                     "write a == b or a != b here, and what must hold in the state in requires",

@@ -37,7 +37,6 @@ from planner.language.declare.fields import (
     check_risk,
     check_text,
     check_texts,
-    format_atom,
     resolution_of,
 )
 from planner.language.declare.marks import ActionFields, Moment, Outcome, When
@@ -46,7 +45,7 @@ from planner.model import Moment as ModelMoment
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
 from planner.model.actions import NO_MOMENT, Action, Case, CostFunction, CostTerm, DataParameter, From
-from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Formula, Object, Variable, conjuncts
+from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Formula, Object, Variable, conjuncts, unmarked
 from planner.model.problem import COST
 from planner.model.timing import fix_duration
 
@@ -417,7 +416,7 @@ class ActionBuilder:
         found = self._outside.patterns(value, place)
         for pattern in found:
             if OPEN not in pattern.args:
-                message = f"{self._scope.owner} lists {format_atom(pattern)}, which leaves nothing open"
+                message = f"{self._scope.owner} lists {unmarked(pattern)}, which leaves nothing open"
                 raise place.error(message, "write _ for the objects that the listing names: 'pending(_)'")
         return found
 

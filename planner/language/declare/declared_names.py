@@ -12,13 +12,13 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from planner.errors import InputError, did_you_mean
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
-from planner.language.declare.fields import Place, check_mapping, format_atom, format_count, name_types
+from planner.language.declare.fields import Place, check_mapping, format_count, name_types
 from planner.language.declare.marks import Entity, ObjectName, TypeLike, parent_classes
 from planner.lightweight import dataclass, field, replace
 from planner.model.actions import DURATION, Action
 from planner.model.arithmetic import parse_number
 from planner.model.domain import ROOT_TYPE, DomainModel, TypeHierarchy
-from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Object, Variable
+from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Object, Variable, unmarked
 
 DEEPEST: Final = 200
 
@@ -381,7 +381,7 @@ class Signatures(Generic[Kind]):
             if known[0] != arity:
                 verb = "declared" if name in self._declared else "used"
                 raise use.place.error(
-                    f"{format_atom(use.atom)} gives {self.kind} {name!r} {format_count(arity)}, "
+                    f"{unmarked(use.atom)} gives {self.kind} {name!r} {format_count(arity)}, "
                     f"but it is {verb} with {known[0]} at {known[1].location}"
                 )
 
@@ -438,7 +438,7 @@ class Signatures(Generic[Kind]):
             for number, (given, parameter) in enumerate(zip(use.types, parameters, strict=True)):
                 if given is not None and not types.overlap(given, parameter.types):
                     raise use.place.error(
-                        f"argument {number + 1} of {format_atom(use.atom)} is of type {name_types(given)}, "
+                        f"argument {number + 1} of {unmarked(use.atom)} is of type {name_types(given)}, "
                         f"but {self.kind} {name!r} takes {name_types(parameter.types)}, declared at {place.location}"
                     )
 

@@ -14,14 +14,9 @@ from typing import Any, Final, Protocol
 from planner.errors import DeclarationError, InputError, Location, did_you_mean
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
 from planner.lightweight import dataclass
-from planner.model import TAGS, Atom, Number
+from planner.model import TAGS, Number
 from planner.model.arithmetic import parse_number
 from planner.model.formulas import exact_decimal, exact_number, exact_resolution
-
-
-def format_atom(atom: Atom) -> str:
-    """Return `atom` as authors write it: parameters without `?`."""
-    return str(atom).replace("?", "")
 
 
 def format_count(number: int) -> str:

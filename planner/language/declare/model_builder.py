@@ -18,7 +18,7 @@ from planner.language.declare.arithmetic_reader import is_function_name
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use, check_similes, name_parameters
-from planner.language.declare.fields import Place, check_tags, check_text, check_value, format_atom, name_types
+from planner.language.declare.fields import Place, check_tags, check_text, check_value, name_types
 from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
 from planner.lightweight import replace
 from planner.model.actions import Action, CostFunction, Outcome, When, functions_of_duration
@@ -34,6 +34,7 @@ from planner.model.formulas import (
     free_variables,
     functions_in,
     literals_in,
+    unmarked,
 )
 
 
@@ -53,13 +54,13 @@ def check_derived(
         for verb, atom, hint in [*written, *[("senses", atom, sensed_hint) for atom in action.senses]]:
             if atom.predicate in derived:
                 where = f"{atom.predicate!r} is derived, at {derived[atom.predicate].location}"
-                message = f"action {action.name!r} {verb} {format_atom(atom)}, but {where}"
+                message = f"action {action.name!r} {verb} {unmarked(atom)}, but {where}"
                 raise action_places[action.name].error(message, hint)
     for predicate in predicates.values():
         for name in (predicate.name, *[pattern.predicate for pattern in predicate.stale_with]):
             if predicate.stale_with and name in derived:
                 where = f"{name!r} is derived, at {derived[name].location}"
-                message = f"{predicate.name!r} is stale with {format_atom(predicate.stale_with[0])}, but {where}"
+                message = f"{predicate.name!r} is stale with {unmarked(predicate.stale_with[0])}, but {where}"
                 raise predicate_places[predicate.name].error(message, "what is derived is neither written nor stale")
 
 
@@ -121,7 +122,7 @@ def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types
             raise use.place.error(f"after names the unknown action {use.atom.predicate!r}", near)
         if not use.atom.args:
             continue
-        said = f"after says {format_atom(use.atom)}"
+        said = f"after says {unmarked(use.atom)}"
         if len(use.atom.args) != len(action.parameters):
             raise use.place.error(f"{said}, but the action is {action.signature}", "'_' leaves one open")
         for given, parameter in zip(use.types, action.parameters, strict=True):
@@ -387,8 +388,8 @@ class Declarations:
                 read = [each for term in terms if not isinstance(term, CostFunction) for each in functions_in(term)]
                 wrong = next((each for each in read if each.predicate in changing), None)
                 if wrong is not None:
-                    message = f"{what} of action {name!r} reads {format_atom(wrong)}, which an action changes"
-                    hint = f"write modifies='spent += {format_atom(wrong)}', and metric='minimize spent' in the problem"
+                    message = f"{what} of action {name!r} reads {unmarked(wrong)}, which an action changes"
+                    hint = f"write modifies='spent += {unmarked(wrong)}', and metric='minimize spent' in the problem"
                     raise self.actions[name].place.error(message, hint)
 
     def _check_durations(self, changing: Container[str]) -> None:
@@ -397,7 +398,7 @@ class Declarations:
             for term in functions_of_duration(action.duration):
                 if term.predicate not in self._functions and term.predicate not in changing:
                     hint = did_you_mean(term.predicate, self._functions) or "declare it among the functions"
-                    message = f"the duration of action {name!r} is {format_atom(term)}, of which there is no function"
+                    message = f"the duration of action {name!r} is {unmarked(term)}, of which there is no function"
                     raise self.actions[name].place.within("duration").error(message, hint)
 
     def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:
