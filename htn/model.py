@@ -280,6 +280,11 @@ class Decomposition:
         nodes = [replace(self.nodes[place], children=renumber(self.nodes[place].children)) for place in kept]
         return Decomposition(tuple(nodes), renumber(self.roots), self.binding)
 
+    def move_steps(self, places: Mapping[int, int]) -> Decomposition:
+        """Return the forest of a plan that has its steps at the `places` to which these map the places so far."""
+        nodes = [node if node.step is None else replace(node, step=places[node.step]) for node in self.nodes]
+        return replace(self, nodes=tuple(nodes))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the forest as JSON-ready data; numbers of nodes are places in `nodes`."""
         return {"roots": list(self.roots), "binding": list(self.binding), "nodes": [_node(each) for each in self.nodes]}

@@ -258,10 +258,7 @@ def tasks_permit(state: RunState, line: Sequence[str]) -> bool:
         steps = tuple([state.steps[id_].step for id_ in hierarchy.steps])
         return validate(hierarchy.problem, Plan(steps, hierarchy.problem, hierarchy.tree)).valid
 
-    def moved(node: Any) -> Any:
-        return node if node.step is None else replace(node, step=place[hierarchy.steps[node.step]])
-
-    tree = replace(hierarchy.tree, nodes=tuple([moved(node) for node in hierarchy.tree.nodes]))
+    tree = hierarchy.tree.move_steps({at: place[id_] for at, id_ in enumerate(hierarchy.steps)})
     return is_valid(replace(hierarchy, tree=tree, steps=ids)) or not is_valid(hierarchy)
 
 
@@ -270,7 +267,4 @@ def _renumber(hierarchy: Hierarchy) -> Hierarchy:
     tree = hierarchy.tree
     used = sorted(node.step for node in tree.nodes if node.step is not None)
     number = {step: place for place, step in enumerate(used)}
-    nodes = [node if node.step is None else replace(node, step=number[node.step]) for node in tree.nodes]
-    return replace(
-        hierarchy, tree=replace(tree, nodes=tuple(nodes)), steps=tuple([hierarchy.steps[each] for each in used])
-    )
+    return replace(hierarchy, tree=tree.move_steps(number), steps=tuple([hierarchy.steps[each] for each in used]))

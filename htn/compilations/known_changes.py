@@ -137,18 +137,10 @@ class _Clocked:
         start, throughout, end = split_moments(action)
         read = [*atoms_in(start.requires), *atoms_in(throughout), *atoms_in(end.requires)]
         known = {parameter.name for parameter in action.parameters}
-        written = [*_literals(start), *_literals(end)]
-        return list(
-            dict.fromkeys(
-                fact
-                for fact in (*read, *written)
-                if fact.predicate in self.written and all(arg in known or arg in self._objects for arg in fact.args)
-            )
-        )
-
-    @property
-    def _objects(self) -> set[str]:
-        return {each.name for each in (*self.timed.objects, *self.timed.domain.constants)}
+        known |= {each.name for each in self.timed.all_objects}
+        changing = self.written
+        facts = [fact for fact in (*read, *_literals(start), *_literals(end)) if fact.predicate in changing]
+        return list(dict.fromkeys(fact for fact in facts if known.issuperset(fact.args)))
 
 
 def _facts_of(change: TimedEffect) -> list[Atom]:
@@ -175,9 +167,7 @@ def take_out(plan: Plan, snap: SnapProblem) -> tuple[Plan, list[Moment]]:
     if isinstance(tree, Decomposition):
         new = {place: number for number, place in enumerate(kept)}
         stay = [number for number, node in enumerate(tree.nodes) if node.step is None or node.step in new]
-        tree = tree.keep(stay)
-        nodes = [node if node.step is None else replace(node, step=new[node.step]) for node in tree.nodes]
-        tree = replace(tree, nodes=tuple(nodes))
+        tree = tree.keep(stay).move_steps(new)
     return replace(plan, steps=tuple([plan.steps[place] for place in kept]), tree=tree), moments
 
 
@@ -196,7 +186,7 @@ def _put_nodes(tree: object, order: Sequence[tuple[object, int, int]], snap: Sna
     if not isinstance(tree, Decomposition):
         return None
     place_of = {(is_step, number): place for place, (_, is_step, number) in enumerate(order)}
-    nodes = [node if node.step is None else replace(node, step=place_of[1, node.step]) for node in tree.nodes]
+    tree = tree.move_steps({number: place for (is_step, number), place in place_of.items() if is_step})
     changes = [Node(Atom(name), step=place_of[0, number]) for number, name in enumerate(snap.events)]
-    roots = range(len(nodes), len(nodes) + len(changes))
-    return replace(tree, nodes=(*nodes, *changes), roots=(*tree.roots, *roots))
+    roots = range(len(tree.nodes), len(tree.nodes) + len(changes))
+    return replace(tree, nodes=(*tree.nodes, *changes), roots=(*tree.roots, *roots))

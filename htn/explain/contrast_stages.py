@@ -187,8 +187,7 @@ def _move_steps(plan: Plan, other: Plan) -> Decomposition:
         places.setdefault((step.action, step.arguments), []).append(place)
     new = [places[step.action, step.arguments].pop(0) for step in plan.steps]
     tree: Decomposition = plan.tree
-    nodes = [node if node.step is None else replace(node, step=new[node.step]) for node in tree.nodes]
-    return replace(tree, nodes=tuple(nodes))
+    return tree.move_steps(dict(enumerate(new)))
 
 
 def _order_by_methods(problem: HtnProblem, plan: Plan) -> Iterator[tuple[tuple[int, int], str]]:

@@ -11,14 +11,15 @@ from itertools import islice, permutations
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, seal_problem, sequence
 from planner.explain.single_repairs import (
-    FAIR,
     LIKELY,
     MOST_ACTIONS,
     UNLIKELY,
     Repair,
     Scope,
     edit_formula,
+    exchange,
     list_repairs,
+    vary,
 )
 from planner.lightweight import Any, Final, replace
 from planner.model.domain import TypeHierarchy
@@ -75,17 +76,8 @@ class _Tasks:
 
     def others(self, task: Atom, scope: Scope) -> Iterator[tuple[Atom, int]]:
         """Yield tasks that differ from `task` by two arguments in the other order, one argument, or the name."""
-        args = task.args
-        found: list[tuple[Atom, int]] = []
-        for one in range(len(args)):
-            for other in range(one + 1, len(args)):
-                turned = list(args)
-                turned[one], turned[other] = args[other], args[one]
-                found.append((Atom(task.predicate, tuple(turned)), LIKELY))
-        for place in range(len(args)):
-            found += [(Atom(task.predicate, (*args[:place], x, *args[place + 1 :])), FAIR) for x in scope.terms]
-        found += [(Atom(name, args), FAIR) for name in self.parameters]
-        yield from ((each, price) for each, price in found if each != task and self.fits(each, scope))
+        varied = vary(task, scope.terms, self.parameters)
+        yield from ((each, price) for each, price in varied if self.fits(each, scope))
 
 
 def _repair_methods(problem: HtnProblem) -> Iterator[Repair]:
@@ -117,12 +109,9 @@ def _edit_network(network: Network, scope: Scope, tasks: _Tasks) -> Iterator[tup
     line = [network.subtasks[place] for place in network.linearisation]
     if not network.is_sequence:
         return
-    for one in range(len(line)):
-        for other in range(one + 1, len(line)):
-            turned = list(line)
-            turned[one], turned[other] = line[other], line[one]
-            words = f"with '{unmarked(line[other].task)}' before '{unmarked(line[one].task)}'"
-            yield _in_sequence(turned, network), line[one].task, words, LIKELY
+    for one, other, turned in exchange(line):
+        words = f"with '{unmarked(line[other].task)}' before '{unmarked(line[one].task)}'"
+        yield _in_sequence(turned, network), line[one].task, words, LIKELY
     for place, each in enumerate(line):
         words = f"without '{unmarked(each.task)}'"
         yield _in_sequence([*line[:place], *line[place + 1 :]], network), each.task, words, UNLIKELY

@@ -11,7 +11,7 @@ from __future__ import annotations
 from planner.compilations.sequential_steps import costs_of_steps
 from planner.grounding.ground_temporal import add_running, hard_deadlines, running
 from planner.lightweight import replace
-from planner.model.actions import Action
+from planner.model.actions import Action, negated_atoms
 from planner.model.formulas import Not
 from planner.model.problem import Metric, Problem
 from planner.semantics.snap_actions import make_snap_problem
@@ -30,12 +30,12 @@ def price_happenings(problem: Problem) -> Problem:
     for name, moments in snap.actions.items():
         actions[moments.start] = replace(actions[moments.start], cost=costs[name])
         if moments.end:
-            actions[moments.end] = _let_repeat(actions[moments.end], running(name))
+            actions[moments.end] = _keep_running(actions[moments.end], running(name))
         actions.pop(moments.lasting, None)
     return replace(found, domain=replace(found.domain, actions=actions), metric=Metric.COST)
 
 
-def _let_repeat(end: Action, fact: str) -> Action:
-    """Return `end` without ending the `fact` that its step runs: steps may overlap themselves."""
-    kept = [each for each in end.provides if not (isinstance(each, Not) and str(each.part).startswith(fact))]
-    return replace(end, provides=tuple(kept))
+def _keep_running(end: Action, predicate: str) -> Action:
+    """Return `end` without ending the fact of `predicate` that its step runs: steps may overlap themselves."""
+    ended = {Not(fact) for fact in negated_atoms(end.provides) if fact.predicate == predicate}
+    return replace(end, provides=tuple([each for each in end.provides if each not in ended]))

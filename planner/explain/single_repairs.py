@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import prod
 
-from planner.lightweight import Any, Final, dataclass, replace
+from planner.lightweight import Any, Final, TypeVar, dataclass, replace
 from planner.model.actions import Action, Literal, NumericEffect, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, TypeHierarchy, numeric_effects
 from planner.model.formulas import (
@@ -42,6 +42,8 @@ from planner.model.formulas import (
     with_children,
 )
 from planner.model.problem import Problem, seal_like
+
+Item = TypeVar("Item")
 
 LIKELY: Final = 2
 """Price of a slip in one place that gives another valid text: two arguments, a sign, `not`."""
@@ -115,21 +117,30 @@ class Scope:
 
     def others(self, atom: Atom, *, terms: bool = True, names: bool = True) -> Iterator[tuple[Atom, int]]:
         """Yield atoms that differ from `atom` by two arguments in the other order, one argument, or the name."""
-        args = atom.args
-        found: list[tuple[Atom, int]] = []
-        for one, other in combinations(range(len(args)), 2):
-            turned = list(args)
-            turned[one], turned[other] = args[other], args[one]
-            found.append((Atom(atom.predicate, tuple(turned)), LIKELY))
-        for place in range(len(args)) if terms else ():
-            if args[place] != OPEN:
-                found += [(Atom(atom.predicate, (*args[:place], x, *args[place + 1 :])), FAIR) for x in self.terms]
-        if names:
-            alike = self.domain.predicates if atom.predicate in self.domain.predicates else self.domain.functions
-            found += [(Atom(name, args), FAIR) for name in alike if name not in self.domain.derived or self.same]
-        for each, price in found:
-            if each != atom and self.fits(each):
+        alike = self.domain.predicates if atom.predicate in self.domain.predicates else self.domain.functions
+        named = [name for name in alike if name not in self.domain.derived or self.same] if names else ()
+        for each, price in vary(atom, self.terms if terms else (), named):
+            if self.fits(each):
                 yield each, price
+
+
+def vary(atom: Atom, terms: Sequence[Term], names: Iterable[str]) -> Iterator[tuple[Atom, int]]:
+    """Yield atoms that differ from `atom` by two arguments in the other order, one of `terms`, or one of `names`."""
+    args = atom.args
+    found = [(Atom(atom.predicate, turned), LIKELY) for _, _, turned in exchange(args)]
+    for place in range(len(args)):
+        if args[place] != OPEN:
+            found += [(Atom(atom.predicate, (*args[:place], each, *args[place + 1 :])), FAIR) for each in terms]
+    found += [(Atom(name, args), FAIR) for name in names]
+    yield from ((each, price) for each, price in found if each != atom)
+
+
+def exchange(items: Sequence[Item]) -> Iterator[tuple[int, int, tuple[Item, ...]]]:
+    """Yield two places, and `items` with what stands there exchanged."""
+    for one, other in combinations(range(len(items)), 2):
+        turned = list(items)
+        turned[one], turned[other] = items[other], items[one]
+        yield one, other, tuple(turned)
 
 
 def edit_formula(formula: Formula, scope: Scope) -> Iterator[tuple[Edit, Formula]]:

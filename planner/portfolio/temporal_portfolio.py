@@ -9,7 +9,7 @@ the best plan, and proves that there is none where it ends without one; it takes
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor
 from random import Random
@@ -477,10 +477,7 @@ class _Best:
             is_cheap = self.plan is not None and isinstance(self.problem.metric, Metric)
             sequential = by_costs if is_cheap else by_durations
             mode = "first" if self.options.mode == "first" or self.plan is None else "anytime"
-            options = self.options.within(self.limits.part(seconds), mode=mode, on_progress=report)
-            found = self.answer(sequential, options)
-            self.search_run.expanded += found.statistics.expanded
-            self.search_run.evaluated += found.statistics.evaluated
+            found = self._answer(sequential, seconds, mode, report)
             if found.plan is not None:
                 self.take_sequence(found.plan.steps)
             elif found.stopped_by is not StoppedBy.TIME:
@@ -490,6 +487,13 @@ class _Best:
             yield
             seconds *= 2
 
+    def _answer(self, problem: Problem, seconds: float, mode: str, report: Callable[[Progress], None] | None) -> Result:
+        """Solve a problem without time for so long, and count what is searched."""
+        found = self.answer(problem, self.options.within(self.limits.part(seconds), mode=mode, on_progress=report))
+        self.search_run.expanded += found.statistics.expanded
+        self.search_run.evaluated += found.statistics.evaluated
+        return found
+
     def _bound_costs(self, rates: Rates) -> Iterator[None]:
         """Bound what steps cost by that of happenings without time, for longer and longer."""
         from planner.compilations.costs_of_happenings import price_happenings
@@ -497,10 +501,7 @@ class _Best:
         happenings = price_happenings(self.problem)
         seconds = SLICE * self._scale()
         while True:
-            options = self.options.within(self.limits.part(seconds), mode="optimal", on_progress=None)
-            found = self.answer(happenings, options)
-            self.search_run.expanded += found.statistics.expanded
-            self.search_run.evaluated += found.statistics.evaluated
+            found = self._answer(happenings, seconds, "optimal", None)
             if found.status is Status.UNSOLVABLE:
                 self.no_plan = True
             if found.lower_bound is not None:
