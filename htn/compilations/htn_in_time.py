@@ -115,6 +115,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
     best: list[Plan] = []
     limits, recorder = options.limits(), Recorder()
     is_cost = timed_part(problem).metric is Metric.COST
+    is_bounded = is_cost and not classical.timed
 
     def take(plan: Plan | None) -> bool:
         timed = None if plan is None else schedule_tasks(problem, plan)
@@ -125,7 +126,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
 
     def report(progress: Progress) -> None:
         is_better = take(progress.plan)
-        bound = progress.lower_bound if is_cost else None
+        bound = progress.lower_bound if is_bounded else None
         recorder.note_progress(limits.elapsed, best[-1] if best else None, bound, progress.statistics)
         if is_better and options.on_progress is not None:
             options.on_progress(replace(progress, plan=best[-1], lower_bound=bound))
@@ -237,9 +238,7 @@ def _time(problem: HtnProblem, plan: Plan, times: Sequence[StepTime] | None) -> 
         return None
     tree = plan.tree
     if isinstance(tree, Decomposition):
-        place_of = {place: new for new, place in enumerate(order)}
-        nodes = [each if each.step is None else replace(each, step=place_of[each.step]) for each in tree.nodes]
-        tree = replace(tree, nodes=tuple(nodes))
+        tree = tree.move_steps({place: new for new, place in enumerate(order)})
     timed = replace(replay.price(), problem=problem, tree=tree)
     return timed if any(validate(each.problem, each).valid for each in as_plain_plans(problem, timed)) else None
 

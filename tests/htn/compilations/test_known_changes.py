@@ -20,7 +20,9 @@ from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Atom, Variable
 from planner.model.formulas import Not, Number
+from planner.model.problem import Metric
 from planner.model.timing import TimedEffect
+from planner.plan import Progress
 
 Windows = dict[str, list[tuple[Number, Number]]]
 
@@ -148,3 +150,15 @@ def test_a_plan_outside_the_window_is_invalid() -> None:
 def test_what_a_change_gives_is_not_missing() -> None:
     problem = day(ANY_ORDER, *open_at("shop", (12, 30)), *open_at("bank", (0, 90)))
     assert find_impossible_tasks(relax(problem, Limits(10))) == ()
+
+
+def test_sequences_prove_no_cost_beside_changes() -> None:
+    """A step may need one fact at its start and another at its end, after a change: no sequence has it."""
+    problem = day(ANY_ORDER, *open_at("shop", (12, 30)), *open_at("bank", (0, 90)))
+    problem = replace(problem, classical=replace(problem.classical, metric=Metric.COST))
+    reported: list[Progress] = []
+    result = solve(problem, time_limit=4, on_progress=reported.append)
+    assert result.plan is not None
+    assert result.lower_bound is None
+    assert reported
+    assert {each.lower_bound for each in reported} == {None}
