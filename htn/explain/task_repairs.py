@@ -10,17 +10,8 @@ from functools import partial
 from itertools import islice, permutations
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, seal_problem, sequence
-from planner.explain.single_repairs import (
-    LIKELY,
-    MOST_ACTIONS,
-    UNLIKELY,
-    Repair,
-    Scope,
-    edit_formula,
-    exchange,
-    list_repairs,
-    vary,
-)
+from planner.explain.single_edits import LIKELY, UNLIKELY, Scope, edit_formula, exchange, vary
+from planner.explain.single_repairs import MOST_ACTIONS, Repair, list_repairs
 from planner.lightweight import Any, Final, replace
 from planner.model.domain import TypeHierarchy
 from planner.model.formulas import Atom, Variable, unmarked

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import million_runs
-from benchmarks.million_runs import DAY, Bench, Demand, House, Load, Model, Prices, calibrate, compare_batch
+from benchmarks import run_demands
+from benchmarks.million_runs import DAY, House, Load, Model, Prices, compare_batch
+from benchmarks.run_demands import Bench, Demand, calibrate
 
 PRICES = Prices(0.04, 0.12, 0.0)
 MODEL = Model(
@@ -84,7 +85,7 @@ def test_the_table_is_printed() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_small_run_takes_what_the_model_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(million_runs, "CALIBRATION", (2, 10))
+    monkeypatch.setattr(run_demands, "CALIBRATION", (2, 10))
     bench = Bench(tmp_path / "runs.db", tmp_path, wait=0.0, concurrency=8)
     each_run, each_step, _ = calibrate(bench, 12)
     model = replace(MODEL, each_run=each_run, each_step=each_step, load=replace(MODEL.load, steps=12))
