@@ -21,7 +21,8 @@ from executor.listening import Address
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import dataclass
 from service import planutils
-from service.jobs import Desk, Job, State
+from service.desk import Desk
+from service.jobs import Job, State
 from service.keys import Busy, Client, Clients
 from service.metrics import CONTENT_TYPE, Metrics
 from service.questions import OPTIONS, read_request

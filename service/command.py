@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import math
 import signal
 from pathlib import Path
@@ -21,7 +22,7 @@ from planner.limits import count_processors
 if TYPE_CHECKING:
     import socket
 
-    from service.jobs import Desk
+    from service.desk import Desk
 
 app = typer.Typer()
 MIB: Final = 1024**2
@@ -71,7 +72,7 @@ def serve(
         raise InputError(
             f"this needs {error.name}, which is not installed", hint="pip install 'forethought[serve]'"
         ) from None
-    from service.jobs import Desk, DeskSettings, share_of_memory
+    from service.desk import Desk, DeskSettings, share_of_memory
     from service.keys import KEY_VARIABLE, read_clients
     from service.metrics import Metrics
     from service.pool import WorkerSettings
@@ -90,7 +91,9 @@ def serve(
     listening = listen(address)
     asked = "" if clients.need_keys else " (no keys: any program on this machine may ask)"
     tell(f"serving {name_url(listening, address)} by {count} processes with {memory:g} GiB each{asked}")
-    asyncio.run(_serve(make_app(desk, clients, tracing, most_bytes=size), desk, listening))
+    application = make_app(desk, clients, tracing, most_bytes=size)
+    gc.freeze()  # a collection does not look through what was imported: it took 0.1 s
+    asyncio.run(_serve(application, desk, listening))
     raise typer.Exit(Exit.OK)
 
 

@@ -64,7 +64,7 @@ class Worker:
         self._process = process
         self._settings = settings
         self._tasks = 0
-        self._killed = False
+        self.was_killed = False
         self._resident = self._resident_at_first = 0
         self._interrupted: float | None = None
         self._repeat_at = 0.0
@@ -102,11 +102,14 @@ class Worker:
         return self._process.pid
 
     @property
+    def has_ended(self) -> bool:
+        """Whether the process answers no more: it has ended by itself, or was killed."""
+        return self.was_killed or self._process.returncode is not None
+
+    @property
     def is_worn(self) -> bool:
         """Whether another process should take the place of this one."""
-        grown = self._resident - self._resident_at_first
-        is_dead = self._killed or self._process.returncode is not None
-        return is_dead or self._tasks >= MOST_TASKS or grown > MOST_GROWTH
+        return self._tasks >= MOST_TASKS or self._resident - self._resident_at_first > MOST_GROWTH
 
     async def ask(self, message: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """Return the reply to `message`; `tell` is called with each better plan. Raises `WorkerLost`."""
@@ -138,7 +141,7 @@ class Worker:
 
     def kill(self) -> None:
         """End the process and all that it has started."""
-        self._killed = True
+        self.was_killed = True
         for pid in [*processes_below(self.pid), self.pid]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -184,6 +187,8 @@ class Worker:
             code = await self._process.wait()
             how = f"signal {-code}" if code < 0 else f"code {code}"
             raise WorkerLost("crashed", f"the process that was at work has ended by {how}") from None
+        except ValueError:
+            pass
         raise WorkerLost("crashed", "the process that was at work has sent what is no message")
 
     async def _watch(self, deadline: float, limit: float | None) -> NoReturn:

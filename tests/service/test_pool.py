@@ -9,7 +9,9 @@ import os
 import pytest
 
 from service import pool
-from service.jobs import Answers, Desk, DeskSettings, Job, State
+from service.desk import Desk, DeskSettings
+from service.jobs import Job, State
+from service.kept_answers import Answers
 from service.keys import Busy, Client, Quota
 from service.metrics import Metrics
 from service.pool import Worker, WorkerLost, WorkerSettings
@@ -52,7 +54,7 @@ async def test_a_process_that_misbehaves_is_ended(what, limit, kind, says):
         await worker.ask(ask(what, limit), lambda _: None)
     assert lost.value.kind == kind
     await worker.close()
-    assert worker.is_worn
+    assert worker.has_ended
     assert not exists(worker.pid)
 
 
@@ -138,46 +140,78 @@ async def test_an_idle_process_that_has_ended_is_replaced(desk):
     await second.wait_for_end()
     assert second.state is State.DONE
     assert second.answer["by"] != first.answer["by"]
+    assert 'workers_lost_total{reason="idle"} 1' in desk.metrics.write({})
 
 
-async def test_a_process_that_has_grown_is_replaced(desk):
-    first, second = submit(desk, "grow"), submit(desk, "answer")
-    await second.wait_for_end()
-    assert first.answer["by"] != second.answer["by"]
+async def wait_until(holds):
+    for _ in range(400):
+        if holds():
+            return
+        await asyncio.sleep(0.05)
+    assert holds()
+
+
+async def test_a_process_that_has_grown_is_replaced_once_another_is_ready(desk):
+    await wait_until(lambda: desk.workers == 2)
+    grown = [submit(desk, "grow", fresh=True) for _ in range(2)]
+    for each in grown:
+        await each.wait_for_end()
+    fewest = []
+    gone = {each.answer["by"] for each in grown}
+    await wait_until(lambda: fewest.append(desk.workers) or not gone & {each.pid for each in desk._workers})
+    assert min(fewest) == 1
+    assert "workers_lost_total{" not in desk.metrics.write({})
+
+
+async def test_nobody_waits_for_the_next_process_to_start(monkeypatch):
+    desk = make_desk()
+    desk.open()
+    await wait_until(lambda: desk.workers == 2)
+
+    async def start(_):
+        await asyncio.sleep(1000)
+
+    monkeypatch.setattr(Worker, "start", start)
+    os.kill(desk._workers[0].pid, 9)
+    for _ in range(2):
+        job = submit(desk, "answer", fresh=True)
+        await asyncio.wait_for(job.wait_for_end(), 20)
+    assert job.state is State.DONE
+    await desk.close()
 
 
 async def test_priorities_order_the_queue_and_age_counts():
-    desk = make_desk(workers=0, most_queued=10)
+    desk = make_desk(most_queued=10)
     low, high, middle = (submit(desk, "answer", priority=each, fresh=True) for each in (1, 8, 5))
-    assert [(await desk._take()).priority for _ in range(3)] == [8, 5, 1]
+    assert [desk._take().priority for _ in range(3)] == [8, 5, 1]
     old = submit(desk, "answer", priority=1, fresh=True)
     old.created -= 300
     new = submit(desk, "answer", priority=9, fresh=True)
-    assert await desk._take() is old
-    assert await desk._take() is new
+    assert desk._take() is old
+    assert desk._take() is new
     assert (low.state, high.state, middle.state) == (State.QUEUED,) * 3
 
 
 async def test_among_equals_the_client_with_less_at_work_comes_first():
-    desk = make_desk(workers=0, most_queued=10)
+    desk = make_desk(most_queued=10)
     greedy, modest = Client("greedy"), Client("modest")
     jobs = [submit(desk, "answer", client=greedy, fresh=True) for _ in range(3)]
     late = submit(desk, "answer", client=modest, fresh=True)
-    assert await desk._take() is jobs[0]
-    assert await desk._take() is late
+    assert desk._take() is jobs[0]
+    assert desk._take() is late
 
 
 async def test_quotas():
-    desk = make_desk(workers=0, most_queued=10)
+    desk = make_desk(most_queued=10)
     client = Client("c", Quota(per_minute=2, at_once=1, priority=3))
     first, second = submit(desk, "answer", client=client, priority=9, fresh=True), submit(desk, "hang", client=client)
     assert first.priority == 3
     with pytest.raises(Busy, match="more than 2 questions in a minute") as busy:
         submit(desk, "answer", client=client)
     assert 1 <= busy.value.retry_after <= 60
-    assert await desk._take() is first
+    assert desk._take() is first
     other = submit(desk, "answer", fresh=True)
-    assert await desk._take() is other
+    assert desk._take() is other
     assert desk._queue == [second], "its client has one at work already"
     spender = Client("s", Quota(seconds_per_hour=5))
     spender.spend(6)
@@ -186,7 +220,7 @@ async def test_quotas():
 
 
 async def test_a_full_queue_refuses():
-    desk = make_desk(workers=0, most_queued=2)
+    desk = make_desk(most_queued=2)
     for _ in range(2):
         submit(desk, "answer", fresh=True)
     with pytest.raises(Busy, match="2 questions wait already"):

@@ -289,7 +289,15 @@ def test_a_process_that_is_killed_is_replaced_and_its_question_asked_again(serve
     ended = client.get(place, params={"wait": 40}).json()
     assert ended["answer"]["stopped_by"] in ("time", "memory")
     assert number(client, 'workers_lost_total{reason="crashed"}') >= 1
-    wait_until(lambda: number(client, "workers") == 2)
+    wait_until(lambda: number(client, "workers") == 3)
+
+
+def test_an_idle_process_that_is_killed_is_counted_and_replaced(server, client):
+    wait_until(lambda: is_idle(client) and number(client, "workers") == 3)
+    os.kill(server.children()[0], signal.SIGKILL)
+    wait_until(lambda: number(client, 'workers_lost_total{reason="idle"}') == 1)
+    assert client.post("/v1/solve", json={**SMALL, "fresh": True}).json()["waited"] < 0.5
+    wait_until(lambda: number(client, "workers") == 3)
 
 
 def test_health_and_metrics(client):
