@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from desk.loop.case_documents import (
@@ -17,6 +16,19 @@ from desk.loop.case_documents import (
     StepsDocument,
     Suite,
     plan_of,
+)
+from desk.loop.judgements import (
+    Answer,
+    Judgement,
+    cost_of,
+    judge_at_most,
+    judge_end,
+    judge_makespan,
+    judge_optimum,
+    judge_state,
+    list_steps,
+    makespan_of,
+    without_verdict,
 )
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, NoPlan, UnsupportedError, did_you_mean
@@ -45,15 +57,6 @@ INITIALLY: Final = "in the initial state"
 CUT: Final = 'between brackets a comma ends the value, so quote the step: "move(r1, hall, lab)"'
 
 
-class Judgement(Enum):
-    """How a check ended."""
-
-    PASSED = "as expected"
-    FAILED = "not as expected"
-    UNDECIDED = "a limit was reached before anybody knew"
-    UNSUPPORTED = "the check does not take such a problem"
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """One expectation of a case, at `place`, and how it was met."""
@@ -75,9 +78,6 @@ class Check:
             "line": at.line,
             "column": at.column,
         }
-
-
-Answer = tuple[Judgement, str]
 
 
 @dataclass(slots=True)
@@ -206,19 +206,12 @@ class CaseRun:
                 what = "unsolvable" if case.unsolvable else "solvable"
                 yield what, within("unsolvable"), lambda: self._judge_solvable(result, solvable=what == "solvable")
             if case.optimum is not None:
-                yield (
-                    f"optimum {case.optimum}",
-                    within("optimum"),
-                    self._compare(_judge_optimum, case.optimum),
-                )
+                yield f"optimum {case.optimum}", within("optimum"), self._compare(judge_optimum, case.optimum, cost_of)
             if case.makespan is not None:
-                yield (
-                    f"makespan {case.makespan}",
-                    within("makespan"),
-                    self._compare(_judge_makespan, case.makespan),
-                )
+                judge = self._compare(judge_makespan, case.makespan, makespan_of)
+                yield f"makespan {case.makespan}", within("makespan"), judge
             if case.at_most is not None:
-                yield f"at most {case.at_most}", within("at_most"), _bind(_judge_at_most, result, case.at_most)
+                yield f"at most {case.at_most}", within("at_most"), _bind(judge_at_most, result, case.at_most)
         for number, valid in enumerate(case.valid):
             here = within("valid", number)
             yield f"valid plan {number + 1}", here, _bind(self._check_valid, problem, plan_of(valid), here)
@@ -240,14 +233,22 @@ class CaseRun:
             for seed in run.seeds:
                 yield f"run with seed {seed}", here, _bind(self._check_run, problem, run, seed, wanted)
 
-    def _compare(self, judge: Callable[[Result, Number], Answer], stated: Any) -> Callable[[], Answer]:
+    @property
+    def proved(self) -> Plan | None:
+        """The plan that is proved optimal, and replaces what the case states unless the case denies it."""
+        result = self.result
+        return None if result is None or result.status is not Status.OPTIMAL or self.case.unsolvable else result.plan
+
+    def _compare(
+        self, judge: Callable[[Result, Number], Answer], stated: Any, measure: Callable[[Plan], Number]
+    ) -> Callable[[], Answer]:
         """Make the check of what was proved against what is `stated`, which it replaces where the case is updated."""
 
         def compare() -> Answer:
             assert self.result is not None
             answer = judge(self.result, stated)
-            if self.updates and answer[0] is Judgement.FAILED and self.result.status is Status.OPTIMAL:
-                return Judgement.PASSED, f"it was {stated}, and is updated"
+            if self.updates and answer[0] is Judgement.FAILED and self.proved is not None:
+                return Judgement.PASSED, f"updated from {stated} to {measure(self.proved)}"
             return answer
 
         return compare
@@ -255,12 +256,12 @@ class CaseRun:
     def _judge_solvable(self, result: Result, *, solvable: bool) -> Answer:
         match result.status:
             case Status.OPTIMAL | Status.SOLVED:
-                message = f"there is a plan: {_list_steps(result.plan)}"
+                message = f"there is a plan: {list_steps(result.plan)}"
                 return (Judgement.PASSED, "") if solvable else (Judgement.FAILED, message)
             case Status.UNSOLVABLE:
                 message = f"there is no plan: {result.describe()}; 'forethought explain' says what is missing"
                 return (Judgement.FAILED, message) if solvable else (Judgement.PASSED, "")
-        return _without_verdict(result)
+        return without_verdict(result)
 
     def _read_steps(
         self, problem: AnyProblem, written: StepsDocument | InvalidDocument, place: DocumentPlace
@@ -333,8 +334,8 @@ class CaseRun:
             return Judgement.UNDECIDED, f"another plan may be the best: {result.describe()}"
         for after, simulation in _replay(result.plan):
             if simulation.holds(formula) is not (kind == "always"):
-                return _judge_state(kind, f"{after} of the plan")
-        return _judge_end(kind, "state of the plan")
+                return judge_state(kind, f"{after} of the plan")
+        return judge_end(kind, "state of the plan")
 
     def _check_states(self, problem: AnyProblem, kind: str, formula: Formula) -> Answer:
         """Check a property of all states that steps can reach, by a search for a plan that leads to the opposite."""
@@ -344,11 +345,11 @@ class CaseRun:
         asked = replace(classical, goal=goal, metric=Metric.LENGTH, constraints=(), budgets={}, deadline=None)
         result = solve(asked, mode="first", time_limit=self.limits.time_limit)
         if result.plan is not None:
-            return _judge_state(kind, f"after {_list_steps(result.plan)}" if result.plan.steps else INITIALLY)
+            return judge_state(kind, f"after {list_steps(result.plan)}" if result.plan.steps else INITIALLY)
         return (
-            _judge_end(kind, "state that can be reached")
+            judge_end(kind, "state that can be reached")
             if result.status is Status.UNSOLVABLE
-            else _without_verdict(result)
+            else without_verdict(result)
         )
 
     def _check_run(self, problem: AnyProblem, run: RunDocument, seed: int, wanted: frozenset[RunStatus]) -> Answer:
@@ -394,81 +395,6 @@ def _replay(plan: Plan) -> Iterator[tuple[str, Simulation]]:
 
 def _bind(check: Callable[..., Answer], *arguments: Any) -> Callable[[], Answer]:
     return lambda: check(*arguments)
-
-
-def _judge_optimum(result: Result, optimum: Number) -> Answer:
-    found = result.cost
-    if found is None:
-        return _judge_missing(result)
-    if found < optimum:
-        return Judgement.FAILED, f"a plan costs {found}: {_list_steps(result.plan)}"
-    if result.lower_bound is not None and result.lower_bound > optimum:
-        proved = "proved" if result.status is Status.OPTIMAL else f"no plan costs less than {result.lower_bound}"
-        return Judgement.FAILED, f"the cheapest plan found costs {found} ({proved}): {_list_steps(result.plan)}"
-    if result.status is Status.OPTIMAL:
-        return Judgement.PASSED, ""
-    return Judgement.UNDECIDED, f"the best plan costs {found}, which is not proved: {result.describe()}"
-
-
-def _judge_makespan(result: Result, expected: Number) -> Answer:
-    if result.plan is None:
-        return _judge_missing(result)
-    found = makespan_of(result.plan)
-    if found != expected:
-        return Judgement.FAILED if result.status is Status.OPTIMAL else Judgement.UNDECIDED, f"the plan takes {found}"
-    if result.status is Status.OPTIMAL:
-        return Judgement.PASSED, ""
-    return Judgement.UNDECIDED, f"not proved: {result.describe()}"
-
-
-def makespan_of(plan: Plan) -> Number:
-    """Return the time that `plan` takes, in seconds; that of its schedule where it is a sequence."""
-    if plan.times and plan.makespan is not None:
-        return plan.makespan
-    from planner.scheduling.schedule import makespan
-
-    return makespan(plan)
-
-
-def _judge_at_most(result: Result, most: Number) -> Answer:
-    if result.cost is None:
-        return _judge_missing(result)
-    if result.cost <= most:
-        return Judgement.PASSED, ""
-    if result.lower_bound is not None and result.lower_bound > most:
-        return Judgement.FAILED, f"no plan costs less than {result.lower_bound}"
-    return Judgement.UNDECIDED, f"the best plan costs {result.cost}"
-
-
-def _judge_missing(result: Result) -> Answer:
-    if result.status is Status.UNSOLVABLE:
-        return Judgement.FAILED, f"there is no plan: {result.describe()}; 'forethought explain' says what is missing"
-    return _without_verdict(result)
-
-
-def _without_verdict(result: Result) -> Answer:
-    if result.status is Status.UNSUPPORTED:
-        return Judgement.UNSUPPORTED, result.reason
-    return Judgement.UNDECIDED, result.describe()
-
-
-def _judge_state(kind: str, where: str) -> Answer:
-    """Return the answer where a state decides: it fails `always` and `never`, and meets `eventually`."""
-    if kind == "eventually":
-        return Judgement.PASSED, ""
-    return Judgement.FAILED, f"it {'does not hold' if kind == 'always' else 'holds'} {where}"
-
-
-def _judge_end(kind: str, states: str) -> Answer:
-    if kind == "eventually":
-        return Judgement.FAILED, f"it holds in no {states}"
-    return Judgement.PASSED, ""
-
-
-def _list_steps(plan: Plan | None, most: int = 12) -> str:
-    steps = [] if plan is None else [str(step) for step in plan.steps]
-    shown = ", ".join(steps[:most]) or "no step"
-    return f"{shown}, and {len(steps) - most} more" if len(steps) > most else shown
 
 
 def _name_place(fails_at: int | str) -> str:

@@ -92,7 +92,7 @@ def _run_suite(suite: Suite, keyword: str | None, *, updates: bool, quiet: bool)
 
 def _describe_case(run: CaseRun) -> Iterator[str]:
     """Yield a line for the case, and one for each check that has not passed."""
-    from desk.loop.case_checks import Judgement
+    from desk.loop.judgements import Judgement
 
     count = len(run.checks)
     checks = run.checks[0].what if count == 1 else f"{count} checks"
@@ -104,7 +104,7 @@ def _describe_case(run: CaseRun) -> Iterator[str]:
 
 def _worst(checks: Iterable[Check]) -> Any:
     """Return the judgement of a case or of all: that of the worst check."""
-    from desk.loop.case_checks import Judgement
+    from desk.loop.judgements import Judgement
 
     found = {each.judgement for each in checks}
     order = (Judgement.FAILED, Judgement.UNSUPPORTED, Judgement.UNDECIDED)
@@ -279,29 +279,27 @@ def _update_files(runs: list[CaseRun], *, quiet: bool) -> None:
 
 def _find_changes(text: str, root: Any, run: CaseRun) -> Iterator[tuple[int, int, str]]:
     """Yield the change of the text that writes what was proved of a case, if that is anything new."""
-    from desk.loop.case_checks import makespan_of
+    from desk.loop.judgements import cost_of, makespan_of
     from desk.loop.yaml_tree import insert_key
 
     cases = root.get("cases")
     mapping = cases.get(run.name)
-    result, case = run.result, run.case
-    if mapping is None or mapping.kind == "alias" or result is None or case.unsolvable is not None:
+    result, case, plan = run.result, run.case, run.proved
+    if mapping is None or mapping.kind == "alias" or result is None:
         return
-    is_free = case.at_most is None and case.optimum is None and case.makespan is None
+    is_free = all(each is None for each in (case.unsolvable, case.at_most, case.optimum, case.makespan))
     quoted = run.suite.file.suffix.lower() == ".json"
     if result.status is Status.UNSOLVABLE and is_free:
         yield insert_key(text, mapping, "unsolvable", "true", quoted=quoted)
-    if result.status is not Status.OPTIMAL or result.plan is None:
+    if plan is None:
         return
     if is_free:
-        key, value = ("makespan", makespan_of(result.plan)) if result.plan.times else ("optimum", result.cost)
+        key, value = ("makespan", makespan_of(plan)) if plan.times else ("optimum", plan.cost)
         yield insert_key(text, mapping, key, str(value), quoted=quoted)
-    if case.optimum is not None and case.optimum != result.cost:
-        old = mapping.get("optimum")
-        yield old.start, old.end, str(result.cost)
-    if case.makespan is not None and case.makespan != makespan_of(result.plan):
-        old = mapping.get("makespan")
-        yield old.start, old.end, str(makespan_of(result.plan))
+    for key, stated, measure in (("optimum", case.optimum, cost_of), ("makespan", case.makespan, makespan_of)):
+        if stated is not None and stated != measure(plan):
+            old = mapping.get(key)
+            yield old.start, old.end, str(measure(plan))
 
 
 def _count(number: int, noun: str) -> str:

@@ -261,12 +261,22 @@ cases: # kept
     Path("lamps.yaml").write_text(text)
     ran = forethought("test", "lamps.yaml", "--update")
     assert (ran.code, ran.err) == (10, "lamps.yaml: 4 values written\n")
-    assert "optimum 7: it was 7, and is updated" in ran.out
+    assert "optimum 7: updated from 7 to 4" in ran.out
     expected = text.replace("{optimum: 7}", "{optimum: 4}").replace("empty: {p", "empty: {optimum: 4, p")
     expected = expected.replace("    problem: two   # kept", "    optimum: 2\n    problem: two   # kept")
     expected = expected.replace("dead: {p", "dead: {unsolvable: true, p")
     assert Path("lamps.yaml").read_text() == expected
     assert forethought("test", "lamps.yaml").code == 0
+
+
+def test_update_writes_what_it_says_beside_solvable_and_nothing_against_unsolvable(forethought):
+    lamps("cases: {two: {unsolvable: false, optimum: 7}, dark: {problem: two, unsolvable: true, optimum: 7}}\n")
+    ran = forethought("test", "lamps.yaml", "--update")
+    assert (ran.code, ran.err) == (10, "lamps.yaml: 1 value written\n")
+    assert "optimum 7: updated from 7 to 4" in ran.out
+    assert "{two: {unsolvable: false, optimum: 4}, dark: {problem: two, unsolvable: true, optimum: 7}}" in (
+        Path("lamps.yaml").read_text()
+    )
 
 
 def test_makespans(forethought):
