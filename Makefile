@@ -15,6 +15,9 @@ TESTS ?= tests
 PYTHON ?= python3.13 python3.12 python3.11 python3 python3.14 python
 FITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
+# What is imported is kept as bytecode, whatever the environment says: tests start Python hundreds of times.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-all docs wheels clean
 
 # The demo needs no machine code, but what a user does next may: make it then, once, and go on where it cannot be made.
@@ -26,9 +29,8 @@ test: $(VENV)/installed-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
-	@$(BIN)/forethought warm >/dev/null
-	@# types are checked beside the tests
-	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; \
+	@# machine code is made and types are checked beside the tests
+	@said=$$(mktemp); { $(BIN)/forethought warm >/dev/null && $(BIN)/mypy; } >$$said 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest -n auto --dist worksteal $(TESTS); tests=$$?; \
 	wait $$types; types=$$?; cat $$said; rm -f $$said; exit $$((tests | types))
 

@@ -17,6 +17,7 @@ import time
 
 import effort
 import hypothesis.core
+import hypothesis.internal.conjecture.providers as drawing
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -37,6 +38,8 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
 settings.load_profile(PROFILE)
 if PROFILE == "same":
     hypothesis.core.global_force_seed = effort.PART
+    # Hypothesis would draw constants from the modules that are loaded by then, which depend on the tests before.
+    drawing._get_local_constants = lambda: drawing._local_constants
 
 
 @pytest.fixture
