@@ -376,6 +376,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options = ["--workers", str(given.workers), "--memory-limit", str(given.memory_limit), "--queue", "1000"]
     with tempfile.TemporaryDirectory() as folder:
         keys = Path(folder) / "keys.toml"
+        keys.touch(0o600)
         keys.write_text(KEYS, encoding="utf-8")
         return measure_all(given, *options, "--keys", str(keys))
 

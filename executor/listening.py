@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+import shlex
 import socket
+import stat
+from pathlib import Path
 from typing import Final
 
 from planner.errors import InputError, Location
@@ -50,6 +54,29 @@ def check_token(token: str, place: str) -> str:
         hint = "make one: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
         raise InputError(f"a token has {SHORTEST_TOKEN} characters or more, and no blanks", Location(place), hint)
     return token
+
+
+def read_secret(file: Path) -> str:
+    """Read a file with keys or a token; raises `OSError`, and `InputError` where others may read it, or it is no text.
+
+    As ssh does, this refuses a file of this user that its group may read. A group may lend one of another user, as
+    Kubernetes does.
+    """
+    with file.open("rb") as stream:
+        _check_mode(os.fstat(stream.fileno()), file)
+        try:
+            return stream.read().decode()
+        except UnicodeDecodeError:
+            raise InputError("a file with a secret is a text in UTF-8", Location(str(file))) from None
+
+
+def _check_mode(found: os.stat_result, file: Path) -> None:
+    if os.name != "posix" or not stat.S_ISREG(found.st_mode):
+        return
+    is_own = found.st_uid == os.geteuid()
+    if found.st_mode & (stat.S_IRWXO | (stat.S_IRWXG if is_own else 0)):
+        what = f"others may read this secret: its mode is {stat.S_IMODE(found.st_mode):04o}"
+        raise InputError(what, Location(str(file)), f"chmod {'600' if is_own else 'o='} {shlex.quote(str(file))}")
 
 
 def check_access(address: Address, *, has_token: bool, hint: str) -> None:

@@ -6,6 +6,7 @@ Mistakes raise `InputError`; limits end `solve` with the best plan so far, and o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -99,11 +100,10 @@ def read_plan_data(data: Any, problem: AnyProblem) -> tuple[Plan, Number | None]
             raise InputError("a plan for tasks is a text", hint="give it as `forethought solve` writes it")
         return service_of(problem).read_plan(problem, data, PLAN_TEXT), None
     from planner.language.pddl.plan_files import read_plan
-    from planner.plan_json import is_json, read_json_data, read_json_plan
+    from planner.plan_json import is_json, read_json_plan
 
-    if not isinstance(data, str):
-        return read_json_data(data, problem, PLAN_TEXT)
-    return read_json_plan(data, problem, PLAN_TEXT) if is_json(data) else (read_plan(data, problem, PLAN_TEXT), None)
+    text = data if isinstance(data, str) else json.dumps(data)  # so that decimals are read exactly
+    return read_json_plan(text, problem, PLAN_TEXT) if is_json(text) else (read_plan(text, problem, PLAN_TEXT), None)
 
 
 def answer_explain(question: Question, limits: Limits, _: Report) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
@@ -49,6 +50,17 @@ MOST_OPEN: Final = 256
 """Most requests of one client that may be open at once, streams among them: a share of the server's connections."""
 OPEN: Final = "/health"
 """The one path that needs no key."""
+PATHS: Final = (
+    OPEN,
+    "/metrics",
+    *[f"/v1/{kind}" for kind in OPTIONS],
+    "/v1/jobs/ID",
+    "/v1/answers/HASH",
+    "/package",
+    "/solve",
+    "/request",
+)
+"""The paths that are told to who asks for another one."""
 
 
 class Refusal(Exception):
@@ -87,6 +99,8 @@ class Service:
             raise Refusal(400, "input", "the body is nested too deeply") from None
         except UnicodeEncodeError:
             raise Refusal(400, "input", "the body has half of a surrogate pair") from None
+        except RepeatedName as error:
+            raise Refusal(400, "input", f"an object of the body has {str(error)!r:.80} twice") from None
         except ValueError as error:  # no JSON, or no UTF-8
             raise Refusal(400, "input", f"the body is no JSON: {error}") from None
         return found
@@ -104,7 +118,8 @@ class Service:
         try:
             return self.desk.submit(asked, client_of(request), self.tracing.read_context(request.headers))
         except Busy as busy:
-            code = 503 if self.desk.is_closing else 429
+            self.desk.metrics.count("refused", reason=busy.reason)
+            code = 503 if busy.reason == "stopping" else 429
             raise Refusal(code, "busy", busy.message, retry_after=busy.retry_after) from None
 
     async def wait(self, request: Request, job: Job) -> None:
@@ -175,7 +190,9 @@ class Service:
         try:
             seconds = min(float(request.query_params.get("wait", 0)), LONGEST_POLL)
         except ValueError:
-            raise Refusal(400, "input", "`wait` must be a number of seconds") from None
+            seconds = math.nan
+        if math.isnan(seconds):
+            raise Refusal(400, "input", "`wait` must be a number of seconds")
         if seconds > 0 and not job.state.is_end:
             with suppress(TimeoutError):
                 await asyncio.wait_for(job.wait_for_end(), seconds)
@@ -218,13 +235,29 @@ class Service:
         return Response(desk.metrics.write(gauges), media_type=CONTENT_TYPE)
 
 
+class RepeatedName(ValueError):
+    """An object in JSON has a name twice, of which parsers silently take the first or the last."""
+
+
 def parse_json(body: bytes) -> Any:
-    """Parse JSON without a garbage collection meanwhile: of a million values, these would take most of the time."""
+    """Parse JSON; raises `ValueError`.
+
+    No garbage is collected meanwhile: of a million values, collections would take most of the time.
+    """
     gc.disable()
     try:
-        return json.loads(body)
+        return json.loads(body, object_pairs_hook=make_object)
     finally:
         gc.enable()
+
+
+def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; raises `RepeatedName`."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedName(next(name for name in names if names.count(name) > 1))
+    return found
 
 
 def make_app(desk: Desk, clients: Clients, tracing: Tracing, *, most_bytes: int) -> ASGIApp:
@@ -240,7 +273,7 @@ def make_app(desk: Desk, clients: Clients, tracing: Tracing, *, most_bytes: int)
             await desk.close()
 
     routes = [
-        Route("/health", service.health),
+        Route(OPEN, service.health),
         Route("/metrics", service.metrics),
         *[Route(f"/v1/{kind}", service.respond_to(kind), methods=["POST"]) for kind in OPTIONS],
         Route("/v1/jobs/{id}", service.show),
@@ -257,6 +290,7 @@ def make_app(desk: Desk, clients: Clients, tracing: Tracing, *, most_bytes: int)
         Exception: lambda _, __: Refusal(500, "internal", "internal error").respond(),
     }
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    app.router.redirect_slashes = False  # clients that follow no redirection would get an empty answer
     return Guard(app, clients, desk.metrics)
 
 
@@ -359,10 +393,11 @@ def refuse_input(error: InputError) -> Refusal:
 async def refuse_path(request: Request, error: Exception) -> Response:
     """Answer a request for a path or with a method that there is not."""
     assert isinstance(error, HTTPException)
-    path = request.url.path
-    known = ["/health", "/metrics", *[f"/v1/{kind}" for kind in OPTIONS], "/package", "/solve", "/request"]
-    hint = did_you_mean(path, known) or f"there are {', '.join(known)}"
-    word = "method" if error.status_code == 405 else "path"
+    path, headers = request.url.path, error.headers or {}
+    if error.status_code == 405:
+        word, hint = "method", f"{path:.200} takes {headers.get('Allow', 'others')}"
+    else:
+        word, hint = "path", did_you_mean(path, PATHS) or f"there are {', '.join(PATHS)}"
     response = Refusal(error.status_code, word, f"{error.detail}: {request.method} {path:.200}", hint).respond()
-    response.headers.update(error.headers or {})
+    response.headers.update(headers)
     return response

@@ -36,12 +36,16 @@ LOG: Final = logging.getLogger("forethought.service")
 
 @dataclass(frozen=True, slots=True)
 class DeskSettings:
-    """What a server allows: processes, questions in the queue, bytes of kept answers, seconds for one question."""
+    """What a server allows: processes, questions in the queue, bytes of kept answers, seconds for one question.
+
+    `is_shared` is whether several keys share the queue.
+    """
 
     workers: int
     most_queued: int = 64
     answer_bytes: int = 64 * 1024**2
     time_limit: float = 60.0
+    is_shared: bool = False
     worker: WorkerSettings = field(default_factory=WorkerSettings)
 
 
@@ -107,27 +111,37 @@ class Desk:
 
         `context` is the trace that the request belongs to.
         """
-        if self.is_closing:
-            raise Busy("the server is about to stop", RETRY_SECONDS)
-        client.begin()
         allowed = [request.question.time_limit, client.quota.time_limit, self.settings.time_limit]
         limit = min(each for each in allowed if each is not None)
         priority = min(request.priority, client.quota.priority)
         job = Job(request, client, limit, priority, request.question.content_hash)
         kept = None if request.fresh else self.answers.find(job.content_hash, limit)
-        if kept is None and len(self._queue) >= self.settings.most_queued:
-            self.metrics.count("refused", reason="queue")
-            raise Busy(f"{len(self._queue)} questions wait already", self._estimate_wait())
+        self._admit(client, waits=kept is None)
         job.span = self._tracing.begin(job, context)
         self._jobs[job.id] = job
-        if kept is not None:
+        if kept is None:
+            self._queue.append(job)
+            self._wake()
+        else:
             job.answer, job.cached = kept, True
             job.change(State.DONE)
             self._end(job)
-            return job
-        self._queue.append(job)
-        self._wake()
         return job
+
+    def _admit(self, client: Client, *, waits: bool) -> None:
+        """Count a question of `client`, with a place in the queue if it `waits`; raises `Busy`.
+
+        Where keys share the queue, a client leaves as many places free as it has taken, so that each finds one (dynamic
+        thresholds: Choudhury and Hahne, 1998).
+        """
+        if self.is_closing:
+            raise Busy("stopping", "the server is about to stop", RETRY_SECONDS)
+        free = self.settings.most_queued - self.queued
+        own = sum(job.client is client for job in self._queue) if self.settings.is_shared else 0
+        if waits and free <= own:
+            what = f"{own} of your questions" if own else f"{self.queued} questions"
+            raise Busy("queue", f"{what} wait already", self._estimate_wait())
+        client.begin()
 
     def find(self, id_: str, client: Client) -> Job | None:
         """Return the job of `client` with this id."""

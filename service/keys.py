@@ -10,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import math
 import os
 import re
 import time
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from executor.listening import check_token
+from executor.listening import check_token, read_secret
 from planner.errors import ForethoughtError, InputError, Location, did_you_mean
 from planner.lightweight import dataclass, field
 from service.questions import PRIORITIES
@@ -31,12 +32,13 @@ HOUR: Final = 3600.0
 
 
 class Busy(ForethoughtError):
-    """The server, or the quota of a key, takes no more questions now; `retry_after` is in seconds."""
+    """A question is not taken now; `reason` is "quota", "queue" or "stopping", and `retry_after` in seconds."""
 
-    def __init__(self, message: str, retry_after: float) -> None:
+    def __init__(self, reason: str, message: str, retry_after: float) -> None:
         super().__init__(message)
+        self.reason = reason
         self.message = message
-        self.retry_after = max(1, round(retry_after))
+        self.retry_after = max(1, math.ceil(retry_after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,14 @@ class Client:
     def begin(self) -> None:
         """Count a question; raises `Busy` where the quota is used up."""
         now = time.monotonic()
-        most = self.quota.per_minute
-        if most is not None:
-            while self._begun and now - self._begun[0] >= MINUTE:
-                self._begun.popleft()
-            if len(self._begun) >= most:
-                raise Busy(f"more than {most} questions in a minute", MINUTE - (now - self._begun[0]))
         self._check_seconds(now)
+        most = self.quota.per_minute
+        if most is None:
+            return
+        while self._begun and now - self._begun[0] >= MINUTE:
+            self._begun.popleft()
+        if len(self._begun) >= most:
+            raise Busy("quota", f"more than {most} questions in a minute", MINUTE - (now - self._begun[0]))
         self._begun.append(now)
 
     def _check_seconds(self, now: float) -> None:
@@ -87,7 +90,8 @@ class Client:
         while self._spent and now - self._spent[0][0] >= HOUR:
             self._spent.popleft()
         if most is not None and sum(seconds for _, seconds in self._spent) >= most:
-            raise Busy(f"{most:g} seconds of processes in an hour are used up", HOUR - (now - self._spent[0][0]))
+            message = f"{most:g} seconds of processes in an hour are used up"
+            raise Busy("quota", message, HOUR - (now - self._spent[0][0]))
 
     def spend(self, seconds: float) -> None:
         """Count the seconds that a question has taken."""
@@ -105,6 +109,10 @@ class Clients:
     def __init__(self, clients: Iterable[tuple[bytes, Client]] = ()) -> None:
         self._known = list(clients)
         self._anyone = Client(ANYONE)
+
+    def __len__(self) -> int:
+        """Return the number of clients with a key."""
+        return len(self._known)
 
     @property
     def need_keys(self) -> bool:
@@ -152,8 +160,8 @@ def read_clients(path: Path | None) -> Clients:
 def _read_file(path: Path) -> list[tuple[bytes, Client]]:
     place = Location(str(path))
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(read_secret(path))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"the file of keys is no TOML: {error}", place) from None
     hint = 'it has a table for each client: [alice] with key = "…"'
     if not data or not all(isinstance(each, dict) for each in data.values()):

@@ -13,11 +13,16 @@ BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 ABOUT: Final = {
     "questions": "Questions that have ended, by kind and outcome.",
-    "refused": "Requests that were refused, by reason.",
+    "refused": "Questions that were not taken, by reason.",
     "workers_lost": "Processes that have ended before they answered, by reason.",
     "http_responses": "Responses, by status code.",
 }
 """The counters, whose names end in `_total`."""
+REASONS: Final = {
+    "refused": ("quota", "queue", "stopping"),
+    "workers_lost": ("start", "idle", "crashed", "memory", "time", "cancelled"),
+}
+"""The reasons of some counters, which begin at 0, so that Prometheus sees the first increase."""
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -43,7 +48,9 @@ class Metrics:
     """Counts what happens."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, dict[Labels, int]] = {name: defaultdict(int) for name in ABOUT}
+        self._counts: dict[str, dict[Labels, int]] = {
+            name: defaultdict(int, {(("reason", reason),): 0 for reason in REASONS.get(name, ())}) for name in ABOUT
+        }
         self._waited = Times()
         self._worked: dict[str, Times] = defaultdict(Times)
 
@@ -67,7 +74,7 @@ class Metrics:
         """Return all of it as text, with `gauges`: what each is about, and its value."""
         lines: list[str] = []
         for name, (about, value) in gauges.items():
-            lines += [*_head(f"forethought_{name}", "gauge", about), f"forethought_{name} {value:g}"]
+            lines += [*_head(f"forethought_{name}", "gauge", about), f"forethought_{name} {value}"]
         for name, about in ABOUT.items():
             full = f"forethought_{name}_total"
             lines += [*_head(full, "counter", about)]

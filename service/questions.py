@@ -19,6 +19,8 @@ from planner.lightweight import dataclass, field
 LONGEST_WORD: Final = 200
 """Most characters of the name of a search or of a question about a plan."""
 MOST_CANDIDATES: Final = 1_000
+MOST: Final = 1_000_000_000
+"""The highest limit in seconds or GiB, and the highest factor of costs."""
 PRIORITIES: Final = 9
 """The highest priority; the lowest is 0."""
 DEFAULT_PRIORITY: Final = 5
@@ -94,8 +96,10 @@ def _plan(name: str, value: Any) -> Any:
 
 
 def _word(name: str, value: Any) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_WORD:
-        raise _refuse(name, value, f"a text of at most {LONGEST_WORD} characters")
+    if not isinstance(value, str):
+        raise _refuse(name, value, "a text")
+    if len(value) > LONGEST_WORD:
+        raise InputError(f"`{name}` must have {LONGEST_WORD} characters at most, got {len(value):,}")
     return value
 
 
@@ -123,17 +127,17 @@ def _whole(least: int, most: int) -> Reader:
     return read
 
 
-def _number(least: float, text: str) -> Reader:
+def _number(least: float, what: str) -> Reader:
     def read(name: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1e9:
-            raise _refuse(name, value, text)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= MOST:
+            raise _refuse(name, value, f"{what} from {least:g} to {MOST:,}")
         return value
 
     return read
 
 
-SECONDS: Final = _number(0.001, "a number of seconds above 0")
-GIBIBYTES: Final = _number(0.01, "a number of GiB, 0.01 or more")
+SECONDS: Final = _number(0.001, "a number of seconds")
+GIBIBYTES: Final = _number(0.01, "a number of GiB")
 TASK: Final[Mapping[str, Reader]] = {
     "domain": _definition,
     "problem": _definition,
@@ -154,7 +158,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, Reader]]] = {
     "explain": {"plan": _plan, "question": _word},
     "candidates": {
         "number": _whole(1, MOST_CANDIDATES),
-        "within": _number(1, "a factor of 1 or more"),
+        "within": _number(1, "a factor"),
         "orders": _flag,
         "wasteful": _flag,
     },

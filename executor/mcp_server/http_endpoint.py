@@ -13,8 +13,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
 from executor.bounded_http import BoundedProtocol
-from executor.listening import Address, check_access, check_token
-from planner.errors import InputError, Location
+from executor.listening import Address, check_access, check_token, read_secret
 from planner.lightweight import dataclass
 
 TOKEN_VARIABLE: Final = "FORETHOUGHT_MCP_TOKEN"  # noqa: S105 - a name, no token
@@ -26,16 +25,16 @@ MOST_CONNECTIONS: Final = 256
 
 
 def read_token(file: Path | None) -> str | None:
-    """Read the token from `file`, or else from the environment; raises `InputError` for one that can be guessed."""
+    """Read the token from `file`, or else from the environment.
+
+    Raises `InputError` for one that can be guessed, or that others may read.
+    """
     if file is None:
         token, place = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
         if token is None:
             return None
     else:
-        try:
-            token, place = file.read_text(encoding="utf-8"), str(file)
-        except UnicodeDecodeError:
-            raise InputError("the file with the token is no text", Location(str(file))) from None
+        token, place = read_secret(file), str(file)
     return check_token(token, place)
 
 

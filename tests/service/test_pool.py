@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 
 import pytest
 
@@ -89,8 +90,9 @@ async def test_a_process_that_ignores_interrupts_is_killed():
     await worker.close()
 
 
-def make_desk(workers=1, most_queued=4):
-    return Desk(DeskSettings(workers, most_queued, 1_000_000, 30.0, HOSTILE), Metrics(), Tracing())
+def make_desk(workers=1, most_queued=4, *, is_shared=False):
+    settings = DeskSettings(workers, most_queued, 1_000_000, 30.0, is_shared=is_shared, worker=HOSTILE)
+    return Desk(settings, Metrics(), Tracing())
 
 
 @pytest.fixture
@@ -107,6 +109,20 @@ def submit(desk, what, client=None, **options):
     )
 
 
+async def wait_until(holds):
+    for _ in range(400):
+        if holds():
+            return
+        await asyncio.sleep(0.05)
+    assert holds()
+
+
+def lost(desk):
+    """Return how many processes were lost, by reason."""
+    found = re.findall(r'workers_lost_total\{reason="(\w+)"\} (\d+)', desk.metrics.write({}))
+    return {reason: int(count) for reason, count in found if int(count)}
+
+
 async def test_others_are_answered_after_each_mishap(desk):
     for what, kind in [("exit", "crashed"), ("hang", "time"), ("eat", "memory"), ("babble", "crashed")]:
         bad = submit(desk, what, time_limit=0.3 if what == "hang" else None)
@@ -121,7 +137,7 @@ async def test_a_question_whose_process_crashed_is_asked_once_more(desk):
     job = submit(desk, "exit")
     await job.wait_for_end()
     assert job.is_repeated
-    assert 'workers_lost_total{reason="crashed"} 2' in desk.metrics.write({})
+    assert lost(desk) == {"crashed": 2}
 
 
 async def test_a_plan_outlives_the_process_that_found_it(desk):
@@ -136,19 +152,11 @@ async def test_an_idle_process_that_has_ended_is_replaced(desk):
     first = submit(desk, "answer")
     await first.wait_for_end()
     os.kill(first.answer["by"], 9)
+    await wait_until(lambda: lost(desk) == {"idle": 1})
     second = submit(desk, "answer", fresh=True)
     await second.wait_for_end()
     assert second.state is State.DONE
     assert second.answer["by"] != first.answer["by"]
-    assert 'workers_lost_total{reason="idle"} 1' in desk.metrics.write({})
-
-
-async def wait_until(holds):
-    for _ in range(400):
-        if holds():
-            return
-        await asyncio.sleep(0.05)
-    assert holds()
 
 
 async def test_a_process_that_has_grown_is_replaced_once_another_is_ready(desk):
@@ -160,7 +168,7 @@ async def test_a_process_that_has_grown_is_replaced_once_another_is_ready(desk):
     gone = {each.answer["by"] for each in grown}
     await wait_until(lambda: fewest.append(desk.workers) or not gone & {each.pid for each in desk._workers})
     assert min(fewest) == 1
-    assert "workers_lost_total{" not in desk.metrics.write({})
+    assert lost(desk) == {}
 
 
 async def test_nobody_waits_for_the_next_process_to_start(monkeypatch):
@@ -225,6 +233,37 @@ async def test_a_full_queue_refuses():
         submit(desk, "answer", fresh=True)
     with pytest.raises(Busy, match="2 questions wait already"):
         submit(desk, "answer", fresh=True)
+
+
+async def test_a_refused_question_takes_none_of_the_quota():
+    desk, client = make_desk(most_queued=1), Client("c", Quota(per_minute=2))
+    first = submit(desk, "answer", client=client, fresh=True)
+    with pytest.raises(Busy, match="1 questions wait already"):
+        submit(desk, "answer", client=client, fresh=True)
+    desk.cancel(first)
+    submit(desk, "answer", client=client, fresh=True)
+
+
+async def test_one_client_cannot_take_the_whole_queue():
+    desk, greedy = make_desk(most_queued=8, is_shared=True), Client("greedy")
+    for _ in range(4):
+        submit(desk, "answer", client=greedy, fresh=True)
+    with pytest.raises(Busy, match="4 of your questions wait already"):
+        submit(desk, "answer", client=greedy, fresh=True)
+    for name in "abc":
+        submit(desk, "answer", client=Client(name), fresh=True)
+
+
+def test_a_client_is_asked_back_when_its_quota_is_free():
+    assert Busy("quota", "", 59.2).retry_after == 60
+    assert Busy("quota", "", -1.0).retry_after == 1
+
+
+def test_clients_without_a_quota_are_not_counted():
+    client = Client("c")
+    for _ in range(3):
+        client.begin()
+    assert not client._begun
 
 
 def job_with(answer, *, domain="d", kind="solve", time_limit=10.0):

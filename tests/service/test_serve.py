@@ -87,6 +87,27 @@ def test_validate(client):
     assert bad["unmet"] == ["lit(b)"]
 
 
+PRICES = {
+    "domain": "(define (domain lamps) (:requirements :action-costs) (:predicates (lit ?l)) (:functions (total-cost))"
+    " (:action light :parameters (?l) :effect (and (lit ?l) (increase (total-cost) 0.1))))",
+    "problem": f"{EVENING[:-1]} (:metric minimize (total-cost)))",
+}
+IN_TIME = {
+    "domain": "(define (domain walk) (:requirements :durative-actions) (:predicates (there))"
+    " (:durative-action go :parameters () :duration (= ?duration 3.3) :condition () :effect (at end (there))))",
+    "problem": "(define (problem w) (:domain walk) (:init) (:goal (there)) (:metric minimize (total-time)))",
+}
+
+
+@pytest.mark.parametrize("task", [SMALL, PRICES, IN_TIME], ids=["steps", "decimal costs", "decimal times"])
+def test_plans_are_validated_in_each_form_in_which_they_are_given(client, task):
+    answer = client.post("/v1/solve", json=task).json()["answer"]
+    for plan in (answer, answer["plan"], answer["plan"]["steps"], json.dumps(answer), answer["plan_text"]):
+        verdict = client.post("/v1/validate", json={**task, "plan": plan}).json()
+        assert verdict["answer"]["valid"], (plan, verdict)
+        assert verdict["answer"]["cost"] == answer["cost"]
+
+
 def test_explain(client):
     found = client.post("/v1/explain", json=SMALL).json()["answer"]
     assert "needed by the goal" in found["text"]
@@ -176,10 +197,12 @@ def test_cancelling_a_job_gives_the_best_plan_so_far(client):
         ("solve", {"domain": "courier"}, 400, "no domain or problem"),
         ("solve", {"domain": "domains/courier/__init__.py"}, 400, "no domain or problem"),
         ("solve", {**SMALL, "problem": "problem.pddl"}, 400, "no domain or problem"),
-        ("solve", {**SMALL, "time_limit": 0}, 400, "number of seconds above 0"),
+        ("solve", {**SMALL, "time_limit": 0}, 400, "number of seconds from 0.001"),
         ("solve", {**SMALL, "time_limit": "10"}, 400, "`time_limit` must be"),
         ("solve", {**SMALL, "priority": 10}, 400, "integer from 0 to 9"),
         ("solve", {**SMALL, "mode": "best"}, 400, "anytime, first or optimal"),
+        ("solve", {**SMALL, "time_limit": 1e10}, 400, "from 0.001 to 1,000,000,000, got 1"),
+        ("solve", {**SMALL, "search": "x" * 201}, 400, "200 characters at most, got 201"),
         ("solve", [], 400, "must be a JSON object"),
         ("solve", {}, 400, "`domain` is missing"),
         ("validate", SMALL, 400, "`plan` is missing"),
@@ -205,6 +228,19 @@ def test_the_place_of_a_mistake_is_told(client):
     assert error["location"]["line"] == 1
 
 
+def test_names_that_stand_twice_are_refused(client):
+    for text in (b'{"domain": "a", "domain": "b"}', b'{"plan": [{"action": "a", "action": "b"}]}'):
+        told = client.post("/v1/solve", content=text)
+        assert told.status_code == 400
+        assert "twice" in told.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("wait", ["soon", "nan", ""])
+def test_no_number_of_seconds_is_refused(client, wait):
+    place = client.post("/v1/solve", json={**SMALL, "wait": False}).headers["location"]
+    assert client.get(place, params={"wait": wait}).status_code == 400
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b"\xff\xfe", b'"a"', b"NaN", b"1e999999"])
 def test_bodies_that_are_no_questions_are_refused(client, body):
     assert client.post("/v1/solve", content=body).status_code == 400
@@ -215,7 +251,10 @@ def test_bodies_that_are_too_long_are_refused(client):
 
 
 def test_other_paths_and_methods_are_refused(client):
-    assert client.get("/v1/solve").status_code == 405
+    refused = client.get("/v1/solve")
+    assert refused.status_code == 405
+    assert refused.json()["error"]["hint"] == "/v1/solve takes POST"
+    assert client.post("/v1/solve/", json=SMALL).json()["error"]["hint"] == "did you mean '/v1/solve'?"
     missing = client.post("/v1/slove", json=SMALL)
     assert missing.status_code == 404
     assert missing.json()["error"]["hint"] == "did you mean '/v1/solve'?"
@@ -328,8 +367,9 @@ ALICE, BOB = "alice-alice-alice", "bob-bob-bob-bob-bob"
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory):
     path = tmp_path_factory.mktemp("keys") / "keys.toml"
+    path.touch(0o600)
     path.write_text(KEYS, encoding="utf-8")
-    with serve("--queue", "2", "--keys", str(path), "--time-limit", "30") as running:
+    with serve("--queue", "4", "--keys", str(path), "--time-limit", "30") as running:
         yield running
 
 
@@ -452,6 +492,7 @@ def is_alive(pid):
 )
 def test_bad_usage_is_told(tmp_path, options, env, says):
     keys = tmp_path / "keys.toml"
+    keys.touch(0o600)
     keys.write_text(f"{KEYS}\n[carol]\nkey = '{ALICE}'", encoding="utf-8")
     words = [each.format(keys=keys) for each in options]
     done = subprocess.run(

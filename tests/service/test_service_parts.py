@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -64,6 +65,7 @@ KEY = "k" * 20
 
 def test_keys_stand_in_a_file_or_in_the_environment(tmp_path, monkeypatch):
     path = tmp_path / "keys.toml"
+    path.touch(0o600)
     digest = hashlib.sha256(b"another-secret-key").hexdigest()
     path.write_text(f'[alice]\nkey = "{KEY}"\nper_minute = 5\n[bob]\nsha256 = "{digest}"\n', encoding="utf-8")
     clients = read_clients(path)
@@ -98,12 +100,40 @@ def test_keys_stand_in_a_file_or_in_the_environment(tmp_path, monkeypatch):
 )
 def test_mistakes_in_a_file_of_keys_are_told(tmp_path, text, says):
     path = tmp_path / "keys.toml"
+    path.touch(0o600)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_clients(path)
     assert says in str(error.value)
     assert "keys.toml" in str(error.value)
     assert KEY not in str(error.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
+@pytest.mark.parametrize(
+    ("mode", "is_own", "mend"),
+    [
+        (0o600, True, None),
+        (0o400, True, None),
+        (0o440, False, None),
+        (0o640, True, "chmod 600 '{}'"),
+        (0o604, True, "chmod 600 '{}'"),
+        (0o444, False, "chmod o= '{}'"),
+    ],
+)
+def test_a_file_of_keys_that_others_may_read_is_refused(tmp_path, monkeypatch, mode, is_own, mend):
+    path = tmp_path / "our keys.toml"
+    path.write_text(f'[alice]\nkey = "{KEY}"', encoding="utf-8")
+    path.chmod(mode)
+    owner = path.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner if is_own else owner + 1)
+    if mend is None:
+        assert read_clients(path).need_keys
+        return
+    with pytest.raises(InputError, match="others may read this secret") as error:
+        read_clients(path)
+    assert error.value.hint == mend.format(path)
+    assert f"{mode:04o}" in error.value.message
 
 
 @given(st.text(max_size=30))

@@ -149,6 +149,7 @@ def test_a_signal_ends_the_server_and_lets_the_step_at_work_end(tmp_path, number
 @pytest.mark.parametrize("mode", MODES)
 def test_http_wants_the_token(tmp_path, mode) -> None:
     write_parcels(tmp_path)
+    (tmp_path / "token").touch(0o600)
     (tmp_path / "token").write_text(TOKEN + "\n", encoding="utf-8")
     with serving(tmp_path / "parcels.yaml", "--token-file", tmp_path / "token") as (url, _):
 
@@ -199,6 +200,7 @@ def test_http_refuses_what_is_wrong_too_large_or_from_another_page(tmp_path) -> 
         (["--token-file", "/dev/null"], "for HTTP"),
         (["--http", "127.0.0.1:0", "--token-file", "/dev/null"], "a token has"),
         (["--http", "127.0.0.1:0", "--token-file", "/nowhere/token"], "/nowhere/token"),
+        (["--http", "127.0.0.1:0", "--token-file", __file__], "others may read this secret"),
         (["--real"], "has a handler"),
         (["--journal", "/"], "folder"),
         (["--concurrent", "0"], "concurrent"),
