@@ -6,7 +6,7 @@ import asyncio
 import gc
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -23,8 +23,9 @@ from planner.errors import InputError, did_you_mean
 from planner.lightweight import dataclass
 from service import planutils
 from service.desk import Desk
-from service.jobs import Job, State
+from service.jobs import Job, State, join_json
 from service.keys import Busy, Client, Clients
+from service.messages import write_json
 from service.metrics import CONTENT_TYPE, Metrics
 from service.questions import OPTIONS, read_request
 from service.questions import Request as Asked
@@ -152,11 +153,11 @@ class Service:
             while not gone.done():
                 version, now = job.version, (job.state, job.progress)
                 if now[0] is not told[0] and not job.state.is_end:
-                    yield event("state", {"id": job.id, "state": job.state.value})
-                if now[1] is not told[1]:
+                    yield event("state", write_json({"id": job.id, "state": job.state.value}))
+                if job.progress is not None and now[1] is not told[1]:
                     yield event("plan", job.progress)
                 if job.state.is_end:
-                    yield event("end", job.to_dict())
+                    yield event("end", job.to_json())
                     return
                 told = now
                 change = asyncio.ensure_future(job.wait_for_change(version))
@@ -178,7 +179,7 @@ class Service:
             if "text/event-stream" in request.headers.get("accept", ""):
                 return stream_response(self.stream(request, job, cancels=True))
             if not asked.wait:
-                return JSONResponse(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
+                return respond(job.to_json(), 202, {"Location": f"/v1/jobs/{job.id}"})
             await self.wait(request, job)
             return respond_with(job)
 
@@ -196,14 +197,14 @@ class Service:
         if seconds > 0 and not job.state.is_end:
             with suppress(TimeoutError):
                 await asyncio.wait_for(job.wait_for_end(), seconds)
-        return JSONResponse(job.to_dict())
+        return respond(job.to_json())
 
     async def cancel(self, request: Request) -> Response:
         """Cancel a job, and answer with its state once it has ended."""
         job = self.find(request)
         self.desk.cancel(job)
         await job.wait_for_end()
-        return JSONResponse(job.to_dict())
+        return respond(job.to_json())
 
     async def follow(self, request: Request) -> Response:
         """Answer with the events of a job."""
@@ -214,7 +215,7 @@ class Service:
         found = self.desk.answers.find(request.path_params["hash"])
         if found is None:
             raise Refusal(404, "unknown", "no answer to the question with this hash is kept")
-        return JSONResponse({"hash": request.path_params["hash"], "answer": found})
+        return respond(join_json({"hash": request.path_params["hash"]}, answer=found.text))
 
     async def health(self, _: Request) -> Response:
         """Answer whether questions are answered."""
@@ -368,10 +369,15 @@ async def wait_until_gone(request: Request) -> None:
         pass
 
 
-def respond_with(job: Job) -> JSONResponse:
+def respond(text: str, code: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the response with this text in JSON."""
+    return Response(text, code, headers, "application/json")
+
+
+def respond_with(job: Job) -> Response:
     """Return the response to a question that has ended."""
     code = 200 if job.answer is not None or job.error is None else CODES.get(job.error["kind"], 500)
-    return JSONResponse(job.to_dict(), code)
+    return respond(job.to_json(), code)
 
 
 def stream_response(events: AsyncIterator[bytes]) -> StreamingResponse:
@@ -380,9 +386,9 @@ def stream_response(events: AsyncIterator[bytes]) -> StreamingResponse:
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
-def event(name: str, data: Any) -> bytes:
-    """Return a server-sent event."""
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
+def event(name: str, text: str) -> bytes:
+    """Return a server-sent event with this text in JSON, which is one line."""
+    return f"event: {name}\ndata: {text}\n\n".encode()
 
 
 def refuse_input(error: InputError) -> Refusal:

@@ -18,6 +18,7 @@ from planner.lightweight import dataclass, field
 from service.jobs import Job, State
 from service.kept_answers import CANCELLED, CRASHED, Answers
 from service.keys import Busy, Client
+from service.messages import Answer
 from service.metrics import Metrics
 from service.pool import Worker, WorkerLost, WorkerSettings
 from service.questions import Request
@@ -30,7 +31,7 @@ RETRY_SECONDS: Final = 2.0
 MOST_JOBS: Final = 10_000
 """Most questions that have ended and can still be asked for."""
 ENDED_SHARE: Final = 0.25
-"""Bytes of the answers to these, as JSON, as a share of those of answers that are kept: as objects they take more."""
+"""Bytes of the answers to these, as a share of those of answers that are kept."""
 LOG: Final = logging.getLogger("forethought.service")
 
 
@@ -229,7 +230,7 @@ class Desk:
         self._at_work[job] = worker
         job.change(State.RUNNING)
 
-        def follow(progress: dict[str, Any]) -> None:
+        def follow(progress: str) -> None:
             job.progress = progress
             job.change()
 
@@ -261,8 +262,8 @@ class Desk:
 
     def _end_answered(self, job: Job, reply: dict[str, Any]) -> None:
         if "answer" in reply:
-            job.answer = reply["answer"]
-            is_cancelled = job.answer.get("stopped_by") == CANCELLED
+            job.answer = Answer(reply["answer"], reply["facts"])
+            is_cancelled = job.facts.get("stopped_by") == CANCELLED
             job.change(State.CANCELLED if is_cancelled else State.DONE)
             return
         error = reply["error"]
@@ -277,17 +278,15 @@ class Desk:
         if job.progress is None:
             job.fail(lost.kind, lost.message)
             return
-        job.answer = {**job.progress, "stopped_by": lost.kind, "reason": lost.message}
+        job.answer = Answer.of(json.loads(job.progress) | {"stopped_by": lost.kind, "reason": lost.message})
         job.change(State.CANCELLED if lost.kind == "cancelled" else State.DONE)
 
     def _end(self, job: Job) -> None:
         """Write down how a job has ended."""
         if not job.state.is_end:
             job.fail("stopping", "the server has stopped")
-        text = "" if job.answer is None else json.dumps(job.answer)
-        job.size = len(text) * (1 if job.progress is None else 2)
         if not job.cached:
-            self.answers.keep(job, text)
+            self.answers.keep(job)
         job.forget_texts()
         self._ended.append(job)
         self._ended_bytes += job.size

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final
 
 from planner.lightweight import dataclass, field, replace
 from service.keys import Client
+from service.messages import Answer, write_json
 from service.questions import Question, Request
 
 AGEING_SECONDS: Final = 30.0
@@ -35,7 +37,8 @@ class State(Enum):
 class Job:
     """A question of a client on its way.
 
-    `progress` is the best plan so far, and `version` counts the changes of all this. Times are of a monotonic clock.
+    `progress` is the best plan so far, in JSON, and `version` counts the changes of all this. Times are of a monotonic
+    clock.
     """
 
     request: Request
@@ -45,12 +48,11 @@ class Job:
     content_hash: str
     id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     state: State = State.QUEUED
-    answer: dict[str, Any] | None = None
+    answer: Answer | None = None
     error: dict[str, Any] | None = None
-    progress: dict[str, Any] | None = None
+    progress: str | None = None
     cached: bool = False
     is_repeated: bool = False
-    size: int = 0
     version: int = 0
     created: float = field(default_factory=time.monotonic)
     started: float | None = None
@@ -72,6 +74,11 @@ class Job:
     def seconds(self) -> float:
         """Seconds at work."""
         return 0.0 if self.started is None else (self.ended or time.monotonic()) - self.started
+
+    @property
+    def size(self) -> int:
+        """Characters of its answer and of the best plan before that."""
+        return len(self.progress or "") + (0 if self.answer is None else len(self.answer.text))
 
     def rank(self, now: float) -> tuple[int, int, float]:
         """Return what orders the queue, the least first: priority with age, what the client has at work, and time."""
@@ -106,8 +113,13 @@ class Job:
         """Forget the task, which nobody needs at the end."""
         self.request = replace(self.request, question=replace(self.question, domain="", problem=None, options={}))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the job as JSON-ready data."""
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the server goes by in the answer; empty without one."""
+        return {} if self.answer is None else self.answer.facts
+
+    def to_json(self) -> str:
+        """Return the job as JSON."""
         data: dict[str, Any] = {
             "id": self.id,
             "kind": self.question.kind,
@@ -118,8 +130,13 @@ class Job:
             "priority": self.priority,
             "waited": round(self.waited, 6),
             "seconds": round(self.seconds, 6),
+            **({} if self.error is None else {"error": self.error}),
         }
-        known = {"answer": self.answer, "error": self.error}
-        if self.state is State.RUNNING:
-            known["progress"] = self.progress
-        return data | {name: value for name, value in known.items() if value is not None}
+        progress = self.progress if self.state is State.RUNNING else None
+        return join_json(data, answer=None if self.answer is None else self.answer.text, progress=progress)
+
+
+def join_json(data: Mapping[str, Any], **texts: str | None) -> str:
+    """Return an object in JSON with the fields of `data`, and with `texts`, which are JSON already; without None."""
+    fields = [f',"{name}":{text}' for name, text in texts.items() if text is not None]
+    return f"{write_json(data)[:-1]}{''.join(fields)}}}"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from planner.errors import InputError
+from planner.errors import InputError, did_you_mean
 from service.jobs import Job
 from service.questions import SECONDS, read_request
 
@@ -31,6 +32,17 @@ PACKAGES: Final = {
 """The planners, each with the mode of its search and what it is for."""
 SERVICES: Final = {"solve": ("domain", "problem"), "validate": ("domain", "problem", "plan")}
 """The services of the first planner, with their arguments; the others have `solve` only."""
+QUERY: Final[Mapping[str, Callable[[str], Any]]] = {
+    "mode": str,
+    "search": str,
+    "heuristic": str,
+    "seed": int,
+    "time_limit": float,
+    "memory_limit": float,
+    "priority": int,
+    "fresh": {"true": True, "false": False}.__getitem__,
+}
+"""The options in the query of `/solve`, and how to read them."""
 REPLY_SHARE: Final = 0.9
 """Share of the time after which a client goes away that a search may take."""
 PLAN_LINE: Final = re.compile(
@@ -117,7 +129,7 @@ class OtherInterfaces:
         job = self._service.find(request)
         if not job.state.is_end:
             return JSONResponse({"status": "PENDING"})
-        answer, message = job.answer or {}, describe_failure(job)
+        answer, message = read_answer(job), describe_failure(job)
         plan = answer.get("plan_text")
         result = {
             "stdout": "" if message else describe_answer(answer),
@@ -131,13 +143,13 @@ class OtherInterfaces:
     async def solve(self, request: Request) -> Response:
         """Solve a task at once; options come in the query, such as `?mode=first&time_limit=5`."""
         data = _keep(await self._service.read_json(request), ("domain", "problem"))
-        options = {name: _as_number(name, value) for name, value in request.query_params.items()}
+        options = {name: _read_option(name, value) for name, value in request.query_params.items()}
         job = self._service.submit(request, read_request("solve", options | data))
         await self._service.wait(request, job)
         message = describe_failure(job)
         if message:
             return JSONResponse({"status": "error", "result": {"error": message, "output": ""}})
-        answer = job.answer or {}
+        answer = read_answer(job)
         result: dict[str, Any] = {"output": describe_answer(answer), "cost": answer.get("cost"), "type": "full"}
         if answer.get("plan_text") is not None:
             result["plan"] = read_steps(answer["plan_text"])
@@ -154,7 +166,7 @@ class OtherInterfaces:
         if message:
             status = {"status": "FAILED", "error": {"message": message}}
             return JSONResponse({"status": status, "plans": [], "output": ""})
-        answer = job.answer or {}
+        answer = read_answer(job)
         note = "\nThe search debugger is for the executable: --search-tree-dump" if data.get("callbacks") else ""
         reason = {"reason": "TIMEOUT"} if answer.get("stopped_by") == "time" else {}
         plans = [_describe_plan(answer)] if answer.get("plan_text") is not None else []
@@ -176,12 +188,15 @@ def _mode_of(package: str, service: str) -> dict[str, Any]:
     return {"mode": PACKAGES[package][0]} if service == "solve" else {}
 
 
-def _as_number(name: str, value: str) -> Any:
-    """Return an option of a query: these are texts, and some options are numbers."""
+def _read_option(name: str, value: str) -> Any:
+    """Return an option of a query, where all are texts; raises `InputError`."""
+    if name not in QUERY:
+        raise InputError(f"there is no option {name!r:.80}", hint=did_you_mean(name, QUERY) or ", ".join(QUERY))
     try:
-        return {"time_limit": float, "memory_limit": float, "seed": int, "priority": int}.get(name, str)(value)
-    except ValueError:
-        raise InputError(f"`{name}` must be a number, got {value!r:.60}") from None
+        return QUERY[name](value)
+    except (KeyError, ValueError):
+        expected = {"seed": "an integer", "priority": "an integer", "fresh": "true or false"}.get(name, "a number")
+        raise InputError(f"`{name}` must be {expected}, got {value!r:.60}") from None
 
 
 def _read_task(data: Any) -> dict[str, Any]:
@@ -220,6 +235,11 @@ def read_steps(text: str) -> list[dict[str, Any]]:
         for each in found
         if each is not None
     ]
+
+
+def read_answer(job: Job) -> dict[str, Any]:
+    """Return the answer to a question; empty without one."""
+    return {} if job.answer is None else job.answer.read()
 
 
 def describe_failure(job: Job) -> str:

@@ -111,8 +111,8 @@ class Worker:
         """Whether another process should take the place of this one."""
         return self._tasks >= MOST_TASKS or self._resident - self._resident_at_first > MOST_GROWTH
 
-    async def ask(self, message: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-        """Return the reply to `message`; `tell` is called with each better plan. Raises `WorkerLost`."""
+    async def ask(self, message: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
+        """Return the reply to `message`; `tell` is called with each better plan, in JSON. Raises `WorkerLost`."""
         self._tasks += 1
         self._interrupted = None
         deadline = time.monotonic() + message["time_limit"] + LATE_SECONDS
@@ -166,7 +166,7 @@ class Worker:
         with suppress(ProcessLookupError):
             self._process.send_signal(number)
 
-    async def _exchange(self, message: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    async def _exchange(self, message: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
         assert self._process.stdin is not None
         with suppress(ConnectionError):  # reading says how the process has ended
             self._process.stdin.write(pack(message))

@@ -74,17 +74,11 @@ class Tracing:
 
 
 def _describe_end(job: Job) -> dict[str, Any]:
-    answer = job.answer or {}
     known = {
         "state": job.state.value,
         "cached": job.cached,
         "queue_seconds": job.waited,
         "seconds": job.seconds,
-        "plan.status": answer.get("status"),
-        "plan.stopped_by": answer.get("stopped_by"),
-        "plan.cost": answer.get("cost"),
-        "plan.lower_bound": answer.get("lower_bound"),
-        "plan.valid": answer.get("valid"),
-        "plan.steps": len(answer["plan"]["steps"]) if answer.get("plan") else None,
+        **{f"plan.{name}": value for name, value in job.facts.items()},
     }
     return {f"forethought.{name}": value for name, value in known.items() if value is not None}

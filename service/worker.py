@@ -22,7 +22,7 @@ from planner.cli.output import Exit, judge
 from planner.errors import InputError, UnsupportedError
 from planner.limits import STOPS, Limits, resident_bytes, stop_reason
 from service.answers import answer
-from service.messages import HEADER, least_limit, pack
+from service.messages import HEADER, Answer, least_limit, pack, write_json
 from service.questions import Question
 
 WARMING: Final = (
@@ -65,11 +65,10 @@ def handle(message: dict[str, Any], memory: float | None, replies: Replies) -> d
     """Return the reply to a question: its answer, or the error that ended the work."""
     limits = Limits(message["time_limit"], least_limit(memory, message["question"].get("memory_limit")))
     try:
-        return {
-            "answer": answer(Question(**message["question"]), limits, lambda data: replies.send({"progress": data}))
-        }
+        found = Answer.of(answer(Question(**message["question"]), limits, replies.tell))
     except BaseException as error:  # noqa: BLE001 - whatever a question does, the process answers the next one
         return {"error": describe_error(error)}
+    return {"answer": found.text, "facts": found.facts}
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
@@ -102,6 +101,10 @@ class Replies:
     def send(self, message: dict[str, Any]) -> None:
         """Send `message` after those before it."""
         self._waiting.put(message)
+
+    def tell(self, plan: dict[str, Any]) -> None:
+        """Send a better plan."""
+        self.send({"progress": write_json(plan)})
 
     def _write(self) -> None:
         while True:

@@ -142,7 +142,28 @@ def test_solve_answers_at_once(client):
     assert hopeless["status"] == "ok"
     assert "plan" not in hopeless["result"]
     assert client.post("/solve", json={"domain": "", "problem": ""}).status_code == 400, "by this the extension asks"
-    assert client.post("/solve", params={"time_limit": "soon"}, json=SMALL).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("time_limit", "soon", "must be a number"),
+        ("time_limit", "nan", "from 0.001"),
+        ("seed", "1.5", "must be an integer"),
+        ("fresh", "yes", "must be true or false"),
+        ("wait", "false", "no option 'wait'"),
+        ("domain", "/etc/passwd", "no option 'domain'"),
+        ("tim_limit", "3", "did you mean 'time_limit'?"),
+    ],
+)
+def test_mistakes_in_the_query_are_told(client, option, value, says):
+    told = client.post("/solve", params={option: value}, json=SMALL)
+    assert told.status_code == 400
+    assert says in told.text
+
+
+def test_a_query_may_ask_for_a_new_answer(client):
+    assert client.post("/solve", params={"fresh": "true", "priority": "7"}, json=SMALL).json()["status"] == "ok"
 
 
 def wrap(task, **configuration):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 
@@ -14,6 +13,7 @@ from service.desk import Desk, DeskSettings
 from service.jobs import Job, State
 from service.kept_answers import Answers
 from service.keys import Busy, Client, Quota
+from service.messages import Answer, write_json
 from service.metrics import Metrics
 from service.pool import Worker, WorkerLost, WorkerSettings
 from service.questions import Question, Request
@@ -144,19 +144,19 @@ async def test_a_plan_outlives_the_process_that_found_it(desk):
     job = submit(desk, "plan and hang", time_limit=0.2)
     await job.wait_for_end()
     assert job.state is State.DONE
-    assert job.answer["status"] == "SOLVED"
-    assert job.answer["stopped_by"] == "time"
+    assert job.facts["status"] == "SOLVED"
+    assert job.facts["stopped_by"] == "time"
 
 
 async def test_an_idle_process_that_has_ended_is_replaced(desk):
     first = submit(desk, "answer")
     await first.wait_for_end()
-    os.kill(first.answer["by"], 9)
+    os.kill(first.answer.read()["by"], 9)
     await wait_until(lambda: lost(desk) == {"idle": 1})
     second = submit(desk, "answer", fresh=True)
     await second.wait_for_end()
     assert second.state is State.DONE
-    assert second.answer["by"] != first.answer["by"]
+    assert second.answer.read()["by"] != first.answer.read()["by"]
 
 
 async def test_a_process_that_has_grown_is_replaced_once_another_is_ready(desk):
@@ -165,7 +165,7 @@ async def test_a_process_that_has_grown_is_replaced_once_another_is_ready(desk):
     for each in grown:
         await each.wait_for_end()
     fewest = []
-    gone = {each.answer["by"] for each in grown}
+    gone = {each.answer.read()["by"] for each in grown}
     await wait_until(lambda: fewest.append(desk.workers) or not gone & {each.pid for each in desk._workers})
     assert min(fewest) == 1
     assert lost(desk) == {}
@@ -269,25 +269,22 @@ def test_clients_without_a_quota_are_not_counted():
 def job_with(answer, *, domain="d", kind="solve", time_limit=10.0):
     question = Question(kind, domain)
     job = Job(Request(question), Client("c"), time_limit, 5, question.content_hash)
-    job.answer = answer | {"reason": "x" * (100 - len(json.dumps(answer | {"reason": ""})))}
+    length = len(write_json(answer | {"reason": ""}))
+    job.answer = Answer.of(answer | {"reason": "x" * (100 - length)})
     return job
-
-
-def keep(answers, job):
-    answers.keep(job, json.dumps(job.answer))
 
 
 async def test_kept_answers_are_as_good_as_new_ones():
     answers = Answers(250)
     proved = job_with({"status": "OPTIMAL", "stopped_by": "exhausted"})
-    keep(answers, proved)
+    answers.keep(proved)
     assert answers.find(proved.content_hash, 1000.0) == proved.answer
     found = job_with({"status": "SOLVED", "stopped_by": "time"}, domain="e")
-    keep(answers, found)
+    answers.keep(found)
     assert answers.find(found.content_hash, 10.0) == found.answer
     assert answers.find(found.content_hash, 10.5) is None, "more time might give more"
     assert answers.find(proved.content_hash) == proved.answer
-    keep(answers, job_with({"status": "OPTIMAL", "stopped_by": "exhausted"}, domain="f"))
+    answers.keep(job_with({"status": "OPTIMAL", "stopped_by": "exhausted"}, domain="f"))
     assert (len(answers), answers.bytes) == (2, 200)
     assert answers.find(found.content_hash) is None, "the one asked for least recently goes first"
     for answer in [
@@ -296,5 +293,5 @@ async def test_kept_answers_are_as_good_as_new_ones():
         {"status": "SOLVED", "stopped_by": "crashed"},
     ]:
         bad = job_with(answer, domain=str(answer))
-        keep(answers, bad)
+        answers.keep(bad)
         assert answers.find(bad.content_hash) is None

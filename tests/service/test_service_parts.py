@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from planner.errors import InputError
 from service.jobs import Job, State
 from service.keys import Client, Clients, digest_of, read_authorization, read_clients
+from service.messages import Answer
 from service.metrics import Metrics
 from service.questions import OPTIONS, Question, Request, read_request
 from service.tracing import Tracing
@@ -205,7 +206,7 @@ async def test_spans_tell_of_questions():
     from opentelemetry.trace import get_current_span
 
     def solved(job):
-        job.answer = {"status": "OPTIMAL", "stopped_by": "exhausted", "cost": 2, "plan": {"steps": [1, 2]}}
+        job.answer = Answer.of({"status": "OPTIMAL", "stopped_by": "exhausted", "cost": 2, "plan": {"steps": [1, 2]}})
         job.change(State.DONE)
 
     found = trace("solve", solved)

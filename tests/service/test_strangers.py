@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from contextlib import asynccontextmanager
+from io import BytesIO
 
 import httpx
 import pytest
@@ -24,7 +25,7 @@ from service.messages import least_limit
 from service.metrics import Metrics
 from service.questions import Question, read_request
 from service.tracing import Tracing
-from service.worker import handle
+from service.worker import Replies, handle
 
 LAMPS = "(define (domain lamps) (:predicates (lit ?l)) (:action light :parameters (?l) :effect (lit ?l)))"
 EVENING = "(define (problem evening) (:domain lamps) (:objects a) (:init) (:goal (lit a)))"
@@ -231,7 +232,7 @@ def test_a_question_may_have_less_memory():
 
 def test_the_memory_limit_of_a_question_holds():
     question = Question("solve", LAMPS, EVENING, memory_limit=0.01)
-    reply = handle({"question": question.to_dict(), "time_limit": 50.0}, 4.0, None)
+    reply = handle({"question": question.to_dict(), "time_limit": 50.0}, 4.0, Replies(BytesIO()))
     assert "memory" in json.dumps(reply)
     assert least_limit(None, 2.0, 1.0) == 1.0
     assert least_limit(None, None) is None

@@ -27,15 +27,15 @@ def main():
 def act(what):
     match what:
         case "answer":
-            send({"answer": {"by": os.getpid()}, "resident": 0})
+            send({"answer": f'{{"by":{os.getpid()}}}', "facts": {}, "resident": 0})
         case "grow":
-            send({"answer": {"by": os.getpid()}, "resident": 1 << 40})
+            send({"answer": f'{{"by":{os.getpid()}}}', "facts": {}, "resident": 1 << 40})
         case "eat":
             subprocess.run([sys.executable, "-c", EATER.replace("bytes(1 << 20)", "b'x' * (1 << 20)")], check=False)
         case "hang":
             time.sleep(60)
         case "plan and hang":
-            send({"progress": {"status": "SOLVED", "plan": {"steps": []}, "cost": 0}})
+            send({"progress": '{"status":"SOLVED","plan":{"steps":[]},"cost":0}'})
             time.sleep(60)
         case "babble":
             sys.stdout.buffer.write(b"\xff" * 100)
