@@ -7,6 +7,7 @@ also reports arguments whose types cannot stand where they stand, such as two ar
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations.normal_form import Conjunction, split_disjuncts
@@ -304,7 +305,7 @@ def _find_suspects(pattern: Atom, problem: Problem) -> str:
     return f"provided without ending the old value by {names}" if names else "look at the initial state"
 
 
-Kinds = Mapping[str, tuple[str, ...]]
+Kinds = ChainMap[str, tuple[str, ...]]
 """The types of variables and objects, by their names."""
 
 
@@ -313,17 +314,17 @@ def check_arguments(domain: DomainModel) -> Iterator[Finding]:
     types = Types.of(domain.types)
     constants = {each.name: each.types for each in domain.constants}
     for action in domain.actions.values():
-        own = constants | _types_by_name(action.step_parameters)
+        own = ChainMap(_types_by_name(action.step_parameters), constants)
         atoms = [*_atoms_in(action.requires, own), *[(item, own) for item in action.modifies]]
         for effect in action.effects:
-            inside = own | _types_by_name(effect.variables)
+            inside = own.new_child(_types_by_name(effect.variables)) if effect.variables else own
             atoms += _atoms_in(effect.requires, inside)
             atoms += [(fact, inside) for fact in (*positive_atoms(effect.provides), *negated_atoms(effect.provides))]
         for outcome in action.outcomes:
             atoms += [(fact, own) for fact in (*positive_atoms(outcome.provides), *negated_atoms(outcome.provides))]
         yield from _check_atoms(atoms, f"action {domain.versions.get(action.name, action.name)}", domain, types)
     for axiom in domain.axioms:
-        own = constants | _types_by_name(axiom.parameters)
+        own = ChainMap(_types_by_name(axiom.parameters), constants)
         atoms = [(axiom.head, own), *_atoms_in(axiom.condition, own)]
         yield from _check_atoms(atoms, f"derived {axiom.predicate}", domain, types)
 
@@ -340,7 +341,7 @@ def _atoms_in(formula: Formula, kinds: Kinds) -> Iterator[tuple[Atom, Kinds]]:
         if isinstance(part, Atom):
             yield part, known
         if isinstance(part, Forall | Exists):
-            known = {**known, **_types_by_name(part.variables)}
+            known = known.new_child(_types_by_name(part.variables))
         stack += [(each, known) for each in children(part)]
 
 

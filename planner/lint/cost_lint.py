@@ -7,12 +7,13 @@ nothing by leaving them out.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms
-from planner.lint.role_lint import is_acyclic
+from planner.lint.role_lint import find_acyclic
 from planner.model.actions import Action, CostFunction, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, amounts_of, numeric_effects, written_predicates
 from planner.model.formulas import Atom, Comparison, Number, conjuncts, functions_in, is_variable
@@ -36,6 +37,7 @@ def check_values(problem: Problem, schemas: Iterable[SchemaRules]) -> Iterator[F
         x.fluent.predicate for y in problem.domain.actions.values() for x in numeric_effects(y) if x.operator == ":="
     }
     told: set[Atom] = set()
+    arities = {each.predicate: len(each.args) for each in problem.values}
     for rules in schemas:
         name = rules.schema.action.name
         action = problem.domain.actions.get(name)
@@ -45,7 +47,7 @@ def check_values(problem: Problem, schemas: Iterable[SchemaRules]) -> Iterator[F
             missing = next(_missing_values(term, rules, problem), None)
             if missing is not None and missing not in told and term.predicate != TOTAL_COST.predicate:
                 told.add(missing)
-                meant = _find_meant(term.predicate, problem)
+                meant = _find_meant(term.predicate, problem.domain, arities)
                 if meant is not None:
                     yield _report_misspelt(action, term, meant)
                     continue
@@ -57,12 +59,12 @@ def check_values(problem: Problem, schemas: Iterable[SchemaRules]) -> Iterator[F
                 yield Finding(level, "no-value", "values", message, hint, part=missing)
 
 
-def _find_meant(name: str, problem: Problem) -> str | None:
-    """Return the function with values that `name`, which has none, may misspell."""
-    if any(term.predicate == name for term in problem.values):
+def _find_meant(name: str, domain: DomainModel, arities: Mapping[str, int]) -> str | None:
+    """Return the function with values, of those with `arities`, that `name`, which has none, may misspell."""
+    if name in arities:
         return None
-    size = len(problem.domain.functions[name].parameters) if name in problem.domain.functions else -1
-    known = {x.predicate for x in problem.values if len(x.args) == size}
+    size = len(domain.functions[name].parameters) if name in domain.functions else -1
+    known = [other for other, number in arities.items() if number == size]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     return near[0] if near else None
 
@@ -119,8 +121,13 @@ def check_free_actions(domain: DomainModel, problem: Problem | None) -> Iterator
     free = [action for action in actions if _is_free(action)]
     if not free or len(free) == len(actions):
         return
+    givers: dict[str, list[Action]] = defaultdict(list)
     for action in free:
-        undone = _find_undoing(action, free, domain, problem)
+        for name in {atom.predicate for atom in positive_atoms(action.provides)}:
+            givers[name].append(action)
+    ordered = frozenset[str]() if problem is None else find_acyclic(problem) - written_predicates(domain)
+    for action in free:
+        undone = None if _runs_one_way(action, ordered) else _find_undoing(action, givers)
         if undone:
             by = "itself" if undone is action else f"action {undone.name}"
             message = f"it costs nothing, and {by} undoes it for nothing: plans may run in circles"
@@ -135,26 +142,20 @@ def _is_free(action: Action) -> bool:
     return all(isinstance(term, Number) and term == 0 for term in action.cost)
 
 
-def _find_undoing(action: Action, free: list[Action], domain: DomainModel, problem: Problem | None) -> Action | None:
-    """Return the free action that brings back all that `action` ends, and ends all that it gives; None without one."""
+def _find_undoing(action: Action, givers: Mapping[str, list[Action]]) -> Action | None:
+    """Return the action of `givers` that brings back all that `action` ends, and ends all that it gives, or None."""
     gives = {atom.predicate for atom in positive_atoms(action.provides)}
     ends = {atom.predicate for atom in (*negated_atoms(action.provides), *action.modifies)}
-    if not gives or _runs_one_way(action, domain, problem):
+    if not gives or not ends:
         return None
-    for other in free:
+    for other in givers.get(min(ends), ()):
         back = {atom.predicate for atom in positive_atoms(other.provides)}
         away = {atom.predicate for atom in (*negated_atoms(other.provides), *other.modifies)}
-        if ends <= back and gives <= away and ends:
+        if ends <= back and gives <= away:
             return other
     return None
 
 
-def _runs_one_way(action: Action, domain: DomainModel, problem: Problem | None) -> bool:
-    """Return whether a relation without circles orders the values that `action` moves between."""
-    if problem is None:
-        return False
-    static = domain.predicates.keys() - written_predicates(domain)
-    for atom in conjoined_atoms(action.requires):
-        if atom.predicate in static and len(atom.args) == 2 and is_acyclic(atom.predicate, problem):
-            return True
-    return False
+def _runs_one_way(action: Action, ordered: frozenset[str]) -> bool:
+    """Return whether one of the static relations without circles orders the values that `action` moves between."""
+    return any(atom.predicate in ordered for atom in conjoined_atoms(action.requires))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
@@ -11,6 +12,7 @@ from planner.errors import did_you_mean
 from planner.lint.codes import code_of
 from planner.model import ROOT_TYPE, Action, Atom, DomainModel, Formula, Goal, Problem
 from planner.model.actions import Outcome, When, has_open_argument, negated_atoms, positive_atoms
+from planner.model.domain import cache_per_domain
 from planner.model.formulas import atoms_in, conjuncts
 
 
@@ -167,6 +169,16 @@ def ended_atoms(action: Action) -> list[Atom]:
     return [*items, *[atom for each in parts for atom in negated_atoms(each.provides)]]
 
 
+@cache_per_domain
+def givers_of(domain: DomainModel) -> Mapping[str, Sequence[Action]]:
+    """Return, for each predicate, the actions whose effects or outcomes provide facts of it, in their order."""
+    found: dict[str, dict[str, Action]] = {}
+    for action in domain.actions.values():
+        for atom in provided_atoms(action):
+            found.setdefault(atom.predicate, {})[action.name] = action
+    return {name: [*own.values()] for name, own in found.items()}
+
+
 def goal_atoms(goal: Goal) -> Iterator[Atom]:
     """Yield all atoms in the hard and soft goals."""
     yield from atoms_in(goal.hard)
@@ -193,6 +205,8 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
     timed = [fact for each in problem.timed for fact in each.provides] if problem else []
     stated |= {fact.predicate for fact in timed if isinstance(fact, Atom)}
     wanted = {atom.predicate for atom in wanted_atoms(problem)} if problem else set()
+    open_ = _group_by_arity((x for x in uses.needed if x not in uses.provided and x in domain.predicates), domain)
+    others = _group_by_arity((x for x in domain.predicates if x not in uses.needed), domain)
     for name in domain.predicates:
         required, provided = name in uses.required or name in wanted, name in uses.provided
         if not required and not provided and name in uses.sensed:
@@ -205,7 +219,7 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
         elif not required:
             message = f"nothing requires it, though {_abbreviate(uses.provided[name])} provides it"
             hint, at = "it may be a goal of some problem", uses.provided[name][0]
-            meant = _find_meant(name, domain, uses, stated)
+            meant = _find_meant(name, uses, stated, open_.get(len(domain.predicates[name].parameters)))
             if meant is not None:
                 message = (
                     f"nothing requires it, and nothing provides {meant}, which {_abbreviate(uses.needed[meant])} needs"
@@ -222,7 +236,8 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
                 continue
             yield Finding(Level.HINT, "never-required", f"predicate {name}", message, hint, "provides", name, at=at)
         elif not provided and name not in stated and name in uses.needed:
-            yield from _check_never_provided(name, domain, uses, problem)
+            own = others.get(len(domain.predicates[name].parameters))
+            yield from _check_never_provided(name, uses, own, has_problem=problem is not None)
 
 
 def check_stale(domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
@@ -243,17 +258,60 @@ def check_stale(domain: DomainModel, uses: Usage, problem: Problem | None) -> It
             yield Finding(Level.ERROR, "unknown-name", place, message, hint, "stale_with", name, mend=mend)
 
 
-def _find_meant(name: str, domain: DomainModel, uses: Usage, stated: set[str]) -> str | None:
-    """Return the predicate that `name` may misspell: a needed one like it, which nothing provides or states."""
-    import difflib
+class NearNames:
+    """Names of which the one most like a word is found, as `did_you_mean` does, but fast among many.
 
-    size = len(domain.predicates[name].parameters)
-    open_ = [x for x in uses.needed if x not in uses.provided and x in domain.predicates]
-    used_up = [x for x in open_ if x in uses.ended and name not in uses.ended and not _differ_in_digits(x, name)]
-    lacking = [x for x in open_ if x not in stated or x in used_up]
-    alike = [x for x in lacking if len(domain.predicates[x].parameters) == size]
-    near = difflib.get_close_matches(name, alike, n=1, cutoff=0.75)
-    return near[0] if near else None
+    The bits of a mask are characters, each with how often it stood before. Two words match in no more characters than
+    their masks have bits in common, so that few names need to be compared with a word.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._bits: dict[tuple[str, int], int] = {}
+        self._names = {name.lower(): name for name in names}
+        self._masks = [(name, self._mask(name)) for name in self._names]
+
+    def _mask(self, word: str) -> int:
+        seen: Counter[str] = Counter()
+        mask = 0
+        for each in word:
+            seen[each] += 1
+            mask |= 1 << self._bits.setdefault((each, seen[each]), len(self._bits))
+        return mask
+
+    def find(self, word: str, cutoff: float, may_be: Callable[[str], bool]) -> str | None:
+        """Return the name most like `word` of those that `may_be` it; `cutoff` is the least likeness, from 0 to 1."""
+        from difflib import SequenceMatcher
+
+        word = word.lower()
+        mask, size = self._mask(word), len(word)
+        bounds = [(2 * (mask & other).bit_count() / (size + len(name)), name) for name, other in self._masks]
+        best = (cutoff, "")
+        matcher = SequenceMatcher()
+        matcher.set_seq2(word)
+        for bound, name in sorted([each for each in bounds if each[0] >= cutoff], reverse=True):
+            if bound < best[0]:
+                break
+            if may_be(self._names[name]):
+                matcher.set_seq1(name)
+                best = max(best, (matcher.ratio(), name))
+        return self._names.get(best[1])
+
+
+def _group_by_arity(names: Iterable[str], domain: DomainModel) -> dict[int, NearNames]:
+    found: dict[int, list[str]] = {}
+    for name in names:
+        found.setdefault(len(domain.predicates[name].parameters), []).append(name)
+    return {arity: NearNames(own) for arity, own in found.items()}
+
+
+def _find_meant(name: str, uses: Usage, stated: set[str], open_: NearNames | None) -> str | None:
+    """Return the predicate that `name` may misspell: one like it of `open_`, needed and not provided, nor stated."""
+
+    def may_be(other: str) -> bool:
+        is_ended = other in uses.ended and name not in uses.ended
+        return other not in stated or (is_ended and not _differ_in_digits(other, name))
+
+    return None if open_ is None else open_.find(name, 0.75, may_be)
 
 
 def _differ_in_digits(one: str, other: str) -> bool:
@@ -263,25 +321,24 @@ def _differ_in_digits(one: str, other: str) -> bool:
 
 def check_unmentioned(problem: Problem) -> Iterator[Finding]:
     """Yield each predicate of stated facts that the domain does not have."""
-    names = dict.fromkeys(fact.predicate for fact in problem.unmentioned)
-    for name in names:
-        facts = [str(fact) for fact in problem.unmentioned if fact.predicate == name]
-        message = f"the domain knows nothing of {_abbreviate(facts)}: nothing rests on it"
-        first = next(fact for fact in problem.unmentioned if fact.predicate == name)
+    facts: dict[str, list[Atom]] = {}
+    for fact in problem.unmentioned:
+        facts.setdefault(fact.predicate, []).append(fact)
+    for own in facts.values():
+        message = f"the domain knows nothing of {_abbreviate([*map(str, own)])}: nothing rests on it"
         hint = "leave it out, or declare the predicate"
-        yield Finding(Level.HINT, "unmentioned-fact", "initial", message, hint, part=first)
+        yield Finding(Level.HINT, "unmentioned-fact", "initial", message, hint, part=own[0])
 
 
-def _check_never_provided(name: str, domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
+def _check_never_provided(name: str, uses: Usage, others: NearNames | None, *, has_problem: bool) -> Iterator[Finding]:
     """Yield a required predicate that nothing provides: always with a problem, else where its name looks misspelt.
 
-    Alone it is no mistake, since a problem need not use all of its domain; a similar name makes it one.
+    Alone it is no mistake, since a problem need not use all of its domain; a similar name, of `others`, makes it one.
     """
-    arity = len(domain.predicates[name].parameters)
-    others = [other for other in domain.predicates if other != name and other not in uses.needed]
-    near = did_you_mean(name, [other for other in others if len(domain.predicates[other].parameters) == arity])
     needed, at = _abbreviate(uses.needed[name]), uses.needed[name][0]
-    if problem is not None:
+    meant = None if others is None else others.find(name, 0.6, lambda _: True)
+    near = f"did you mean '{meant}'?" if meant else None
+    if has_problem:
         level = Level.HINT if near is None else Level.WARNING
         message = f"neither an action nor the initial state provides it, so {needed} can never apply"
         yield Finding(level, "never-provided", f"predicate {name}", message, near or "", "requires", name, at=at)

@@ -9,16 +9,16 @@ as those of Helmert, 2009), so that the action that breaks it is known. Mutex gr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 from planner.grounding.ground import find_single_valued
 from planner.lightweight import Final
 from planner.limits import LimitReached, Limits
-from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, provided_atoms
+from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, givers_of
 from planner.model.actions import Action, Outcome, When, has_open_argument, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel, has_numbers
+from planner.model.domain import DomainModel, cache_per_domain, has_numbers
 from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjuncts, is_variable, literals_in, unmarked
 from planner.model.problem import Problem, is_temporal
 
@@ -42,7 +42,8 @@ class Item:
         return Atom(atom.predicate, (*atom.args[: self.place], OPEN, *atom.args[self.place + 1 :]))
 
 
-def declared_items(domain: DomainModel) -> dict[Item, str]:
+@cache_per_domain
+def declared_items(domain: DomainModel) -> Mapping[Item, str]:
     """Return the items that `functional` and `modifies` declare, each with the declaration that does so first."""
     found = {
         Item(each.name, each.functional): f"predicate {each.name}"
@@ -77,10 +78,10 @@ def _check_unended(domain: DomainModel, problem: Problem | None) -> Iterator[Fin
     """Yield facts that an action modifies in place, and that something needs to be false, though nothing ends them."""
     needed = {each.predicate: where for each, where in _negative_reads(domain, problem)}
     ended = {atom.predicate for action in domain.actions.values() for atom in _atoms_ended_by(action)}
-    stale = {each.name for each in domain.predicates.values() if each.stale_with}
+    ended |= {each.name for each in domain.predicates.values() if each.stale_with}
     for action in domain.actions.values():
         for atom in dict.fromkeys(_atoms_in_place(action)):
-            if atom.predicate in needed and atom.predicate not in (*ended, *stale):
+            if atom.predicate in needed and atom.predicate not in ended:
                 negated = f"not {unmarked(atom)}"
                 message = (
                     f"it modifies {unmarked(atom)}, which stays true: without an open argument, it changes in place;"
@@ -127,8 +128,7 @@ def _check_carried(problem: Problem) -> Iterator[Finding]:
     The action ends one place and gives another, and so it does for the object, but without ending its old place, though
     each object of the type begins with one place, and no action ever ends one.
     """
-    domain = problem.domain
-    ended = {atom.predicate for each in domain.actions.values() for atom in ended_atoms(each)}
+    domain, ended = problem.domain, _ended_names(problem.domain)
     wanted = {item for item, _, _ in _goal_pairs(problem)}
     for action in domain.actions.values():
         moves = dict(_moves_in(action))
@@ -217,7 +217,8 @@ def _check_required_values(action: Action, declared: Iterable[Item]) -> Iterator
         for x in conjuncts(action.requires)
         if isinstance(x, Not) and isinstance(x.part, Equals)
     ]
-    for item in declared:
+    named = {atom.predicate for atom in atoms}
+    for item in [each for each in declared if each.predicate in named]:
         own = [atom for atom in atoms if atom.predicate == item.predicate]
         for one, other in combinations(own, 2):
             values = {one.args[item.place], other.args[item.place]}
@@ -239,7 +240,7 @@ class _Breach:
 
 
 def _find_breaches(item: Item, domain: DomainModel) -> Iterator[_Breach]:
-    for action in domain.actions.values():
+    for action in givers_of(domain).get(item.predicate, ()):
         for effect in action.effects:
             required = [*conjoined_atoms(action.requires), *conjoined_atoms(effect.requires)]
             for new in positive_atoms(effect.provides):
@@ -341,7 +342,7 @@ def balanced_items(domain: DomainModel) -> dict[Item, str]:
 
 def is_balanced(item: Item, domain: DomainModel) -> bool:
     """Return whether every action that provides a value of `item` ends the one that it requires, and gives one only."""
-    for action in domain.actions.values():
+    for action in givers_of(domain).get(item.predicate, ()):
         if any(fact.predicate == item.predicate for x in action.outcomes for fact in positive_atoms(x.provides)):
             return False
         new = [
@@ -422,7 +423,9 @@ def check_goal_values(problem: Problem, limits: Limits, may_hold: Callable[[Atom
     A proof says nothing of facts that are out of reach: `may_hold` tells which are not. In time nothing is proved:
     mutex groups are those of sequences of steps, which know no moments within a step and no changes at known times.
     """
-    pairs = [x for x in _goal_pairs(problem) if may_hold(x[1]) and may_hold(x[2]) and not is_doubted(x[0], problem)]
+    pairs = [x for x in _goal_pairs(problem) if may_hold(x[1]) and may_hold(x[2])]
+    doubted = {item for item in dict.fromkeys(item for item, _, _ in pairs) if is_doubted(item, problem)}
+    pairs = [each for each in pairs if each[0] not in doubted]
     if not pairs:
         return
     declared = declared_items(problem.domain)
@@ -445,7 +448,7 @@ def _goal_pairs(problem: Problem) -> Iterator[tuple[Item, Atom, Atom]]:
     for atom in dict.fromkeys(conjoined_atoms(problem.goal.hard)):
         if len(atom.args) > 1:
             atoms[atom.predicate].append(atom)
-    written = {each.predicate for action in problem.domain.actions.values() for each in provided_atoms(action)}
+    written = givers_of(problem.domain)
     for name, own in atoms.items():
         for item in [Item(name, place) for place in range(len(own[0].args))] if name in written else []:
             seen: dict[tuple[str, ...], Atom] = {}
@@ -491,7 +494,7 @@ def check_functional(problem: Problem, limits: Limits) -> Iterator[Finding]:
             message = f"that {unmarked(_general(item, problem.domain))} has one value at a time cannot be proved"
             givers = [
                 each.name
-                for each in problem.domain.actions.values()
+                for each in givers_of(problem.domain).get(item.predicate, ())
                 if any(x.predicate == item.predicate for y in each.effects for x in positive_atoms(y.provides))
             ]
             careless = _find_careless(item, problem.domain)
@@ -505,7 +508,7 @@ def check_functional(problem: Problem, limits: Limits) -> Iterator[Finding]:
 def _find_careless(item: Item, domain: DomainModel) -> tuple[Action, Atom] | None:
     """Return the one action that gives `item` a value and ends none, nor takes anything else for it."""
     found: dict[str, tuple[Action, Atom]] = {}
-    for action in domain.actions.values():
+    for action in givers_of(domain).get(item.predicate, ()):
         takes = {*ended_atoms(action)}.intersection(conjoined_atoms(action.requires))
         for effect in action.effects:
             for fact in positive_atoms(effect.provides):
@@ -532,24 +535,18 @@ def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Fi
 
     An action requires that something is not so, and makes it so; nobody ends it, and nobody asks for it.
     """
-    positive = {*wanted, *_positively_required(domain)}
-    ended = {atom.predicate for each in domain.actions.values() for atom in ended_atoms(each)}
-    provided = {atom.predicate for each in domain.actions.values() for atom in provided_atoms(each)}
+    ended = {*wanted, *_positively_required(domain), *_ended_names(domain)}
     for action in domain.actions.values():
         negated = {x.part for x in conjuncts(action.requires) if isinstance(x, Not) and isinstance(x.part, Atom)}
         for atom in dict.fromkeys(positive_atoms(action.provides)):
-            if (
-                atom in negated
-                and atom.predicate not in ended | positive
-                and not domain.predicates[atom.predicate].stale_with
-            ):
+            if atom in negated and atom.predicate not in ended and not domain.predicates[atom.predicate].stale_with:
                 level = Level.WARNING if _is_undone(action, atom, domain) else Level.HINT
                 yield _report_taken(action, f"not {unmarked(atom)}", f"{unmarked(atom)}", atom, level)
         sure = [each for each in action.effects if each.requires == TRUE and not each.variables]
         away = {atom for each in sure for atom in negated_atoms(each.provides)}
         for atom in sorted(away.intersection(conjoined_atoms(action.requires)), key=str):
             if (
-                atom.predicate not in provided
+                atom.predicate not in givers_of(domain)
                 and atom.predicate.startswith(_FREE)
                 and atom.predicate not in domain.derived
             ):
@@ -559,7 +556,13 @@ def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Fi
 def _is_undone(action: Action, taken: Atom, domain: DomainModel) -> bool:
     """Return whether what else `action` provides for the objects of `taken` can be ended: they are used again."""
     others = {x.predicate for x in positive_atoms(action.provides) if x != taken and set(x.args) & set(taken.args)}
-    return any(atom.predicate in others for each in domain.actions.values() for atom in ended_atoms(each))
+    return not others.isdisjoint(_ended_names(domain))
+
+
+@cache_per_domain
+def _ended_names(domain: DomainModel) -> frozenset[str]:
+    """Return the predicates of which some action ends facts."""
+    return frozenset([atom.predicate for each in domain.actions.values() for atom in ended_atoms(each)])
 
 
 def _report_taken(action: Action, needed: str, made: str, atom: Atom, level: Level) -> Finding:

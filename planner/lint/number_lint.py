@@ -5,14 +5,15 @@ Of a domain alone, only the declared bounds are known. Of a problem, the ranges 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from planner.grounding.value_ranges import ANY, UNBOUNDED, Interval, ValueRanges, combine
 from planner.lint.findings import Finding, Level
 from planner.model.actions import Action, NumericEffect
 from planner.model.arithmetic import exact_value, show_number
-from planner.model.domain import DomainModel, Function, amounts_of, numeric_effects
+from planner.model.domain import DomainModel, Function, amounts_of, numeric_effects, numeric_fluents
 from planner.model.formulas import (
     Arithmetic,
     Atom,
@@ -42,19 +43,22 @@ def check_numbers(domain: DomainModel, problem: Problem | None) -> Iterator[Find
 
 def _check_amounts(problem: Problem) -> Iterator[Finding]:
     """Yield the values below 0 of a static function that an effect subtracts, or adds, where others are above it."""
-    changing = {x.fluent.predicate for y in problem.domain.actions.values() for x in numeric_effects(y)}
-    told: set[Atom] = set()
+    changing = numeric_fluents(problem.domain)
+    sizes = Counter(term.predicate for term in problem.values)
+    below: dict[str, list[Atom]] = defaultdict(list)
+    for term, value in problem.values.items():
+        if value < 0:
+            below[term.predicate].append(term)
     for action in problem.domain.actions.values():
         for effect in numeric_effects(action):
             name = effect.value.predicate if isinstance(effect.value, Atom) and effect.is_additive else ""
-            values = {term: value for term, value in problem.values.items() if term.predicate == name}
-            negative = [term for term, value in values.items() if value < 0 and term not in told]
-            if name in changing or 2 * len(negative) > len(values):
+            if name in changing or 2 * len(below[name]) > sizes[name]:
                 continue
-            for term in negative:
-                told.add(term)
+            for term in below.pop(name):
                 way = "raises" if effect.operator == "-=" else "lowers"
-                message = f"{term} is {values[term]}, so that '{unmarked(effect)}' of action {action.name} {way} it"
+                message = (
+                    f"{term} is {problem.values[term]}, so that '{unmarked(effect)}' of action {action.name} {way} it"
+                )
                 hint = "other values of the function are above 0: is the sign meant?"
                 yield Finding(Level.HINT, "wrong-sign", "values", message, hint, part=term)
 
@@ -182,6 +186,11 @@ def _is_positive_by_habit(value: Expression) -> bool:
 
 def _check_functions(domain: DomainModel, problem: Problem | None) -> Iterator[Finding]:
     uses = _collect_uses(domain, problem)
+    changes: dict[str, list[tuple[Action, NumericEffect]]] = defaultdict(list)
+    for action in domain.actions.values():
+        for effect in numeric_effects(action):
+            changes[effect.fluent.predicate].append((action, effect))
+    wanted = _collect_slopes(domain)
     for name in domain.functions:
         place = f"function {name}"
         if name == TOTAL_COST.predicate:
@@ -192,24 +201,20 @@ def _check_functions(domain: DomainModel, problem: Problem | None) -> Iterator[F
             hint = "it may be for the metric or the goal of some problem"
             yield Finding(Level.HINT, "never-read", place, "actions change it, and nothing reads it", hint)
         elif way := uses.only(name):
-            wrong = list(_check_signs(name, way, domain))
-            yield from wrong or _check_one_way(name, way, domain)
+            wrong = [found for each in changes[name] if way == "rises" and (found := _check_sign(*each)) is not None]
+            own = {f"action {action.name}" for action, _ in changes[name]}
+            yield from wrong or _check_one_way(name, way, own, wanted[name, 1 if way == "falls" else -1])
 
 
-def _check_signs(name: str, way: str, domain: DomainModel) -> Iterator[Finding]:
-    """Yield the effects that add to a fluent just the amount that the action requires of it: nothing ever lowers it."""
-    if way != "rises":
-        return
-    for action in domain.actions.values():
-        needs = [_enough(part) for part in conjuncts(action.requires) if isinstance(part, Comparison)]
-        for effect in numeric_effects(action):
-            if effect.fluent.predicate == name and effect.operator == "+=" and (effect.fluent, effect.value) in needs:
-                fluent = unmarked(effect.fluent)
-                message = (
-                    f"it requires {fluent} >= {unmarked(effect.value)}, and then adds that to it; nothing lowers {name}"
-                )
-                place, hint = f"action {action.name}", f"should it be {fluent} -= {unmarked(effect.value)}?"
-                yield Finding(Level.WARNING, "wrong-sign", place, message, hint, "modifies", name)
+def _check_sign(action: Action, effect: NumericEffect) -> Finding | None:
+    """Return that `effect`, on a fluent that nothing lowers, adds just the amount that `action` requires of it."""
+    needs = [_enough(part) for part in conjuncts(action.requires) if isinstance(part, Comparison)]
+    if effect.operator != "+=" or (effect.fluent, effect.value) not in needs:
+        return None
+    name, fluent = effect.fluent.predicate, unmarked(effect.fluent)
+    message = f"it requires {fluent} >= {unmarked(effect.value)}, and then adds that to it; nothing lowers {name}"
+    hint = f"should it be {fluent} -= {unmarked(effect.value)}?"
+    return Finding(Level.WARNING, "wrong-sign", f"action {action.name}", message, hint, "modifies", name)
 
 
 def _enough(comparison: Comparison) -> tuple[Expression, Expression] | None:
@@ -219,26 +224,29 @@ def _enough(comparison: Comparison) -> tuple[Expression, Expression] | None:
     return (comparison.right, comparison.left) if comparison.relation in ("<=", "<") else None
 
 
-def _check_one_way(name: str, way: str, domain: DomainModel) -> Iterator[Finding]:
-    """Yield the first condition that a fluent which only falls, or only rises, moves away from.
-
-    Conditions of the actions that change the fluent are left out: these keep it from going too far.
-    """
-    wanted = 1 if way == "falls" else -1
-    own = {
-        f"action {action.name}"
-        for action in domain.actions.values()
-        if any(effect.fluent.predicate == name for effect in numeric_effects(action))
-    }
+def _collect_slopes(domain: DomainModel) -> dict[tuple[str, int], list[tuple[str, Comparison]]]:
+    """Return the comparisons that conditions require, with their places, by functions and directions that help."""
+    found: dict[tuple[str, int], list[tuple[str, Comparison]]] = defaultdict(list)
     for place, condition in _conditions(domain):
-        if place in own:
-            continue
         for comparison in _required_comparisons(condition):
-            if (name, wanted) in set(slopes_of(comparison)):
-                what = "raises it" if way == "falls" else "lowers it"
-                message = f"it only {way}, and {place} requires {unmarked(comparison)}: nothing {what}"
-                yield Finding(Level.HINT, "one-way-number", f"function {name}", message)
-                return
+            for each in dict.fromkeys(slopes_of(comparison)):
+                found[each].append((place, comparison))
+    return found
+
+
+def _check_one_way(
+    name: str, way: str, own: Collection[str], wanted: Iterable[tuple[str, Comparison]]
+) -> Iterator[Finding]:
+    """Yield the first condition of those `wanted` that a fluent which only falls, or only rises, moves away from.
+
+    Conditions of the actions that change the fluent, its `own`, are left out: these keep it from going too far.
+    """
+    for place, comparison in wanted:
+        if place not in own:
+            what = "raises it" if way == "falls" else "lowers it"
+            message = f"it only {way}, and {place} requires {unmarked(comparison)}: nothing {what}"
+            yield Finding(Level.HINT, "one-way-number", f"function {name}", message)
+            return
 
 
 def _required_comparisons(condition: Formula) -> Iterator[Comparison]:

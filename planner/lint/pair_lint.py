@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations
 
 from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, conjoined_atoms
 from planner.lint.item_lint import Item, declared_items
 from planner.model.actions import Action, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel, numeric_effects
+from planner.model.domain import DomainModel, cache_per_domain, numeric_effects
 from planner.model.formulas import OPEN, TRUE, Atom, Comparison, conjuncts, functions_in, unmarked
 
 
@@ -35,7 +36,7 @@ class Pair:
         return Atom(self.taken, tuple([fact.args[each] for each in self.places]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Effects:
     """What `action` requires, provides and ends without a condition."""
 
@@ -66,16 +67,22 @@ class _Effects:
         """Return whether the action provides anything of all objects of `free`, as by moving them to a third state."""
         return any(set(free.args) <= set(fact.args) for fact in self.provided)
 
-    def taken(self) -> Iterator[Atom]:
-        """Yield what the action requires and ends."""
-        return (fact for fact in self.required if self.ends(fact))
+    @cached_property
+    def taken(self) -> tuple[Atom, ...]:
+        """What the action requires and ends."""
+        return tuple([fact for fact in self.required if self.ends(fact)])
+
+
+@cache_per_domain
+def _effects_of(domain: DomainModel) -> Mapping[str, _Effects]:
+    return {each.name: _Effects.of(each) for each in domain.actions.values()}
 
 
 def check_pairs(domain: DomainModel) -> Iterator[Finding]:
     """Yield the one action that breaks a pair that all others keep."""
     if any(action.outcomes for action in domain.actions.values()):
         return
-    effects = [_Effects.of(action) for action in domain.actions.values()]
+    effects = [*_effects_of(domain).values()]
     giving, needing = defaultdict[str, list[_Effects]](list), defaultdict[str, list[_Effects]](list)
     for each in effects:
         for name in {atom.predicate for atom in each.provided}:
@@ -109,7 +116,7 @@ def _check_careless(
         (each, fact)
         for each in givers
         for fact in each.provided
-        if fact.predicate == pair.given and pair.free(fact) in each.required and pair.free(fact) not in each.taken()
+        if fact.predicate == pair.given and pair.free(fact) in each.required and pair.free(fact) not in each.taken
     ]
     if len(careless) == 1 and len(takers) + 1 == len(givers) and any(_gives_back(pair, each) for each in users):
         effects, fact = careless[0]
@@ -123,7 +130,7 @@ def _find_pairs(effects: list[_Effects]) -> dict[Pair, list[_Effects]]:
     """Return the pairs with the actions that take the one and give the other, and nothing else of its objects."""
     found: dict[Pair, list[_Effects]] = defaultdict(list)
     for each in effects:
-        for taken in each.taken():
+        for taken in each.taken:
             counterparts = [x for x in each.provided if set(taken.args) <= set(x.args)] if taken.args else []
             if len(counterparts) == 1 and counterparts[0].predicate != taken.predicate:
                 given = counterparts[0]
@@ -143,22 +150,22 @@ def _is_exclusive(pair: Pair, effects: list[_Effects]) -> bool:
     for each in effects:
         for fact in each.provided:
             if fact.predicate == pair.given:
-                others = [x for x in each.taken() if x.predicate == pair.given and pair.free(x) == pair.free(fact)]
-                if pair.free(fact) not in list(each.taken()) and not others:
+                others = [x for x in each.taken if x.predicate == pair.given and pair.free(x) == pair.free(fact)]
+                if pair.free(fact) not in each.taken and not others:
                     return False
     return True
 
 
 def _loses(pair: Pair, effects: _Effects) -> Atom | None:
     """Return the fact that the action takes without giving its counterpart back, or another fact of its kind."""
-    for fact in effects.taken():
+    for fact in effects.taken:
         if fact.predicate == pair.given and not effects.goes_on(pair.free(fact)):
             return fact
     return None
 
 
 def _gives_back(pair: Pair, effects: _Effects) -> bool:
-    return any(each.predicate == pair.given and pair.free(each) in effects.provided for each in effects.taken())
+    return any(each.predicate == pair.given and pair.free(each) in effects.provided for each in effects.taken)
 
 
 def _doubles(pair: Pair, effects: _Effects) -> Atom | None:
@@ -192,7 +199,7 @@ def _report_double(pair: Pair, effects: _Effects, taker: _Effects) -> Finding:
 
 def find_leak(taken: Atom, taker: Action, domain: DomainModel) -> tuple[Action, Atom] | None:
     """Return the one action that ends what `taker` provides for `taken`, so that it should give that back."""
-    effects = {each.name: _Effects.of(each) for each in domain.actions.values()}
+    effects = _effects_of(domain)
     own = effects[taker.name]
     found: list[tuple[Action, Atom]] = []
     for given in own.provided:
@@ -201,7 +208,7 @@ def find_leak(taken: Atom, taker: Action, domain: DomainModel) -> tuple[Action, 
                 (each.action, fact)
                 for name, each in effects.items()
                 if name != taker.name
-                for fact in each.taken()
+                for fact in each.taken
                 if fact.predicate == given.predicate and not each.goes_on(_match(taken, given, fact))
             ]
     names = {action.name for action, _ in found}
@@ -221,26 +228,29 @@ def check_undoing(domain: DomainModel) -> Iterator[Finding]:
     """
     if any(action.outcomes for action in domain.actions.values()):
         return
-    effects = [_Effects.of(action) for action in domain.actions.values()]
+    effects = [*_effects_of(domain).values()]
     ended = {atom.predicate for action in domain.actions.values() for x in action.effects for atom in x.modifies}
     ended |= {x.predicate for y in domain.actions.values() for z in y.effects for x in negated_atoms(z.provides)}
+    ended |= {*domain.derived}
+    undoers, rising = _find_undoers(effects), _find_rising(domain)
     for doer in effects:
         told: dict[tuple[str, str], Finding] = {}
-        for undoer, given, undone in _find_undoers(doer, effects):
-            found = [*_check_untaken(doer, undoer, given, undone, ended | {*domain.derived})]
-            for each in (*found, *_check_unlowered(doer, undoer, given, domain)):
+        for given, undoer, undone in [(x, *each) for x in doer.provided for each in undoers.get(x.predicate, ())]:
+            if undoer is doer:
+                continue
+            found = [*_check_untaken(doer, undoer, given, undone, ended)]
+            for each in (*found, *_check_unlowered(doer, undoer, given, domain, rising)):
                 told.setdefault((each.rule, each.place), each)
         yield from told.values()
 
 
-def _find_undoers(doer: _Effects, effects: list[_Effects]) -> Iterator[tuple[_Effects, Atom, Atom]]:
-    """Yield the actions that end what `doer` gives, which they require, with this fact as both have it."""
-    for given in doer.provided:
-        for undoer in effects:
-            if undoer is not doer:
-                undone = next((fact for fact in undoer.taken() if fact.predicate == given.predicate), None)
-                if undone is not None:
-                    yield undoer, given, undone
+def _find_undoers(effects: list[_Effects]) -> dict[str, list[tuple[_Effects, Atom]]]:
+    """Return the actions that require and end a fact of each predicate, with the first such fact of each."""
+    found = defaultdict[str, list[tuple[_Effects, Atom]]](list)
+    for each in effects:
+        for fact in {fact.predicate: fact for fact in reversed(each.taken)}.values():
+            found[fact.predicate].append((each, fact))
+    return found
 
 
 def _check_untaken(doer: _Effects, undoer: _Effects, given: Atom, undone: Atom, ended: set[str]) -> Iterator[Finding]:
@@ -262,14 +272,20 @@ def _check_untaken(doer: _Effects, undoer: _Effects, given: Atom, undone: Atom, 
                 yield Finding(level, "never-taken", place, message, hint, "provides", hint_pddl=pddl)
 
 
-def _check_unlowered(doer: _Effects, undoer: _Effects, given: Atom, domain: DomainModel) -> Iterator[Finding]:
-    """Yield that `undoer` does not lower a number that `doer` raises up to a limit, and that nothing lowers."""
+def _find_rising(domain: DomainModel) -> frozenset[str]:
+    """Return the functions that actions increase and do not change otherwise."""
+    changes = {(x.fluent.predicate, x.operator) for each in domain.actions.values() for x in numeric_effects(each)}
+    return frozenset([name for name, _ in changes]) - {name for name, operator in changes if operator != "+="}
+
+
+def _check_unlowered(
+    doer: _Effects, undoer: _Effects, given: Atom, domain: DomainModel, rising: frozenset[str]
+) -> Iterator[Finding]:
+    """Yield that `undoer` does not lower a number, one of those `rising`, that `doer` raises up to a limit."""
     changed = {effect.fluent.predicate for effect in numeric_effects(undoer.action)}
     for effect in numeric_effects(doer.action):
         name = effect.fluent.predicate
-        others = [x for each in domain.actions.values() for x in numeric_effects(each) if x.fluent.predicate == name]
-        rises = all(each.operator == "+=" for each in others)
-        if name in changed or not rises or not _is_limited(effect.fluent, doer.action, domain):
+        if name in changed or name not in rising or not _is_limited(effect.fluent, doer.action, domain):
             continue
         message = (
             f"it ends {unmarked(given)}, which action {doer.action.name} gives, and does not lower"

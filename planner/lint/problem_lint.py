@@ -29,7 +29,7 @@ from planner.lint.findings import (
     check_unmentioned,
     collect_usage,
     conjoined_atoms,
-    provided_atoms,
+    givers_of,
     wanted_atoms,
 )
 from planner.lint.item_lint import check_functional, check_given_back, check_goal_values, check_items
@@ -150,8 +150,7 @@ def _explain_never_applies(
 
 def _describe_lack(atom: Atom, problem: Problem) -> str:
     """Return why no fact that `atom` covers is ever true, where none is stated."""
-    actions = problem.domain.actions.values()
-    givers = [each.name for each in actions if any(x.predicate == atom.predicate for x in provided_atoms(each))]
+    givers = [each.name for each in givers_of(problem.domain).get(atom.predicate, ())]
     if not givers:
         return "neither initially nor after any action"
     more = f" and {len(givers) - 1} more" if len(givers) > 1 else ""

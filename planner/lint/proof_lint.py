@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from planner.errors import ForethoughtError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.lint.findings import Finding, Level, provided_atoms
+from planner.lint.findings import Finding, Level, givers_of
 from planner.lint.repair_lint import Judge, find_repairs, report_repairs
 from planner.model.actions import Action
 from planner.model.domain import creates_objects
@@ -262,7 +262,7 @@ def _find_beginning(part: Unreachable, problem: Problem) -> str:
     if all(each.cause is not Cause.CIRCULAR for each in part.missing):
         return ""
     stated = {fact.predicate for fact in problem.initial}
-    given = {atom.predicate for each in problem.domain.actions.values() for atom in provided_atoms(each)}
+    given = givers_of(problem.domain)
     names = {each.fact: each.fact.partition("(")[0] for each in part.links if each.fact != part.goal}
     facts = [fact for fact, name in names.items() if name not in stated and name in given]
     return min(facts, key=lambda fact: fact.count(",") + ("(" in fact), default="")
@@ -276,11 +276,11 @@ def _find_forgotten(parts: Sequence[Unreachable], problem: Problem) -> Iterator[
     from planner.explain.unreachable_goals import Cause
 
     stated = {fact.predicate: fact for fact in problem.initial}
-    given = {atom.predicate for each in problem.domain.actions.values() for atom in provided_atoms(each)}
+    given = givers_of(problem.domain)
     for part in parts:
         begin = _find_beginning(part, problem)
         lacking = [x.fact for x in part.missing if x.cause in (Cause.STATIC, Cause.NO_PROVIDER) and x.fact != part.goal]
-        alike = next((x for x in lacking if x.partition("(")[0] in stated.keys() - given), "")
+        alike = next((x for x in lacking if x.partition("(")[0] in stated.keys() - given.keys()), "")
         fact = begin or alike
         if fact:
             like = stated.get(fact.partition("(")[0])

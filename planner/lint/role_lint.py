@@ -8,7 +8,7 @@ used with these roles in one order. Where a relation is used in the other order 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -36,34 +36,47 @@ def check_roles(domain: DomainModel, problem: Problem | None) -> Iterator[Findin
 
     Roles tell nothing of a relation that orders amounts, such as levels of fuel: they rise and fall.
     """
-    uses = [use for action in domain.actions.values() for use in _uses_of(action, domain)]
-    by_name: dict[str, list[_Use]] = defaultdict(list)
+    static = domain.predicates.keys() - written_predicates(domain)
+    uses = [use for action in domain.actions.values() for use in _uses_of(action, static)]
+    by_role: dict[tuple[str, bool | None], list[_Use]] = defaultdict(list)
+    by_action: dict[str, list[_Use]] = defaultdict(list)
     for use in uses:
-        by_name[use.atom.predicate].append(use)
-    for use in uses:
-        others = [each for each in uses if each.action is use.action and each.atom.predicate != use.atom.predicate]
-        same = [each for each in by_name[use.atom.predicate] if each.action is not use.action and each.role is not None]
-        against = [each for each in same if each.role is not use.role]
-        goes_round = problem is not None and not is_acyclic(use.atom.predicate, problem)
-        odd = goes_round and use.role is not None and len(against) >= 2 and len(against) == len(same)
+        by_role[use.atom.predicate, use.role].append(use)
+        by_action[use.action.name].append(use)
+    circles = set[str]() if problem is None else {name for name, _ in by_role} - find_acyclic(problem)
+    for use in [each for each in uses if not each.forward and not each.is_function]:
+        name, role = use.atom.predicate, use.role
+        if name in circles and role is not None and _is_alone(use, by_role[name, role]):
+            against = [each for each in by_role[name, not role] if each.action is not use.action]
+            if len(against) >= 2:
+                yield _report(use, against[0])
+                continue
+        others = [each for each in by_action[use.action.name] if each.atom.predicate != name]
         beside = next((each for each in others if _is_opposite(use, each)), None)
-        if not use.is_function and not use.forward and (odd or (beside is not None and not same)):
-            other = against[0] if odd else beside
-            if other is not None:
-                yield _report(use, other)
+        if beside is not None and all(_is_alone(use, by_role[name, each]) for each in (True, False)):
+            yield _report(use, beside)
 
 
-def is_acyclic(name: str, problem: Problem) -> bool:
-    """Return whether the initial facts of the binary predicate `name` have no circle, and there are some."""
-    following: dict[str, list[str]] = defaultdict(list)
+def _is_alone(use: _Use, alike: list[_Use]) -> bool:
+    """Return whether no other action has a use among `alike`."""
+    return all(each.action is use.action for each in alike)
+
+
+def find_acyclic(problem: Problem) -> frozenset[str]:
+    """Return the binary predicates that have initial facts, and no circle of these."""
+    following: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for fact in problem.initial:
-        if fact.predicate == name and len(fact.args) == 2:
-            following[fact.args[0]].append(fact.args[1])
+        if len(fact.args) == 2:
+            following[fact.predicate][fact.args[0]].append(fact.args[1])
+    return frozenset([name for name, graph in following.items() if _is_acyclic(graph)])
+
+
+def _is_acyclic(graph: Mapping[str, list[str]]) -> bool:
     try:
-        TopologicalSorter(following).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError:
         return False
-    return bool(following)
+    return True
 
 
 def _is_opposite(use: _Use, other: _Use) -> bool:
@@ -71,10 +84,9 @@ def _is_opposite(use: _Use, other: _Use) -> bool:
     return other.forward and not use.forward and set(other.atom.args) == set(use.atom.args)
 
 
-def _uses_of(action: Action, domain: DomainModel) -> Iterator[_Use]:
+def _uses_of(action: Action, static: Collection[str]) -> Iterator[_Use]:
     types = {each.name: each.types for each in action.parameters}
     order = list(types)
-    static = domain.predicates.keys() - written_predicates(domain)
     moves = _moves_of(action)
     terms = [atom for x in amounts_of(action) if not isinstance(x, CostFunction) for atom in functions_in(x)]
     atoms = [(atom, False) for atom in atoms_in(action.requires) if atom.predicate in static]
@@ -118,13 +130,15 @@ def check_facts(problem: Problem) -> Iterator[Finding]:
     for fact in problem.initial:
         if fact.predicate in static and len(fact.args) <= 2:
             facts[fact.predicate].append(fact)
+    members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    required = {x.predicate for y in problem.domain.actions.values() for x in conjoined_atoms(y.requires)}
     for own in facts.values():
         if len(own[0].args) == 2:
             yield from _check_reflexive(own, problem)
         if len(own[0].args) == 2 and len(own) >= _FEWEST:
             yield from _check_chain(own)
         elif len(own[0].args) == 1:
-            yield from _check_lonely(own, problem)
+            yield from _check_lonely(own, problem, members, required)
 
 
 def _check_reflexive(facts: list[Atom], problem: Problem) -> Iterator[Finding]:
@@ -137,15 +151,17 @@ def _check_reflexive(facts: list[Atom], problem: Problem) -> Iterator[Finding]:
         yield Finding(Level.HINT, "reflexive-fact", "initial", message, hint, part=own[0])
 
 
-def _check_lonely(facts: list[Atom], problem: Problem) -> Iterator[Finding]:
-    """Yield the one object of a type that lacks a fact which all others have, if the goal names it."""
+def _check_lonely(
+    facts: list[Atom], problem: Problem, members: Mapping[str, list[str]], required: set[str]
+) -> Iterator[Finding]:
+    """Yield the one object of a type that lacks a fact which all others have, if the goal names it.
+
+    `members` are the objects of each type, and `required` the predicates that preconditions have.
+    """
     name = facts[0].predicate
     types = problem.domain.predicates[name].parameters[0].types
-    if ROOT_TYPE in types or name not in {
-        x.predicate for y in problem.domain.actions.values() for x in conjoined_atoms(y.requires)
-    }:
+    if ROOT_TYPE in types or name not in required:
         return
-    members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
     having = {fact.args[0] for fact in facts}
     lacking = [each for kind in types for each in members.get(kind, []) if each not in having]
     named = {arg for atom in goal_atoms(problem.goal) for arg in atom.args}

@@ -8,15 +8,16 @@ fact ever ended (the delete relaxation) is a dead end for certain.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from planner.errors import ForethoughtError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, ended_atoms, provided_atoms, wanted_atoms
-from planner.model.domain import numeric_effects
-from planner.model.formulas import OPEN, TRUE, Atom, Not, atoms_in, conjuncts, is_variable
+from planner.model.actions import Action
+from planner.model.domain import DomainModel, numeric_effects
+from planner.model.formulas import OPEN, TRUE, Atom, Formula, Not, atoms_in, conjuncts, is_variable
 from planner.model.problem import Problem
 from planner.semantics.simulation import Simulation
 
@@ -44,22 +45,35 @@ def check_goal_given(problem: Problem) -> Iterator[Finding]:
 
 def check_lost_goals(problem: Problem) -> Iterator[Finding]:
     """Yield the actions after which a literal of the goal is lost for good."""
-    actions = problem.domain.actions.values()
-    given = [atom for x in actions for atom in provided_atoms(x)]
-    ended = [atom for x in actions for atom in ended_atoms(x)]
+    given, ended = (_group_effects(problem.domain, each) for each in (provided_atoms, ended_atoms))
     for part in conjuncts(problem.goal.hard):
         fact = part.part if isinstance(part, Not) else part
         if not isinstance(fact, Atom) or fact.predicate in problem.domain.derived or problem.timed:
             continue
-        back, away = (ended, provided_atoms) if isinstance(part, Not) else (given, ended_atoms)
-        if any(_may_be(atom, fact) for atom in back):
+        back, away = (ended, given) if isinstance(part, Not) else (given, ended)
+        if any(_may_be(atom, fact) for _, atom in back.get(fact.predicate, ())):
             continue
-        for action in actions:
-            pattern = next((atom for atom in away(action) if _may_be(atom, fact)), None)
-            if pattern is not None and not problem.domain.predicates[fact.predicate].stale_with:
-                message = f"after it, {part} of the goal may be lost for good: no action gives it back"
-                hint = "let an action give it back, or keep this one from it by what it requires"
-                yield Finding(Level.HINT, "lost-goal", f"action {action.name}", message, hint, "provides", pattern)
+        if problem.domain.predicates[fact.predicate].stale_with:
+            continue
+        lost: dict[str, Atom] = {}
+        for action, atom in away.get(fact.predicate, ()):
+            if _may_be(atom, fact):
+                lost.setdefault(action.name, atom)
+        for name, pattern in lost.items():
+            message = f"after it, {part} of the goal may be lost for good: no action gives it back"
+            hint = "let an action give it back, or keep this one from it by what it requires"
+            yield Finding(Level.HINT, "lost-goal", f"action {name}", message, hint, "provides", pattern)
+
+
+def _group_effects(
+    domain: DomainModel, collect: Callable[[Action], Iterable[Atom]]
+) -> dict[str, list[tuple[Action, Atom]]]:
+    """Return the effects that `collect` finds in actions, with these, by predicate."""
+    found: dict[str, list[tuple[Action, Atom]]] = {}
+    for action in domain.actions.values():
+        for atom in collect(action):
+            found.setdefault(atom.predicate, []).append((action, atom))
+    return found
 
 
 def _may_be(pattern: Atom, fact: Atom) -> bool:
@@ -158,35 +172,31 @@ def find_relevant_actions(problem: Problem) -> frozenset[str]:
 
     Those that change numbers, or have other duties than facts, count as well.
     """
-    writes: dict[str, set[str]] = {}
-    reads: dict[str, set[str]] = {}
-    for action in problem.domain.actions.values():
-        writes[action.name] = {atom.predicate for atom in (*provided_atoms(action), *ended_atoms(action))}
-        conditions = [action.requires, *[each.requires for each in action.effects]]
-        reads[action.name] = {atom.predicate for each in conditions for atom in atoms_in(each)}
-    relevant = _close({atom.predicate for atom in wanted_atoms(problem)}, problem, writes, reads)
-    return frozenset(
-        f"action {each.name}"
-        for each in problem.domain.actions.values()
-        if not relevant.isdisjoint(writes[each.name]) or next(numeric_effects(each), None) is not None
-    )
+    actions = problem.domain.actions
+    writers: dict[str, set[str]] = {}
+    for action in actions.values():
+        for atom in (*provided_atoms(action), *ended_atoms(action)):
+            writers.setdefault(atom.predicate, set()).add(action.name)
+    relevant = _close({atom.predicate for atom in wanted_atoms(problem)}, problem, writers)
+    found = {name for predicate in relevant for name in writers.get(predicate, ())}
+    found |= {each.name for each in actions.values() if next(numeric_effects(each), None) is not None}
+    return frozenset([f"action {name}" for name in found])
 
 
-def _close(
-    wanted: set[str], problem: Problem, writes: dict[str, set[str]], reads: dict[str, set[str]]
-) -> frozenset[str]:
+def _close(wanted: set[str], problem: Problem, writers: Mapping[str, set[str]]) -> set[str]:
     """Return `wanted` with all predicates on which what writes them rests."""
-    relevant: set[str] = set()
-    left = set(writes)
-    while wanted:
-        relevant |= wanted
-        new = {
-            atom.predicate
-            for axiom in problem.domain.axioms
-            if axiom.predicate in wanted
-            for atom in atoms_in(axiom.condition)
-        }
-        useful = {name for name in left if not wanted.isdisjoint(writes[name])}
-        left -= useful
-        wanted = new.union(*(reads[name] for name in useful)) - relevant
-    return frozenset(relevant)
+    axioms: dict[str, list[Formula]] = {}
+    for axiom in problem.domain.axioms:
+        axioms.setdefault(axiom.predicate, []).append(axiom.condition)
+    relevant, open_, useful = set(wanted), list(wanted), set[str]()
+    while open_:
+        name = open_.pop()
+        conditions = [*axioms.get(name, ())]
+        for each in writers.get(name, set()) - useful:
+            useful.add(each)
+            action = problem.domain.actions[each]
+            conditions += [action.requires, *[x.requires for x in action.effects]]
+        new = {atom.predicate for each in conditions for atom in atoms_in(each)} - relevant
+        relevant |= new
+        open_ += new
+    return relevant
