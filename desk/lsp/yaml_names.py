@@ -9,6 +9,7 @@ from typing import Final
 
 from desk.lsp.names import Entry, Index, Kind, Role
 from desk.lsp.pddl_names import index_expression
+from planner.language.documents.yaml_events import read_events
 
 _NAME: Final = re.compile(r"\?[^\s(),:=<>!+*/]*|[^\s(),:=<>!+*/?\"'-][^\s(),:=<>!+*/\"']*")
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
@@ -74,28 +75,26 @@ class Node:
 
 def parse(text: str) -> list[Node]:
     """Return the documents of `text`; raises what the YAML parser raises."""
-    from ruamel.yaml import YAML
-
     documents: list[Node] = []
     stack: list[Node] = []
     anchors: dict[str, Node] = {}
-    for event in YAML(typ="safe", pure=True).parse(text):
-        kind = type(event).__name__
-        if kind == "ScalarEvent":
-            node = Node(event.start_mark.index, event.end_mark.index, event.value, event.style in ("'", '"'))
-        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
-            node = Node(event.start_mark.index, len(text), kind="map" if kind.startswith("Map") else "seq")
-        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            stack.pop().end = event.end_mark.index
+    for event in read_events(text):
+        kind = event.kind
+        if kind == "scalar":
+            node = Node(event.start, event.end, event.value, event.style in ("'", '"'))
+        elif kind in ("map", "list"):
+            node = Node(event.start, len(text), kind="map" if kind == "map" else "seq")
+        elif kind == "end":
+            stack.pop().end = event.end
             continue
-        elif kind == "AliasEvent":
-            node = anchors.get(event.anchor, Node(event.start_mark.index, event.end_mark.index))
+        elif kind == "alias":
+            node = anchors.get(event.anchor or "", Node(event.start, event.end))
         else:
             continue
-        if getattr(event, "anchor", None) and kind != "AliasEvent":
+        if event.anchor and kind != "alias":
             anchors[event.anchor] = node
         (stack[-1].parts if stack else documents).append(node)
-        if kind in ("MappingStartEvent", "SequenceStartEvent"):
+        if kind in ("map", "list"):
             stack.append(node)
     return documents
 

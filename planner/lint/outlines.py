@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
 
+from planner.language.documents.yaml_events import read_events
 from planner.lightweight import Any, Final
 from planner.lint.findings import Span
 from planner.model.formulas import OPEN, Atom
@@ -160,32 +161,26 @@ _PLAIN: Final = (
 
 def _read_nodes(text: str) -> Iterator[tuple[tuple[Any, ...], Node]]:
     """Yield the nodes of a document in YAML (of which JSON is a part), the inner ones first."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     stack: list[list[Any]] = []  # path, kind, start, is_flow, key, number of items
     number = 0
     try:
-        for event in YAML(typ="safe", pure=True).parse(text):
-            kind = type(event).__name__
-            if kind in ("MappingStartEvent", "SequenceStartEvent"):
+        for event in read_events(text):
+            kind = event.kind
+            if kind in ("map", "list"):
                 path, key = _take_place(stack, number)
-                is_map = kind == "MappingStartEvent"
-                stack.append(
-                    [path, "map" if is_map else "list", event.start_mark.index, event.flow_style, None, 0, key]
-                )
-            elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+                stack.append([path, kind, event.start, event.is_flow, None, 0, key])
+            elif kind == "end":
                 path, form, start, is_flow, _, _, key = stack.pop()
-                yield path, Node(form, key, start, event.end_mark.index, bool(is_flow))
-            elif kind in ("ScalarEvent", "AliasEvent"):
-                place = event.start_mark.index, event.end_mark.index
+                yield path, Node(form, key, start, event.end, is_flow)
+            elif kind in ("scalar", "alias"):
+                place = event.start, event.end
                 if stack and stack[-1][1] == "map" and stack[-1][4] is None:
-                    stack[-1][4] = (getattr(event, "value", ""), place)
+                    stack[-1][4] = (event.value, place)
                 else:
                     path, key = _take_place(stack, number)
                     yield path, Node("scalar", key, *place, is_flow=False)
-            number += kind == "DocumentEndEvent"
-    except YAMLError:
+            number += kind == "document end"
+    except Exception:  # noqa: BLE001 - the scanner has more ways to stumble than it declares
         return
 
 

@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn
 
 from planner.errors import DocumentError, Location
 from planner.language.declare.fields import SURROGATE
+from planner.language.documents.yaml_events import Event, read_events
 
 Path = tuple[str | int, ...]
 Positions = Mapping[Path, tuple[int, int]]
@@ -84,13 +85,15 @@ _BOOL: Final = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL: Final = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_LETTERS: Final = frozenset("abcdeghijklmopqrsuvwxyzABCDEGHIJKLMOPQRSUVWXYZ")
+"""First letters of plain texts, but for those of numbers, truth values and nothing."""
 _TAG: Final = "tag:yaml.org,2002:"
 
 
 def parse_yaml(text: str, source: str) -> list[Any]:
     """Parse the documents in `text`; raises `DocumentError` with line and column."""
     builder = _Builder(source)
-    for event in _parse_events(text, source):
+    for event in _read_events(text, source):
         builder.take(event)
     return builder.documents
 
@@ -98,26 +101,22 @@ def parse_yaml(text: str, source: str) -> list[Any]:
 def yaml_positions(text: str, source: str) -> Positions:
     """Find the position of each value of `text`, which `parse_yaml` has read; in a mapping, that of its key."""
     builder = _Builder(source, positions={})
-    for event in _parse_events(text, source):
+    for event in _read_events(text, source):
         builder.take(event)
     return builder.positions or {}
 
 
-def _parse_events(text: str, source: str) -> Iterator[Any]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError
-
+def _read_events(text: str, source: str) -> Iterator[Event]:
     try:
-        yield from YAML(typ="safe", pure=True).parse(text)
+        yield from read_events(text)
     except (DocumentError, MemoryError):
         raise
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Location(source, mark.line + 1, mark.column + 1) if mark else Location(source)
-        raise DocumentError(f"this is no YAML: {error.problem or error.context}", place) from None
     except Exception as error:  # noqa: BLE001 - the scanner has more ways to stumble than it declares
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise DocumentError(f"this is no YAML: {reason}", Location(source)) from None
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        place = Location(source, mark.line + 1, mark.column + 1) if mark else Location(source)
+        reason = getattr(error, "problem", None) or getattr(error, "context", None)
+        reason = reason or str(error).strip().partition("\n")[0] or type(error).__name__
+        raise DocumentError(f"this is no YAML: {reason}", place) from None
 
 
 @dataclass(slots=True)
@@ -129,7 +128,7 @@ class _Frame:
     path: Path
     key: str | None = None
     size: int = 1
-    places: dict[str, Location] = field(default_factory=dict)
+    keys: dict[str, Event] = field(default_factory=dict)
 
 
 class _Builder:
@@ -142,22 +141,22 @@ class _Builder:
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
 
-    def take(self, event: Any) -> None:
+    def take(self, event: Event) -> None:
         """Process the next event of the parser."""
-        kind = type(event).__name__
-        if kind == "ScalarEvent":
+        kind = event.kind
+        if kind == "scalar":
             self._take_scalar(event)
-        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
-            self._open(event, {} if kind == "MappingStartEvent" else [])
-        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+        elif kind in ("map", "list"):
+            self._open(event, {} if kind == "map" else [])
+        elif kind == "end":
             frame = self._stack.pop()
             self._add(frame.value, frame.size, frame.anchor, event)
-        elif kind == "AliasEvent":
+        elif kind == "alias":
             self._take_alias(event)
-        elif kind == "DocumentStartEvent":
+        elif kind == "document":
             self._anchors = {}
 
-    def _take_scalar(self, event: Any) -> None:
+    def _take_scalar(self, event: Event) -> None:
         frame = self._stack[-1] if self._stack else None
         if not event.value.isascii() and SURROGATE.search(event.value):
             raise DocumentError(NO_CHARACTER, self._location(event))
@@ -167,18 +166,19 @@ class _Builder:
             self._mark(event)
             self._add(self._resolve(event), 1, event.anchor, event)
 
-    def _take_key(self, frame: _Frame, event: Any) -> None:
-        key, place = event.value, self._location(event)
+    def _take_key(self, frame: _Frame, event: Event) -> None:
+        key = event.value
         if key == "<<" and event.style is None and event.tag is None:
             message = "merge keys '<<' are not taken"
-            raise DocumentError(message, place, "write the keys out, or use an alias for a value")
+            raise DocumentError(message, self._location(event), "write the keys out, or use an alias for a value")
         if key in frame.value:
-            raise DocumentError(f"the key {key!r} stands twice", place, f"it is already at {frame.places[key]}")
+            hint = f"it is already at {self._location(frame.keys[key])}"
+            raise DocumentError(f"the key {key!r} stands twice", self._location(event), hint)
         frame.key = key
-        frame.places[key] = place
+        frame.keys[key] = event
         self._mark(event)
 
-    def _open(self, event: Any, value: Any) -> None:
+    def _open(self, event: Event, value: Any) -> None:
         if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None:
             raise DocumentError("a key is a text, not a list or mapping", self._location(event))
         if len(self._stack) >= DEEPEST:
@@ -188,15 +188,15 @@ class _Builder:
         self._mark(event)
         self._stack.append(_Frame(value, event.anchor, self._current_path()))
 
-    def _take_alias(self, event: Any) -> None:
-        if event.anchor not in self._anchors:
+    def _take_alias(self, event: Event) -> None:
+        if event.anchor is None or event.anchor not in self._anchors:
             raise DocumentError(f"there is no anchor '&{event.anchor}' before this alias", self._location(event))
         if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None:
             raise DocumentError("a key is a text, not an alias", self._location(event))
         self._mark(event)
         self._add(*self._anchors[event.anchor], None, event)
 
-    def _add(self, value: Any, size: int, anchor: str | None, event: Any) -> None:
+    def _add(self, value: Any, size: int, anchor: str | None, event: Event) -> None:
         if anchor:
             self._anchors[anchor] = (value, size)
         if not self._stack:
@@ -218,15 +218,14 @@ class _Builder:
         frame = self._stack[-1]
         return (*frame.path, len(frame.value) if isinstance(frame.value, list) else frame.key or "")
 
-    def _mark(self, event: Any) -> None:
+    def _mark(self, event: Event) -> None:
         if self.positions is not None:
-            mark = event.start_mark
-            self.positions.setdefault(self._current_path(), (mark.line + 1, mark.column + 1))
+            self.positions.setdefault(self._current_path(), (event.line + 1, event.column + 1))
 
-    def _location(self, event: Any) -> Location:
-        return Location(self._source, event.start_mark.line + 1, event.start_mark.column + 1)
+    def _location(self, event: Event) -> Location:
+        return Location(self._source, event.line + 1, event.column + 1)
 
-    def _resolve(self, event: Any) -> Any:
+    def _resolve(self, event: Event) -> Any:
         """Return the value of a scalar."""
         text, tag = event.value, event.tag
         if tag == _TAG + "str" or tag == "!" or (tag is None and event.style is not None):
@@ -238,7 +237,9 @@ class _Builder:
             raise DocumentError(f"{text!r} is no {tag.removeprefix(_TAG)}", self._location(event))
         return value
 
-    def _parse_plain(self, text: str, event: Any) -> Any:
+    def _parse_plain(self, text: str, event: Event) -> Any:
+        if text[:1] in _LETTERS:
+            return text
         if _NULL.fullmatch(text):
             return None
         if _BOOL.fullmatch(text):
@@ -253,7 +254,7 @@ class _Builder:
             return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
         return Decimal(text) if _FLOAT.fullmatch(text) else text
 
-    def _unknown_tag_error(self, event: Any) -> DocumentError:
+    def _unknown_tag_error(self, event: Event) -> DocumentError:
         return DocumentError(f"the tag {str(event.tag)!r} is not known here", self._location(event), "leave it out")
 
 
