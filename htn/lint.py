@@ -12,6 +12,7 @@ from htn.grounding.ground_htn import has_numbers
 from htn.grounding.instances import METHOD
 from htn.method_lint import check_methods
 from htn.model import HtnDomain, HtnProblem, Method
+from htn.sister_lint import check_sisters
 from planner.errors import did_you_mean
 from planner.lightweight import Final
 from planner.limits import Limits
@@ -148,6 +149,7 @@ def _check_structure(domain: HtnDomain) -> Iterator[Finding]:
     """Yield findings about methods, tasks without (terminating) methods, and actions that no method leads to."""
     for method in domain.methods.values():
         yield from _check_method(method)
+    yield from check_sisters(domain)
     users: dict[str, list[str]] = {}
     for method in domain.methods.values():
         for name in dict.fromkeys(each.task.predicate for each in method.network.subtasks):

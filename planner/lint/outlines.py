@@ -155,7 +155,7 @@ _SECTIONS: Final = {
 """The keys of documents for the kinds of declarations."""
 _PLAIN: Final = (
     "goal", "initial", "objects", "values", "constraints", "deadline", "timed", "windows", "due", "unknown", "tasks",
-    "problem", "budgets",
+    "problem", "budgets", "metric", "objective",
 )  # fmt: skip
 
 
@@ -356,6 +356,8 @@ def keys_of(place: str) -> list[Key]:
         return [(kind, name), ("budgets",)]
     if kind in ("values", "window"):
         return [("windows",), ("timed",), ("initial",)] if kind == "window" else [("values",), ("initial",)]
+    if kind == "metric":
+        return [(kind,), ("objective",)]
     if kind in ("goal", "initial", "objects", "problem"):
         return [(kind,)]
     return [(kind, name)]
@@ -363,6 +365,8 @@ def keys_of(place: str) -> list[Key]:
 
 def locate(place: str, field: str, part: Atom | str, texts: list[SourceText]) -> tuple[SourceText, int, int] | None:
     """Find the text and the offsets of `part` in the `field` of the declaration `place`, or of what is around it."""
+    if place.startswith("deadline of "):
+        part = part or place.removeprefix("deadline of ")
     for key in keys_of(place):
         for source in reversed(texts):
             outline = source.outline()

@@ -33,8 +33,10 @@ from planner.lint.findings import (
     wanted_atoms,
 )
 from planner.lint.item_lint import check_functional, check_given_back, check_goal_values, check_items
+from planner.lint.metric_lint import check_endless_metric, check_given_goals
 from planner.lint.number_lint import check_number_reach, check_numbers
 from planner.lint.pair_lint import check_copies, check_kept, check_pairs, check_undoing
+from planner.lint.parameter_lint import check_parameters
 from planner.lint.proof_lint import add_causes, check_exclusive_conditions, judge_by_proof
 from planner.lint.role_lint import check_facts, check_roles
 from planner.lint.timed_lint import check_throughout, check_time, check_units, flatten_moments, with_timed_effects
@@ -311,6 +313,8 @@ def check_problem(
         *check_facts(problem),
         *check_goal_given(problem),
         *check_lost_goals(problem),
+        *check_given_goals(problem),
+        *check_endless_metric(problem),
         *check_useless(problem),
     ]
     enough = add_enough_placeholders(problem)
@@ -407,6 +411,7 @@ def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterato
     yield from check_given_back(domain, wanted)
     yield from check_undoing(domain)
     yield from check_copies(domain)
+    yield from check_parameters(domain)
     yield from check_types(domain)
 
 
