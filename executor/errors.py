@@ -3,6 +3,7 @@
 ForethoughtError
 ├── JournalError         a journal cannot be opened, read or written; has `place`, `found` and `hint`
 │   ├── DamagedError     ... because kept data are missing or changed
+│   │   └── ReplacedError   ... because its file was deleted, moved or replaced
 │   ├── DrivenError      ... because another process, or another part of this one, drives the run
 │   │   └── FencedError  ... because another process has taken over a run that was driven here
 │   └── NoRunError       ... because the run does not exist, or was deleted
@@ -37,6 +38,10 @@ class JournalError(ForethoughtError):
 
 class DamagedError(JournalError):
     """Data that the journal kept are missing or changed."""
+
+
+class ReplacedError(DamagedError):
+    """The file of a journal was deleted, moved or replaced while it was open."""
 
 
 class DrivenError(JournalError):

@@ -82,10 +82,11 @@ class Running:
 
 @contextmanager
 def served(journal: Journal, run: str | None = None, **options: Any) -> Iterator[LiveServer]:
-    """Serve the runs of `journal` on this machine; options: `port` and `access`."""
+    """Serve the runs of `journal` on this machine; options: `port`, `access` and `reopen`."""
     address = Address("127.0.0.1", options.get("port", 0))
     with listen(address) as listening:
-        server = LiveServer(listening, address, journal, run, access=options.get("access", Access()))
+        access, reopen = options.get("access", Access()), options.get("reopen")
+        server = LiveServer(listening, address, journal, run, access=access, reopen=reopen)
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:

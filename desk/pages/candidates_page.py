@@ -207,7 +207,7 @@ def _search(found: _Result) -> doc.Search | None:
     names = {each.name.lower(): each.value for each in StoppedBy}
     stopped_by = names.get(found.stopped_by, found.stopped_by)
     statistics = {**found.statistics, "stopped by": stopped_by}
-    return search_of_data(found.history.model_dump(), statistics, has_wishes=found.utility is not None)
+    return search_of_data(found.history.model_dump(), statistics, "cost" if found.utility is None else "charge")
 
 
 def _tree(found: _Tree, steps: int, source: str) -> doc.Tree:

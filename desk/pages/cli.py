@@ -30,7 +30,7 @@ from planner.limits import LimitReached, Limits
 from planner.plan import Plan, Progress, Result, Status, exact
 
 if TYPE_CHECKING:
-    from desk.pages.document import Page, Search
+    from desk.pages.document import AnswerItem, Page, Search
     from executor.journal import Place
     from planner.lint.findings import Finding
     from planner.problem_kinds import AnyDomain, AnyProblem
@@ -91,6 +91,12 @@ def view(
         Aim | None, typer.Option(help="Show a policy for uncertain outcomes, as `solve --objective` finds it.")
     ] = None,
     penalty: Annotated[float | None, typer.Option(metavar="N", min=0, help="Cost of giving up, for that.")] = None,
+    why_not: Annotated[
+        list[str] | None, typer.Option(metavar="QUESTION", help="Answer in the page, as `explain --why-not` does.")
+    ] = None,
+    what_if: Annotated[
+        list[str] | None, typer.Option(metavar="CHANGE", help="Answer in the page, as `explain --what-if` does.")
+    ] = None,
     time_limit: Annotated[
         float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For reading and solving; 'none' for no limit.")
     ] = 10.0,
@@ -111,17 +117,19 @@ def view(
             raise InputError("--serve takes a journal and a run", hint="leave --out, --to, --watch and --domain out")
         _serve(what, problem, address, open_page=open_page, quiet=quiet)
     _check_target(out, to, open_page=open_page)
+    questions = (*(why_not or ()), *[f"if {each}" for each in what_if or ()])
     if watching:
         named = [each for each in (what, problem, plan) if each is not None]
         limits = limit_words(time_limit, memory_limit)
         flags = [*(["--domain"] if domain_only else []), *(["--quiet"] if quiet else [])]
         flags += [] if objective is None else [f"--objective={objective}"]
         flags += [] if penalty is None else [f"--penalty={penalty:g}"]
+        flags += [f"--why-not={each}" for each in questions]
         _watch([f"--to={to}", f"--of={of}", *limits, *flags], named, out, open_page=open_page)
     asked = _Asked(what, problem, plan, domain_only, remaining_seconds(time_limit, started), memory_limit)
     if penalty is not None and objective is not Aim.COST:
         raise InputError("--penalty is what giving up costs a policy", hint="add --objective cost")
-    page, code = _collect(replace(asked, objective=objective, penalty=penalty))
+    page, code = _collect(replace(asked, objective=objective, penalty=penalty, questions=questions))
     written = _write(page, to, of)
     if out is None and open_page:
         out = _temporary_file(to)
@@ -176,6 +184,7 @@ class _Asked:
     memory: float | None
     objective: Aim | None = None
     penalty: float | None = None
+    questions: tuple[str, ...] = ()
 
 
 def _check_target(out: Path | None, to: Format, *, open_page: bool) -> None:
@@ -227,17 +236,27 @@ def _write(page: Page, to: Format, of: Part) -> str | bytes:
 
 def _collect(asked: _Asked) -> tuple[Page, Exit]:
     """Find out what the words name, and collect its page."""
+    found = _find_collected(asked)
+    if found is None:
+        return _page_of_domain(asked)
+    if asked.questions:
+        raise InputError("--why-not and --what-if need a problem", hint="name its domain, the problem, and the plan")
+    return found, Exit.OK
+
+
+def _find_collected(asked: _Asked) -> Page | None:
+    """Return the page of a journal or of JSON; None where a domain is named."""
     if asked.what == "-":
-        return _page_of_json(sys.stdin.read(), "<stdin>"), Exit.OK
+        return _page_of_json(sys.stdin.read(), "<stdin>")
     place = _find_journal(asked.what)
     if place is not None:
-        return _page_of_run(place, asked), Exit.OK
+        return _page_of_run(place, asked)
     path = Path(asked.what)
     if path.is_file() and path.suffix.lower() == ".json" and asked.problem is None:
         text = _read(path)
         if _is_shown(_parse(text, asked.what)):
-            return _page_of_json(text, asked.what), Exit.OK
-    return _page_of_domain(asked)
+            return _page_of_json(text, asked.what)
+    return None
 
 
 def _find_journal(what: str) -> Place | None:
@@ -323,6 +342,9 @@ def _page_of_domain(asked: _Asked) -> tuple[Page, Exit]:
         if plan is None and problem is not None and _is_plan(problem, source):
             problem, plan = None, problem
         loaded = _load(source, problem)
+        if asked.questions and (loaded is None or asked.domain_only or asked.objective is not None):
+            hint = "leave --domain and --objective out" if loaded is not None else "name a problem, too"
+            raise InputError("--why-not and --what-if ask about a plan", hint=hint)
         if loaded is None or asked.domain_only:
             domain = source.domain()
             return domain_page(domain, loaded, _find_findings(domain if loaded is None else loaded)), Exit.OK
@@ -330,12 +352,24 @@ def _page_of_domain(asked: _Asked) -> tuple[Page, Exit]:
             page, code = _decide(loaded, asked, watchman)
         elif plan is None:
             result, search = _solve(loaded, asked, watchman)
+        answers = _answer(loaded, asked, plan or result.plan, watchman) if asked.questions else ()
     findings = _find_findings(loaded)
     if plan is not None:
         page, code = _page_of_plan_file(Path(plan), loaded), Exit.OK
     elif asked.objective is None:
         page, code = replace(_page_of_result(loaded, result, findings), search=search), exit_of(result)
-    return replace(page, domain=page.domain or domain_item(loaded.domain, loaded, findings)), code
+    described = page.domain or domain_item(loaded.domain, loaded, findings)
+    return replace(page, domain=described, answers=(*page.answers, *answers)), code
+
+
+def _answer(problem: AnyProblem, asked: _Asked, plan: str | Plan | None, watchman: Watchman) -> tuple[AnswerItem, ...]:
+    """Answer the questions about the plan, or the one in the file of this name, in as long a time as that to solve."""
+    from desk.pages.answers_part import answer_questions
+    from planner.cli.options import read_plan_file
+
+    asked_about = read_plan_file(Path(plan), problem)[0] if isinstance(plan, str) else plan
+    with limited_memory(asked.memory), watchman.searching() as cancel:
+        return answer_questions(problem, asked.questions, asked_about, Limits(asked.seconds, asked.memory, cancel))
 
 
 def _solve(problem: AnyProblem, asked: _Asked, watchman: Watchman) -> tuple[Result, Search]:
@@ -396,16 +430,19 @@ def _page_of_result(problem: AnyProblem, result: Result, findings: list[Finding]
     if result.plan is not None:
         return plan_page(result.plan, result)
     page = domain_page(problem.domain, problem, findings)
-    notes = [f"There is no plan for the problem '{problem.name}': {result.describe()}"]
-    if result.status is Status.UNSOLVABLE:
-        notes += _explain(problem)
     return replace(
-        page, subtitle=f"no plan for {problem.name}", figures=tuple(result_figures(result)), notes=tuple(notes)
+        page,
+        title=problem.name,
+        subtitle=f"without a plan, in the domain {problem.domain.name}",
+        figures=tuple(result_figures(result)),
+        notes=(f"There is no plan for the problem '{problem.name}': {result.describe()}",),
+        answers=_explain(problem) if result.status is Status.UNSOLVABLE else (),
     )
 
 
-def _explain(problem: AnyProblem) -> list[str]:
-    """Return why `problem` has no plan, in lines, as far as can be found in some seconds."""
+def _explain(problem: AnyProblem) -> tuple[AnswerItem, ...]:
+    """Return why `problem` has no plan, as far as can be found in some seconds."""
+    from desk.pages.document import AnswerItem
     from planner.explain.unsolvability import explain_unsolvable
     from planner.model import Problem
     from planner.problem_kinds import service_of
@@ -417,8 +454,9 @@ def _explain(problem: AnyProblem) -> list[str]:
         else:
             found = service_of(problem).explain_unsolvable(problem, limits)
     except LimitReached:
-        return []
-    return [line.strip() for line in str(found).splitlines() if line.strip()]
+        return ()
+    lines = [line for line in str(found).splitlines() if line.strip()]
+    return (AnswerItem("Why is there no plan?", "bad", tuple(lines)),)
 
 
 def _page_of_plan_file(path: Path, problem: AnyProblem) -> Page:

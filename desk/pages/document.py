@@ -304,6 +304,29 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerStep:
+    """A step of the plan in an answer; `added` says that the plan asked about does not have it."""
+
+    text: str
+    added: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerItem:
+    """The answer to a contrastive question: sentences, figures, and the plan that does what is asked for, if any.
+
+    `left_out` are the numbers of the steps of the plan asked about that this one does not have.
+    """
+
+    question: str
+    tone: Tone
+    lines: tuple[str, ...]
+    figures: tuple[Figure, ...] = ()
+    steps: tuple[AnswerStep, ...] = ()
+    left_out: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyState:
     """A state in which a policy takes the step of the same number: what holds there, by place in `Page.texts`.
 
@@ -364,7 +387,8 @@ class SearchLane:
 class Search:
     """How a search went: points in time, which searches were at work when, and statistics by name.
 
-    `measure` is what the costs of plans are: "charge" where wishes that are forgone are added.
+    `measure` is what the costs of plans are: "charge" where wishes that are forgone are added, "makespan" where the end
+    in seconds is all that counts.
     """
 
     points: tuple[SearchPoint, ...]
@@ -398,6 +422,7 @@ class Page:
     domain: DomainItem | None = None
     search: Search | None = None
     candidates: tuple[Candidate, ...] = ()
+    answers: tuple[AnswerItem, ...] = ()
     version: int = VERSION
 
 

@@ -14,8 +14,8 @@ from desk.pages.document import Graph, Page, to_json
 from desk.pages.notebook import steps_table
 
 MODULES: Final = (
-    "base", "list", "graph", "chart", "states", "tree", "run", "domain", "candidates", "search", "policy", "detail",
-    "print", "main",
+    "base", "list", "graph", "chart", "states", "tree", "run", "domain", "candidates", "answers", "search", "policy",
+    "detail", "print", "main",
 )  # fmt: skip
 """The parts of the script in `static/app`, in their order: each may use the names of all."""
 LIVE_MODULES: Final = (*MODULES[:-1], "questions", "live", MODULES[-1])

@@ -23,9 +23,10 @@ import webbrowser
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from desk.pages.document import Page, to_json
@@ -33,14 +34,17 @@ from desk.pages.html import live_policy, write_live_html
 from desk.pages.live_runs import Runs, empty_page, page_after
 from desk.pages.run_page import find_latest
 from executor.cli.places import open_existing
-from executor.errors import JournalError, NoRunError
+from executor.errors import JournalError, NoRunError, ReplacedError
 from executor.events.open_questions import post_answer
 from executor.journal import AnyJournal, Place
 from executor.listening import Address, listen, name_url
+from executor.report.progress import line_of
+from executor.tools.json_data import load_json
 from planner.cli.interrupt import interruptible
 from planner.cli.output import give, tell
 from planner.errors import InputError
 
+Answer = TypeVar("Answer")
 COOKIE: Final = "forethought"
 MOST_BYTES: Final = 100_000
 """Longest answer, in bytes."""
@@ -109,14 +113,17 @@ def _is_same(one: str, other: str) -> bool:
 
 
 class LiveServer(ThreadingHTTPServer):
-    """Serves the runs of `journal` on a socket that listens; `run` is the one to show first, None the latest."""
+    """Serves the runs of `journal` on a socket that listens; `run` is the one to show first, None the latest.
+
+    Where the file of the journal was replaced, `reopen` opens the new one.
+    """
 
     daemon_threads = True
     block_on_close = False
 
     def __init__(
         self, listening: socket.socket, address: Address, journal: AnyJournal, run: str | None = None, *,
-        access: Access | None = None,
+        access: Access | None = None, reopen: Callable[[], AnyJournal] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(listening.getsockname()[:2], LiveHandler, bind_and_activate=False)
         self.socket.close()
@@ -124,6 +131,9 @@ class LiveServer(ThreadingHTTPServer):
         self.address = address
         self.run = run
         self.runs = Runs(journal)
+        self._reopen = reopen
+        self._reopening = threading.Lock()
+        self.answering = threading.Lock()
         self.access = access or Access()
         self.stopping = threading.Event()
         self.streams = threading.BoundedSemaphore(MOST_STREAMS)
@@ -136,6 +146,25 @@ class LiveServer(ThreadingHTTPServer):
     def url_with(self, token: str) -> str:
         """Return the address that opens the pages by `token`."""
         return f"{self.url}?token={token}"
+
+    def ask(self, act: Callable[[Runs], Answer]) -> Answer:
+        """Return what `act` finds in the runs of the journal, of the new one where its file was replaced."""
+        runs = self.runs
+        try:
+            return act(runs)
+        except ReplacedError:
+            if not self.open_again(runs):
+                raise
+            return act(self.runs)
+
+    def open_again(self, old: Runs) -> bool:
+        """Open the journal anew, unless another thread has; return whether there is another one than `old` now."""
+        with self._reopening:
+            if self.runs is old and self._reopen is not None:
+                with suppress(InputError, JournalError):
+                    self.runs = Runs(self._reopen())
+                    old.journal.close()
+            return self.runs is not old
 
     def shutdown(self) -> None:
         """Stop serving; streams end within a moment."""
@@ -256,10 +285,11 @@ class LiveHandler(BaseHTTPRequestHandler):
     def _find_page(self, run: str | None) -> Page:
         """Return the page of `run`, by default of the one to show first."""
         try:
-            run = run or self.server.run or find_latest(self.server.runs.journal)
+            run = run or self.server.run or self.server.ask(lambda runs: find_latest(runs.journal))
             if run is None:
                 return empty_page("No run yet", "This page shows the first run as soon as it begins.")
-            return self.server.runs.feed(run).page()
+            named = run
+            return self.server.ask(lambda runs: runs.feed(named)).page()
         except JournalError as error:
             raise _as_refused(error) from error
 
@@ -295,7 +325,8 @@ class LiveHandler(BaseHTTPRequestHandler):
         given = self._read_json()
         run, question, shown = (_text_in(given, name) for name in ("run", "question", "shown"))
         try:
-            post_answer(self.server.runs.journal, run, question, given.get("answer"), shown=shown)
+            with self.server.answering:
+                self.server.ask(lambda runs: _post_first(runs.journal, run, question, given.get("answer"), shown))
         except (InputError, JournalError) as error:
             raise _as_refused(error) from error
         self._send_json({})
@@ -339,7 +370,7 @@ class _Stream:
     """What one page is told: documents of its run, the list of runs, and why there is nothing more to tell."""
 
     def __init__(self, handler: LiveHandler, run: str, kept: int) -> None:
-        self._handler, self._server = handler, handler.server
+        self._handler, self._server, self._runs = handler, handler.server, handler.server.runs
         self._run, self._kept = run, kept
         self._version, self._listed = 0, ""
         self._quiet_since = self._next_page = time.monotonic()
@@ -351,10 +382,23 @@ class _Stream:
                 self._tell_document()
                 self._tell_runs()
             except JournalError as error:
-                self._handler.say("gone", json.dumps({"problem": str(error)}))
+                self._tell_end(error)
                 return
             if time.monotonic() - self._quiet_since > BEAT_SECONDS:
                 self._say("beat", "{}")
+
+    def _tell_end(self, error: JournalError) -> None:
+        """Tell that the journal was opened anew and has the run, or why there is nothing more to tell."""
+        is_lost = isinstance(error, ReplacedError)
+        if self._server.runs is self._runs and not (is_lost and self._server.open_again(self._runs)):
+            hint = "the page goes on as soon as there is a journal in its place" if is_lost else error.hint
+            self._handler.say("gone", json.dumps({"problem": f"{error.place}: {error.found}; {hint}"}))
+            return
+        with suppress(JournalError):
+            self._server.runs.feed(self._run)
+            self._handler.say("opened", '{"has_run": true}')
+            return
+        self._handler.say("opened", '{"has_run": false}')
 
     def _say(self, kind: str, data: str) -> None:
         self._handler.say(kind, data, self._kept)
@@ -364,7 +408,7 @@ class _Stream:
         if not self._run:
             self._version = 1
             return
-        feed = self._server.runs.feed(self._run)
+        feed = self._runs.feed(self._run)
         if feed.version == self._version or time.monotonic() < self._next_page:
             return
         self._version = feed.version
@@ -375,7 +419,7 @@ class _Stream:
         self._next_page = time.monotonic() + feed.pause
 
     def _tell_runs(self) -> None:
-        listed = json.dumps([each.to_dict() for each in self._server.runs.list()])
+        listed = json.dumps([each.to_dict() for each in self._runs.list()])
         if listed != self._listed:
             self._listed = listed
             self._say("runs", listed)
@@ -387,6 +431,15 @@ def _as_refused(error: InputError | JournalError) -> _Refused:
         status = HTTPStatus.NOT_FOUND if isinstance(error, NoRunError) else HTTPStatus.INTERNAL_SERVER_ERROR
         return _Refused(status, error.found, error.hint)
     return _Refused(HTTPStatus.UNPROCESSABLE_ENTITY, error.message, error.hint or "")
+
+
+def _post_first(journal: AnyJournal, run: str, question: str, answer: Any, shown: str) -> None:
+    """Post an answer unless another person's waits to be taken: whoever comes second has not seen it."""
+    for each in journal.posted.read(run):
+        if (each.question, each.shown, each.objection) == (question, shown, ""):
+            found = line_of(load_json(each.answer))
+            raise _Refused(HTTPStatus.CONFLICT, f"somebody has answered this question meanwhile: {found}")
+    post_answer(journal, run, question, answer, shown=shown)
 
 
 def _text_in(given: Mapping[str, Any], name: str) -> str:
@@ -404,7 +457,7 @@ def serve(place: Place, run: str | None, address: Address, *, open_page: bool, q
     with open_existing(place) as journal, listen(address) as listening:
         if run is not None:
             Runs(journal).feed(run)
-        server = LiveServer(listening, address, journal, run)
+        server = LiveServer(listening, address, journal, run, reopen=partial(open_existing, place))
         give(server.url_with(server.access.token))
         if not quiet:
             reach = "" if address.is_loopback else "; others in the network can read along: this is no HTTPS"
@@ -416,3 +469,4 @@ def serve(place: Place, run: str | None, address: Address, *, open_page: bool, q
         with suppress(KeyboardInterrupt), interruptible():
             serving.join()
         server.shutdown()
+        server.runs.journal.close()

@@ -382,7 +382,7 @@ def _plan_figures(plan: Plan, result: Result | None) -> Iterator[doc.Figure]:
         yield from result_figures(result)
     yield doc.Figure("steps", f"{len(plan):,}")
     if not plan.times or not counts_makespan_alone(classical_of(plan.problem)):
-        yield doc.Figure("cost", str(plan.cost))
+        yield doc.Figure("cost", f"{plan.cost:,}")
     if plan.times:
         yield doc.Figure("makespan", _show_seconds(plan.makespan or 0))
     if plan.utility is not None:

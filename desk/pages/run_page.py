@@ -184,9 +184,10 @@ class RunStory:
         """Return the page; `posted` are answers that nobody has taken, and `driven` is as in `doc.Run`."""
         seconds = self.items[-1].time if self.items else 0.0
         done = sum(1 for each in self.steps.values() if each.status in ("succeeded", "unverified"))
+        skipped = sum(1 for each in self.steps.values() if each.status == "skipped")
         figures = [
             doc.Figure("status", status_text(self.status), TONES.get(self.status, "plain")),
-            doc.Figure("steps done", f"{done:,} of {len(self.steps):,}"),
+            doc.Figure("steps done", f"{done:,} of {len(self.steps) - skipped:,}"),
             doc.Figure("time", _span(seconds)),
             doc.Figure("attempts", f"{sum(len(each.attempts) for each in self.steps.values()):,}"),
         ]
@@ -293,8 +294,8 @@ def _line(event: events.Event, name: Any) -> str:
             return f"change {number} at a known time: {_some_facts(facts)}"
         case events.StepEnded(step, status, reason):
             return f"{name(step)} {status_text(status)}" + (f": {line_of(reason)}" if reason else "")
-        case events.RungTaken():
-            return rung_line(event)
+        case events.RungTaken(step=step):
+            return rung_line(replace(event, step=name(step)) if step else event)
     return _line_about_run(event)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from desk.pages import document as doc
+from planner.model.problem import counts_makespan_alone
 from planner.plan import Progress, Result, json_number
+from planner.problem_kinds import classical_of
 from planner.search import REGISTRY
 
 GROUNDING: Final = "grounding"
@@ -27,6 +29,7 @@ _ABOUT: Final[Mapping[str, str]] = {
     "sequence": "plans as if there was no time, scheduled afterwards",
     "proof": "A* over sequences of happenings in time",
     "costs": "what the steps cost at least, without times and capacities",
+    "numeric": "best-first search over states with numbers",
     "exact": "states one by one, with exact numbers",
 }
 """What the searches of portfolios do."""
@@ -47,19 +50,24 @@ def search_part(result: Result, seen: Sequence[Progress] = ()) -> doc.Search:
     return search_of_data(
         {"milestones": milestones, "searches": history["searches"]},
         result.statistics.to_dict() | {"stopped by": result.stopped_by.value},
-        has_wishes=result.utility is not None,
+        _find_measure(result),
     )
 
 
-def search_of_data(
-    history: Mapping[str, Any], statistics: Mapping[str, Any], *, has_wishes: bool = False
-) -> doc.Search:
+def _find_measure(result: Result) -> str:
+    if result.utility is not None:
+        return "charge"
+    is_timed = result.plan is not None and counts_makespan_alone(classical_of(result.plan.problem))
+    return "makespan" if is_timed else "cost"
+
+
+def search_of_data(history: Mapping[str, Any], statistics: Mapping[str, Any], measure: str = "cost") -> doc.Search:
     """Return how a search went, from the `history` and the statistics of a result in JSON."""
     return doc.Search(
         tuple(_find_points(history.get("milestones", ()))),
         tuple(_find_lanes(history.get("searches", ()))),
         tuple(_name_statistics(statistics)),
-        "charge" if has_wishes else "cost",
+        measure,
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from executor.errors import DamagedError, JournalError
+from executor.errors import DamagedError, JournalError, ReplacedError
 from executor.journal import locks
 
 APPLICATION: Final = 0x466F7265  # "Fore"
@@ -213,10 +213,10 @@ class Store:
             raise
 
     def check_file(self) -> None:
-        """Raise `DamagedError` if the file at the path is no longer the open one."""
+        """Raise `ReplacedError` if the file at the path is no longer the open one."""
         if locks.identify_file(self.path) != self._identity:
             found = "the file was deleted, moved or replaced while it was open"
-            raise DamagedError(self.path, found, "put it back, or close this journal and open it again")
+            raise ReplacedError(self.path, found, "put it back, or close this journal and open it again")
 
     def check_runs(self, kept: int) -> None:
         """Raise `DamagedError` if there are fewer runs than the `kept` ones."""

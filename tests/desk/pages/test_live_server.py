@@ -6,10 +6,12 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,6 +26,7 @@ from executor.events.open_questions import load_open_questions
 from executor.journal import Journal
 from planner.cli import main
 from planner.cli.output import Exit
+from planner.errors import InputError
 
 Answer = tuple[int, dict[str, str], str]
 
@@ -197,6 +200,15 @@ def test_an_answer_goes_the_way_of_all_answers(client: Client, journal: Journal)
     assert (posted.question, posted.shown, posted.answer) == (asked["question"], asked["shown"], '"no: it rains"')
 
 
+def test_the_second_of_two_who_answer_at_once_is_told(client: Client, journal: Journal) -> None:
+    asked = question(journal)
+    assert client.post({**asked, "answer": "no: the address is wrong"})[0] == 200
+    status, said = client.post({**asked, "answer": "yes"})
+    assert status == 409
+    assert said["problem"].startswith("somebody has answered this question meanwhile: no: the address is wrong")
+    assert [json.loads(each.answer) for each in journal.posted.read("r1")] == ["no: the address is wrong"]
+
+
 def test_bad_answers_are_refused_in_the_words_of_the_command(client: Client, journal: Journal) -> None:
     asked = question(journal)
     status, said = client.post({**asked, "answer": "perhaps"})
@@ -319,6 +331,38 @@ def test_a_journal_that_is_replaced_is_not_followed_like_a_ghost(client: Client,
     assert "deleted, moved or replaced while it was open" in said["problem"]
     status, refused = client.post({**asked, "answer": "yes"})
     assert (status, refused["problem"]) == (500, "the file was deleted, moved or replaced while it was open")
+
+
+def test_a_journal_that_is_replaced_is_opened_anew(path: Path) -> None:
+    opened: list[Journal] = []
+
+    def reopen() -> Journal:
+        if not path.is_file():
+            raise InputError("there is none")
+        opened.append(Journal(path))
+        return opened[-1]
+
+    with Journal(path) as journal, served(journal, reopen=reopen) as server:
+        client = Client(server)
+        asked = question(journal)
+        stream = client.messages("events?run=r1")
+        assert [next(stream)[0] for _ in range(2)] == ["document", "runs"]
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(path.with_name("new.db"))) as target:
+            source.backup(target)
+        for each in path.parent.glob("runs.db*"):
+            if not each.name.endswith("locks"):
+                each.rename(each.with_name(f"old-{each.name}"))
+        kind, _, said = next(each for each in stream if each[0] not in ("document", "beat"))
+        assert kind == "gone"
+        assert "as soon as there is a journal in its place" in said["problem"]
+        path.with_name("new.db").rename(path)
+        stream = client.messages("events?run=r1")
+        assert next(stream)[::2] == ("opened", {"has_run": True})
+        status, _ = client.post({**asked, "answer": "yes"})
+        assert status == 200
+        assert len(opened) == 1
+        assert [each.question for each in opened[0].posted.read("r1")] == [asked["question"]]
+        opened[0].close()
 
 
 def test_the_command_serves_until_it_is_told_to_stop(path: Path) -> None:

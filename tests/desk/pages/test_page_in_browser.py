@@ -11,6 +11,7 @@ import pytest
 from sample_pages import HOSTILE, SHIPPED, chain_plan, hostile_plan, page_of
 
 from benchmarks.pages.chromium import Browser, browser, find_chromium
+from desk.pages.answers_part import answer_questions
 from desk.pages.candidates_page import candidates_page
 from desk.pages.document import Page
 from desk.pages.domain_page import domain_item, domain_page
@@ -22,6 +23,7 @@ from executor import Executor
 from executor.journal import Journal
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import History, load, solve
+from planner.limits import Limits
 from planner.topk.top_k import k_best
 
 pytestmark = [
@@ -180,6 +182,18 @@ def test_a_schedule_has_bars_slack_and_what_decides_the_end(show) -> None:
     assert "starts" in text(tab, ".detail .figures")
 
 
+def test_what_a_plan_is_about_stands_first(show) -> None:
+    for domain, first in (("courier", "graph"), ("workshop", "schedule"), ("household", "tree")):
+        assert tabs(show(full_page(domain)))[0] == first, domain
+
+
+def test_the_legend_says_what_is_drawn_and_what_is_chosen(show) -> None:
+    tab = show(full_page("courier"))
+    assert text(tab, ".legends").split("\n") == ["gives what is needed", "would undo it"]
+    tab.click("[data-node='2']")
+    assert text(tab, ".legends").split("\n") == ["what it needs", "what it gives", "would undo it"]
+
+
 def test_help_opens_and_closes(show) -> None:
     tab = show(full_page("courier"))
     tab.press("?")
@@ -232,6 +246,10 @@ def test_a_printer_gets_all_steps(show) -> None:
     assert count(tab, "#print svg") == 1
     tab.run("window.dispatchEvent(new Event('afterprint'))")
     assert count(tab, "#print *") == 0
+    tab = show(full_page("workshop"))
+    tab.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert count(tab, "#print svg") == 2, "the order, and the schedule"
+    assert count(tab, "#print svg rect[style*=accent]") == 4
 
 
 def test_2000_steps_make_few_elements_and_answer_at_once(show) -> None:
@@ -275,6 +293,20 @@ def test_candidates_and_domains_have_pages_of_their_own(show) -> None:
     tab = show(domain_page(problem.domain, problem), "#provides/restart")
     assert "restart(service)" in text(tab, ".detail")
     assert count(tab, ".node.chosen") >= 1
+
+
+def test_answers_come_first_and_lead_to_the_steps(show) -> None:
+    result = solve(load("courier", "two-robots"))
+    questions = ["without step 1", "if not corridor(hall, lab)"]
+    answers = answer_questions(result.plan.problem, questions, result.plan, Limits(30.0))
+    tab = show(replace(plan_page(result.plan, result), answers=answers))
+    assert tabs(tab)[0] == "answers"
+    assert count(tab, ".answer") == 2
+    assert count(tab, ".answer-plan .only") == 6
+    assert "These cannot hold together" in text(tab, ".answer:last-child")
+    tab.run("document.querySelector('.answer a').focus()")
+    tab.press("Enter")
+    assert "Step 1 of 9" in text(tab, ".detail")
 
 
 def test_a_search_shows_its_bounds(show) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from desk.pages.diagrams import dot_graph, mermaid_graph
 from desk.pages.drawings import draw_graph
 from desk.pages.html import write_html
 from desk.pages.policy_page import policy_page
-from planner import Objective, decide
+from planner import Domain, Objective, Outcome, Problem, decide
 from planner.cli import main
 from planner.cli.output import Exit
 from planner.errors import InputError
@@ -140,6 +141,36 @@ def test_a_policy_that_cannot_be_followed_is_refused(view, tmp_path: Path) -> No
     assert "--penalty is what giving up costs" in err
 
 
+COVERED = """(() => {
+  const boxes = (selector) => [...document.querySelectorAll(selector)].map((e) => [e, e.getBoundingClientRect()]);
+  const room = document.querySelector(".graph").getBoundingClientRect();
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom;
+  const labels = boxes(".wire-label");
+  const others = [...boxes(".node > rect"), ...labels];
+  const covered = ([one, box]) => others.some(([other, its]) => other !== one && meet(box, its));
+  return labels.filter((each) => each[1].left < room.left || covered(each)).map(([one]) => one.textContent);
+})()"""
+"""Labels that stand outside the drawing, or on a node or another label."""
+
+
+def rooms(count: int) -> Problem:
+    """Return a problem with doors that may stay shut, between rooms in a row."""
+    house = Domain("house", types=["room"])
+    house.action(
+        "go",
+        {"a": "room", "b": "room"},
+        requires=["in(a)", "door(a, b)"],
+        provides=["in(b)"],
+        modifies=["in(_)"],
+        outcomes=[Outcome(0.7, ["in(b)", "not in(a)"]), Outcome(0.3, ["in(a)"])],
+    )
+    names = [f"room{number}" for number in range(count)]
+    doors = [f"door({one}, {other})" for one, other in pairwise(names)]
+    return house.problem(
+        "any", objects=dict.fromkeys(names, "room"), initial=[f"in({names[0]})", *doors], goal=[f"in({names[-1]})"]
+    )
+
+
 @pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
 @pytest.mark.timeout(120)
 def test_a_policy_in_a_browser(tmp_path: Path) -> None:
@@ -163,3 +194,9 @@ def test_a_policy_in_a_browser(tmp_path: Path) -> None:
         tab.click(".row.outcome:last-child")
         assert "gives up" in tab.run("document.querySelector('.detail').innerText")
         assert tab.messages == []
+        for found in (over(), rooms(6)):
+            path.write_text(write_html(policy_page(decide(found).to_dict(), "any")), encoding="utf-8")
+            for width in (390, 820, 1440):
+                tab.resize(width, 844)
+                tab.open(path, "#graph")
+                assert tab.run(COVERED) == [], width

@@ -88,6 +88,7 @@ def test_every_event_is_told_with_who_said_it(journal: Journal) -> None:
     assert said["FactsSeen"] == "thermometer"
     assert said["Answered"] == "person"
     assert said["RungTaken"] == "recovery"
+    assert next(each.text for each in told if each.kind == "RungTaken").startswith("retry of boil(kettle): ")
     assert doc.from_data(json.loads(doc.to_json(page))) == page
 
 
@@ -106,6 +107,7 @@ def test_attempts_end_with_their_events(journal: Journal) -> None:
 def test_the_head_counts_what_it_took(journal: Journal) -> None:
     page = keep(journal, STORY)
     figures = {each.label: each.value for each in page.figures}
+    assert figures["steps done"] == "1 of 3", "one of the four was skipped"
     assert figures["tokens"] == "150"
     assert figures["money"] == "0.3"
     assert figures["recoveries"] == figures["changes of the plan"] == figures["questions"] == "1"

@@ -56,6 +56,45 @@ def test_a_domain_with_a_problem_is_solved_and_shown(view, tmp_path: Path) -> No
     assert ["search", "astar"] in data["search"]["statistics"]
 
 
+def test_questions_are_answered_in_the_page(view) -> None:
+    asked = ("--why-not", "without step 1", "--why-not", "cheaper", "--what-if", "not corridor(hall, lab)")
+    code, out, _ = view("courier", "two-robots", *asked, "--to", "json")
+    without, cheaper, closed = json.loads(out)["answers"]
+    assert code == Exit.OK
+    assert without["question"] == "Why not without pick_up(r1, r1-tray1, letter, dock)?"
+    assert without["lines"][0] == "Such a plan costs no more: 20; it is proved that none costs less."
+    assert without["left_out"] == [1, 3, 4, 6, 8, 9]
+    added = [each["text"] for each in without["steps"] if each.get("added")]
+    assert (len(without["steps"]), len(added)) == (9, 6)
+    assert not {"pick_up(r1, r1-tray1, letter, dock)", "move(r1, dock, hall)"} & {*added}
+    assert (cheaper["tone"], cheaper["lines"][0]) == ("good", "It is proved that no plan costs less than 20.")
+    assert (closed["question"], closed["tone"], "steps" in closed) == ("If not corridor(hall, lab)", "bad", False)
+    assert any(each.startswith("These cannot hold together: goal lies(crate, lab)") for each in closed["lines"])
+
+
+def test_questions_are_about_the_plan_in_a_file(view, tmp_path: Path) -> None:
+    plan = tmp_path / "p.plan"
+    plan.write_text(plan_text(solved("courier", "one-parcel").plan))
+    _, out, _ = view("courier", "one-parcel", plan, "--why-not", "cheaper", "--to", "json")
+    assert json.loads(out)["answers"][0]["question"] == "Why not cheaper?"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("courier", "--domain"), "leave --domain and --objective out"),
+        (("courier", "one-parcel", "--objective", "success"), "leave --domain and --objective out"),
+        (("runs.db",), "name its domain, the problem, and the plan"),
+        (("courier", "--why-not", "by lorry"), "lorry"),
+    ],
+)
+def test_questions_need_a_plan_and_known_names(view, journal, monkeypatch, words, said: str) -> None:
+    monkeypatch.chdir(journal.parent)
+    code, _, err = view(*words, "--why-not", "cheaper", "--to", "json")
+    assert code == Exit.USAGE
+    assert said in err
+
+
 def test_a_domain_alone_is_shown_on_request(view, tmp_path: Path) -> None:
     view("courier", "--domain", "--out", tmp_path / "page.html", "-q")
     assert data_of((tmp_path / "page.html").read_text(encoding="utf-8"))["kind"] == "domain"
@@ -93,7 +132,9 @@ def test_an_unsolvable_problem_shows_its_domain_and_the_reasons(view, tmp_path: 
     code, out, _ = view(tmp_path / "d.yaml", "--to", "json")
     data = json.loads(out)
     assert (code, data["kind"]) == (Exit.NEGATIVE, "domain")
-    assert any("key" in note for note in data["notes"])
+    (answer,) = data["answers"]
+    assert answer["question"] == "Why is there no plan?"
+    assert any("key" in line for line in answer["lines"])
 
 
 def test_a_run_is_read_from_the_journal_alone(view, journal: Path) -> None:

@@ -156,6 +156,12 @@ function renew(parent, children) {
   for (const each of old.slice(fresh.length)) each.remove();
 }
 
+// The first items as they are drawn, and how many more there are.
+function firstOf(items, most, drawItem) {
+  const more = items.length - most;
+  return [...items.slice(0, most).map(drawItem), more > 0 ? el("li", { class: "muted" }, `… ${more.toLocaleString("en")} more`) : null];
+}
+
 function icon(path) {
   return svg("svg", { viewBox: "0 0 18 18", "aria-hidden": "true" }, svg("path", { d: path }));
 }

@@ -49,7 +49,9 @@ class BarChart {
     const lines = ticks.map(([at]) => el("div", { class: "grid", "aria-hidden": "true", style: `left:${this.x(at)}px` }));
     this.marks.hidden = !this.markers.length;
     this.marks.replaceChildren(...this.markers.slice(0, 200).map((each) => el("li", {}, name(each.text))));
-    const markers = this.markers.map((each) => el("div", { class: "marker", "aria-hidden": "true", title: each.text, style: `left:${this.x(each.time || 0)}px` }));
+    // Many marks would hide the bars: then they stand on the axis alone.
+    const kind = this.markers.length > 12 ? "marker brief" : "marker";
+    const markers = this.markers.map((each) => el("div", { class: kind, "aria-hidden": "true", title: each.text, style: `left:${this.x(each.time || 0)}px` }));
     this.room = el("div", { role: "presentation" });
     this.chart.replaceChildren(axis, ...lines, ...markers, this.room);
     this.refresh();
@@ -60,7 +62,7 @@ class BarChart {
   }
 
   ticks() {
-    const most = Math.max(2, Math.floor(this.width / 90));
+    const most = Math.max(3, Math.floor(this.width / 90));
     const [step, format] = this.describe(this.span / most);
     const found = [];
     for (let at = 0; at <= this.span + step / 1e6 && found.length < 400; at += step) found.push([at, format(at)]);
@@ -164,36 +166,41 @@ function clock(origin, seconds, fine = 60) {
   return `${text.slice(11, fine < 60 ? 19 : 16)}${day ? ` +${day} d` : ""}`;
 }
 
-function schedule() {
-  const chart = page.chart;
+function scheduleParts() {
+  const { chart } = page;
   const critical = new Set(listOf("critical", chart));
   const slack = listOf("slack", chart);
-  const isTime = chart.unit === "seconds";
   const rows = steps.map((step, place) => {
     const from = chart.starts[place];
     const to = chart.ends[place];
     const kind = critical.has(place + 1) ? "critical" : "";
-    const when = isTime ? `${whenText(from)} to ${whenText(to)}` : `round ${from + 1}`;
+    const when = isTimed ? `${whenText(from)} to ${whenText(to)}` : `round ${from + 1}`;
     const bars = [{ from, to, kind, title: kind ? `${when}, critical` : when }];
     if (slack[place]) bars.unshift({ from: to, to: to + slack[place], kind: "slack", title: `${duration(slack[place])} of slack` });
     return { number: place + 1, bars };
   });
   const markers = listOf("markers", chart);
   const span = Math.max(...chart.ends, ...markers.map((each) => each.time || 0), ...slack.map((each, place) => chart.ends[place] + each));
+  return {
+    rows, span, markers,
+    describe: isTimed ? (least) => timeAxis(least, chart.origin) : (least) => [decimalStep(Math.max(1, least)), (at) => (at < span ? String(at + 1) : "")],
+  };
+}
+
+function schedule() {
+  const { chart } = page;
+  const parts = scheduleParts();
   const chain = listOf("chain", chart);
   const foot = chain.length
     ? el("div", { class: "chain-text" }, el("h2", { class: "section-title" }, "What decides the end"), el("ol", {}, chain.map(([time, what]) => el("li", {}, el("span", { class: "muted" }, `${whenText(time)}  `), name(what)))))
     : null;
-  const view = new BarChart({
-    rows, span, markers, foot, label: "When steps run",
-    describe: isTime ? (least) => timeAxis(least, chart.origin) : (least) => [Math.ceil(least), (at) => (at < span ? String(at + 1) : "")],
-  });
+  const view = new BarChart({ ...parts, foot, label: "When steps run" });
   const key = (kind, text) => el("span", { class: "legend" }, el("i", { class: `block-key ${kind}` }), text);
   view.legend.append(
-    ...(isTime ? [] : [el("span", {}, "Rounds: steps of one round may run at once")]),
-    ...(critical.size ? [key("critical", "critical")] : []),
-    ...(slack.some(Boolean) ? [key("slack", "slack")] : []),
-    ...(markers.length ? [el("span", { class: "legend" }, legendDash(), "deadline or known change")] : [])
+    ...(isTimed ? [] : [el("span", {}, "Rounds: steps of one round may run at once")]),
+    ...(listOf("critical", chart).length ? [key("critical", "critical")] : []),
+    ...(listOf("slack", chart).some(Boolean) ? [key("slack", "slack")] : []),
+    ...(parts.markers.length ? [el("span", { class: "legend" }, legendDash(), "deadline or known change")] : [])
   );
   return view;
 }

@@ -32,19 +32,24 @@ function choiceLink(changes, ...words) {
 }
 
 function overview() {
-  const hints = page.kind === "candidates" ? [] : [el("p", { class: "lead muted" }, "Choose something to see why it is there. The arrow keys go from one to the next; ", el("kbd", {}, "?"), " shows all keys.")];
-  const intro = { plan: "About this plan", run: "About this run", policy: "About this policy", domain: "About this domain" }[page.kind] || "About";
-  const parts = [el("h2", {}, intro), ...hints];
+  const [intro, hint] = {
+    plan: ["About this plan", "Choose a step to see why it is there, and what fails without it."],
+    run: ["About this run", "Choose a step to see what was tried, what was seen, and by whom."],
+    policy: ["About this policy", "Choose a state to see what may come of its step, and what it is worth."],
+    domain: ["About this domain", "Choose a declaration to see what it needs and gives."],
+  }[page.kind] || ["About", ""];
+  const parts = [el("h2", {}, intro), hint && el("p", { class: "lead muted" }, hint, " The arrow keys go from one to the next; ", el("kbd", {}, "?"), " shows all keys.")];
   const redundant = steps.flatMap((step, place) => (step.redundant ? [place + 1] : []));
-  if (redundant.length) parts.push(heading("Can be left out"), el("ul", {}, redundant.slice(0, 20).map((number) => el("li", {}, pickStep(number)))));
+  if (redundant.length) parts.push(heading("Can be left out"), el("ul", {}, firstOf(redundant, 20, (number) => el("li", {}, pickStep(number)))));
   const roots = page.tree ? page.tree.roots : [];
-  if (roots.length) parts.push(heading("What is to be done"), el("ol", {}, roots.slice(0, 60).map((place) => el("li", {}, page.tree.nodes[place].step ? pickStep(page.tree.nodes[place].step) : pickTask(place)))));
+  if (roots.length) parts.push(heading("What is to be done"), el("ol", {}, firstOf(roots, 60, (place) => el("li", {}, page.tree.nodes[place].step ? pickStep(page.tree.nodes[place].step) : pickTask(place)))));
   const goals = page.policy ? [] : needsOf.get(goalNumber) || [];
-  if (goals.length) parts.push(heading("What is reached"), el("ul", { class: "facts" }, goals.slice(0, 60).map(needLine)));
+  if (goals.length) parts.push(heading("What is reached"), el("ul", { class: "facts" }, firstOf(goals, 60, needLine)));
   const open = page.run ? listOf("questions", page.run) : [];
   if (open.length) parts.push(heading("Open questions"), el("ul", {}, open.map((each) => el("li", {}, each.step ? pickStep(each.step) : "The run", el("span", { class: "from muted" }, ": ", name(each.text))))));
-  const failed = steps.flatMap((step, place) => (toneOf(step) === "bad" || toneOf(step) === "warn" ? [place + 1] : []));
-  if (failed.length) parts.push(heading("Not plainly done"), el("ul", {}, failed.slice(0, 30).map((number) => el("li", {}, pickStep(number), el("span", { class: "muted" }, ` ${stepOf(number).status}`)))));
+  const asked = new Set(open.map((each) => each.step));
+  const failed = stepNumbers.filter((number) => ["bad", "warn"].includes(toneOf(stepOf(number))) && !asked.has(number));
+  if (failed.length) parts.push(heading("Failed, waiting or in doubt"), el("ul", {}, firstOf(failed, 30, (number) => el("li", {}, pickStep(number), el("span", { class: "muted" }, ` ${stepOf(number).status}`)))));
   if (page.domain && page.domain.description && page.kind !== "domain") parts.push(heading("The domain"), el("p", {}, name(page.domain.description)));
   return parts;
 }
@@ -80,7 +85,7 @@ function bindings(step, item) {
 
 function figuresOf(number, step) {
   const found = [];
-  if (step.cost !== undefined && step.cost !== null) found.push(["cost", String(step.cost)]);
+  if (step.cost !== undefined && step.cost !== null) found.push(["cost", amountText(step.cost)]);
   if (page.chart && page.chart.unit === "seconds") {
     found.push(["starts", whenText(page.chart.starts[number - 1])], ["ends", whenText(page.chart.ends[number - 1])]);
     const slack = listOf("slack", page.chart)[number - 1];
@@ -120,7 +125,7 @@ function threatsOf(number) {
   const found = listOf("order").filter(([earlier, later]) => earlier === number || later === number);
   if (!found.length) return [];
   const reasons = { threat: "the later one would undo", item: "both touch" };
-  return [heading("Order"), el("ul", {}, found.slice(0, 30).map(([earlier, later, reason, about]) =>
+  return [heading("Order"), el("ul", {}, firstOf(found, 30, ([earlier, later, reason, about]) =>
     el("li", {}, earlier === number ? "before " : "after ", pickStep(earlier === number ? later : earlier),
       el("span", { class: "muted" }, ` · ${reasons[reason] || reason} `), el("span", { class: "fact muted" }, name(texts[about])))))];
 }
@@ -163,7 +168,7 @@ function taskDetail(node, place) {
   if (listOf("binding", node).length) parts.push(el("dl", { class: "bindings" }, node.binding.map(([key, value]) => [el("dt", {}, name(key)), el("dd", {}, name(value))])));
   const children = listOf("children", node);
   if (children.length) {
-    parts.push(heading("Subtasks"), el("ol", {}, children.slice(0, 60).map((child) => {
+    parts.push(heading("Subtasks"), el("ol", {}, firstOf(children, 60, (child) => {
       const below = page.tree.nodes[child];
       return el("li", {}, below.step ? pickStep(below.step) : pickTask(child));
     })));
@@ -190,7 +195,7 @@ function attemptsOf(step) {
     const ended = attempt.end >= 0 ? runEvents[attempt.end] : null;
     const tone = statusTones[attempt.status];
     return el("li", {}, `${place + 1}. `, el("span", { class: tone ? `tone-${tone}` : "" }, attempt.status), el("span", { class: "muted" }, ` · after ${duration(begun)}${ended ? `, took ${duration((ended.time || 0) - begun)}` : ""}${attempt.skill && attempt.skill !== "main" ? `, ${attempt.skill}` : ""}`),
-      ended && listOf("details", ended).length ? el("ul", { class: "facts" }, ended.details.slice(0, 12).map(([key, value]) => el("li", {}, name(key), el("span", { class: "from" }, name(value))))) : null);
+      ended && listOf("details", ended).length ? el("ul", { class: "facts" }, firstOf(ended.details, 12, ([key, value]) => el("li", {}, name(key), el("span", { class: "from" }, name(value))))) : null);
   }))];
 }
 
@@ -212,6 +217,6 @@ function itemDetail(item) {
   if (listOf("parameters", item).length) parts.push(heading("Parameters"), el("dl", { class: "bindings" }, item.parameters.map(([key, type]) => [el("dt", {}, name(key)), el("dd", {}, name(type))])));
   for (const section of listOf("sections", item)) parts.push(heading(section.title), el("ul", { class: "facts" }, section.lines.map((line) => el("li", {}, name(line)))));
   const used = steps.flatMap((step, place) => (step.action === item.name ? [place + 1] : []));
-  if (used.length && kind === "action") parts.push(heading(`In this ${page.kind}`), el("ul", {}, used.slice(0, 30).map((number) => el("li", {}, choiceLink({ view: firstView, step: number }, `${number} `, name(stepText(number)))))));
+  if (used.length && kind === "action") parts.push(heading(`In this ${page.kind}`), el("ul", {}, firstOf(used, 30, (number) => el("li", {}, choiceLink({ view: firstView, step: number }, `${number} `, name(stepText(number)))))));
   return parts;
 }

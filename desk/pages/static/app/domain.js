@@ -60,7 +60,7 @@ function findingsView() {
   const tones = { error: "tone-bad", warning: "tone-warn", hint: "muted" };
   const items = listOf("findings", page.domain).map((found) =>
     el("li", { class: "finding" },
-      el("div", {}, el("span", { class: `level ${tones[found.level] || ""}` }, found.level), " ", name(found.place), " ", el("span", { class: "muted mono" }, found.rule)),
+      el("div", {}, el("span", { class: `level ${tones[found.level] || ""}` }, found.level), " · ", name(found.place), " · ", el("span", { class: "muted mono" }, found.rule)),
       el("p", {}, name(found.message)),
       found.hint ? el("p", { class: "muted" }, name(found.hint)) : null));
   const element = el("div", { class: "scroll pad", role: "region", tabindex: "0", "aria-label": "Findings" }, el("ul", {}, items));

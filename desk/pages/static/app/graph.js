@@ -15,7 +15,7 @@ const measure = (() => {
   };
 })();
 
-const NODE = { height: 44, gap: 16, widest: 200, between: 44, margin: 34, line: 42 };
+const NODE = { height: 44, gap: 16, widest: 200, between: 44, margin: 34, line: 42, far: 3 };
 // Marks of Unicode that keep a name to its own direction of writing inside SVG, where bdi does not exist.
 const isolate = (text) => `\u2068${plain(text)}\u2069`;
 
@@ -59,7 +59,12 @@ class GraphView {
       ["−", "Smaller", () => this.zoom(0.85)],
       ["+", "Larger", () => this.zoom(1 / 0.85)],
     ].map(([sign, label, action]) => el("button", { class: "tool", type: "button", "aria-label": label, onclick: action }, sign));
-    return el("div", { class: "toolbar" }, el("span", { class: "legends" }, this.options.legend || ""), el("span", { class: "tools" }, buttons));
+    this.legend = el("span", { class: "legends" });
+    return el("div", { class: "toolbar" }, this.legend, el("span", { class: "tools" }, buttons));
+  }
+
+  fillLegend() {
+    renew(this.legend, [this.options.legend ? this.options.legend(this) : ""]);
   }
 
   sizeOf(node) {
@@ -70,19 +75,22 @@ class GraphView {
   }
 
   zoom(factor) {
+    this.isZoomed = true;
     this.scale = Math.min(1.8, Math.max(0.35, this.scale * factor));
     this.arrange();
   }
 
   // Breaks the layers into lines, and gives nodes their places.
-  arrange() {
-    const width = (this.scroll.clientWidth || 900) / this.scale;
-    if (!this.scroll.clientWidth) return;
+  arrange(room = this.scroll.clientWidth) {
+    if (!room) return;
+    const { labelled, whole, between = NODE.between } = this.options;
+    const width = whole ? room : room / this.scale;
     const isNarrow = width < 560;
-    this.margin = isNarrow ? 24 : NODE.margin;
-    const { labelled, between = NODE.between } = this.options;
+    // Loops and their labels stand above nodes, the labels of edges from other lines beside them.
+    this.margin = (isNarrow ? 24 : NODE.margin) + (labelled ? 22 : 0);
     this.gap = isNarrow ? (labelled ? 58 : 28) : between;
-    this.rowGap = labelled ? 34 : NODE.gap; // loops and their labels stand above nodes
+    this.rowGap = labelled ? 34 : NODE.gap;
+    this.lineGap = labelled ? 84 : NODE.line;
     const layers = [];
     this.nodes.forEach((node, place) => {
       const layer = node.layer || 0;
@@ -93,12 +101,14 @@ class GraphView {
     this.placeNodes(layers);
     this.routes = this.edges.map((edge) => this.route(edge));
     if (this.options.labelled) this.placeLabels();
-    // Edges to the goal from other lines would cover the others: a dot at the step stands for each.
-    const isFar = (edge) => edge.kind === "goal" && this.boxes[edge.source || 0].line !== this.boxes[edge.target || 0].line;
+    // Many edges to the goal from other lines would cover the others: a dot at the step stands for each.
+    const goesFar = (edge) => edge.kind === "goal" && this.boxes[edge.source || 0].line !== this.boxes[edge.target || 0].line;
+    const isFar = this.edges.filter(goesFar).length > NODE.far ? goesFar : () => false;
     this.far = new Set(this.edges.filter(isFar).map((edge) => edge.source || 0));
     this.pairs = new Set(this.edges.filter((edge) => !isFar(edge)).map((edge) => `${edge.source || 0} ${edge.target || 0}`));
     const right = Math.max(...this.lines.map((line) => line.right), 0) + this.margin;
     const bottom = this.lines.length ? this.lines[this.lines.length - 1].bottom + this.margin : 0;
+    if (whole && !this.isZoomed) this.scale = Math.min(1, Math.max(0.6, room / right));
     this.drawing.setAttribute("width", Math.ceil(right * this.scale));
     this.drawing.setAttribute("height", Math.ceil(bottom * this.scale));
     this.drawing.setAttribute("viewBox", `0 0 ${Math.ceil(right)} ${Math.ceil(bottom)}`);
@@ -126,7 +136,7 @@ class GraphView {
     for (const each of lines) {
       each.y = y;
       each.bottom = y + (each.rows - 1) * (NODE.height + this.rowGap) + NODE.height;
-      y = each.bottom + NODE.line;
+      y = each.bottom + this.lineGap;
     }
     return lines;
   }
@@ -207,17 +217,19 @@ class GraphView {
     const down = source.x + source.width + this.gap / 3 + track / 3;
     const into = Math.max(end[0] - this.gap / 2, 12) + track / 3;
     const below = this.lines[first].bottom + NODE.line / 2 + track;
+    let entry = below;
     const points = [start, [down, start[1]], [down, below]];
     if (last > first + 1 || last < first) {
-      const above = this.lines[last].y - NODE.line / 2 + track;
-      points.push([10 + track / 3, below], [10 + track / 3, above], [into, above]);
+      entry = this.lines[last].y - (this.lineGap - NODE.line / 2) + track;
+      points.push([10 + track / 3, below], [10 + track / 3, entry], [into, entry]);
     } else points.push([into, below]);
     points.push([into, end[1]], end);
     const heights = points.map(([, y]) => y);
-    return { path: roundedPath(points), top: Math.min(...heights), bottom: Math.max(...heights) };
+    return { path: roundedPath(points), top: Math.min(...heights), bottom: Math.max(...heights), into: [into, (entry + end[1]) / 2] };
   }
 
-  // Where the words of each edge stand: within a line near the end that has fewer other edges; else beside the target.
+  // Where the words of each edge stand: within a line near the end that has fewer other edges; else where it comes into
+  // its target's line, those of one target above each other.
   placeLabels() {
     const count = (part) => this.edges.reduce((found, edge) => found.set(edge[part] || 0, (found.get(edge[part] || 0) || 0) + 1), new Map());
     const [leaving, coming, above] = [count("source"), count("target"), new Map()];
@@ -225,13 +237,10 @@ class GraphView {
       const [from, to, route] = [this.boxes[edge.source || 0], this.boxes[edge.target || 0], this.routes[place]];
       if (from === to) route.label = { x: from.x + from.width - 23, y: from.y - 20, "text-anchor": "middle" };
       else if (from.line !== to.line || edge.kind === "back") {
-        // An edge back in one line comes from below.
-        const isBelow = from.line === to.line;
-        const key = `${edge.target || 0} ${isBelow}`;
-        const before = above.get(key) || 0;
-        above.set(key, before + 1);
-        const y = isBelow ? to.y + NODE.height + 14 : to.y - 6;
-        route.label = { x: Math.max(4, to.x - this.gap / 2 + 6) + before * 40, y, "text-anchor": "start" };
+        const before = above.get(edge.target || 0) || 0;
+        above.set(edge.target || 0, before + 1);
+        const [x, y] = route.into;
+        route.label = { x: Math.max(22, x), y: y + 4 - before * 14, "text-anchor": "middle" };
       } else {
         const path = svg("path", { d: route.path });
         const length = path.getTotalLength();
@@ -251,6 +260,7 @@ class GraphView {
     const { wires, extra, nodes, labels } = this.layersOfDrawing;
     this.drawing.replaceChildren(wires, extra, nodes, labels);
     this.draw();
+    this.fillLegend();
   }
 
   // Draws what has come into sight, with half a screen more above and below, and drops what is out of it.
@@ -329,6 +339,7 @@ class GraphView {
     }
     this.layersOfDrawing.extra.replaceChildren(...this.drawExtra(...this.range));
     this.markEntry();
+    this.fillLegend();
   }
 
   nodeMarks(place) {
@@ -370,6 +381,7 @@ class GraphView {
     const detail = node.detail ? fitText(node.detail, inner, "12px") : "";
     const label = fitText(node.label, inner - size.number, "600 13px");
     const isNumbered = this.options.numbered && !isEnd(node);
+    const isPill = isEnd(node) || node.kind === "predicate";
     const y = detail ? 18 : 27;
     const group = svg("g", {
       class: this.nodeMarks(place),
@@ -380,9 +392,9 @@ class GraphView {
       tabindex: "-1",
       onclick: () => this.options.pick(node, place),
     });
-    group.append(svg("rect", { width: box.width, height: NODE.height, rx: isEnd(node) || node.kind === "predicate" ? 22 : 8 }));
+    group.append(svg("rect", { width: box.width, height: NODE.height, rx: isPill ? 22 : 8 }));
     if (size.number) group.append(svg("text", { class: "n", x: 12, y }, String(node.ref)));
-    group.append(svg("text", { class: "a", x: 12 + size.number, y }, isolate(label)));
+    group.append(svg("text", { class: "a", ...(isPill ? { x: box.width / 2, "text-anchor": "middle" } : { x: 12 + size.number }), y }, isolate(label)));
     if (detail) group.append(svg("text", { class: "b", x: 12, y: 34 }, isolate(detail)));
     if (this.servesGoal(node, place)) group.append(svg("circle", { class: "serves", cx: box.width, cy: NODE.height / 2, r: 4.5 }));
     group.append(svg("title", {}, `${node.label} ${node.detail || ""}`));
@@ -483,9 +495,9 @@ function arrowHeads() {
   return svg("svg", { width: 0, height: 0, style: "position:absolute", "aria-hidden": "true" }, heads);
 }
 
-function legendLine(kind, text) {
+function legendLine(kind, text, more = "") {
   const line = svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, svg("path", { class: `wire ${kind}`, d: "M1 5H25" }));
-  return el("span", { class: `legend ${kind === "threat" ? "" : "hide-narrow"}` }, line, text);
+  return el("span", { class: `legend ${more}` }, line, text);
 }
 
 // What the graph leaves out because steps and links say it, too.
@@ -505,14 +517,20 @@ function completeGraph(graph) {
 function stepGraph() {
   completeGraph(page.graph);
   const kinds = new Set(listOf("edges", page.graph).map((edge) => edge.kind || "link"));
-  const legend = page.kind === "run" ? [] : [
-    kinds.has("link") ? legendLine("link", "gives what is needed") : null,
-    kinds.has("threat") ? legendLine("threat", "would undo it") : null,
-    kinds.has("item") ? legendLine("item", "same item") : null,
-    kinds.has("goal") ? el("span", { class: "legend hide-narrow" }, el("i", { class: "serves-key" }), "for the goal") : null,
-    links.length ? legendLine("need", "to the chosen step") : null,
-    links.length ? legendLine("give", "from the chosen step") : null,
-  ];
+  // Of a chosen step what it needs and gives, else what the lines mean: one line, so that nothing moves at a choice.
+  const legend = (view) => {
+    if (page.kind === "run") return [];
+    const found = new Set([...related].flatMap(([ref, kind]) => (ref ? [kind] : [])));
+    const hide = chosen.step ? "hide-narrow" : "";
+    return [
+      !chosen.step && kinds.has("link") ? legendLine("link", "gives what is needed") : null,
+      found.has("need") ? legendLine("need", "what it needs") : null,
+      found.has("give") ? legendLine("give", "what it gives") : null,
+      kinds.has("threat") ? legendLine("threat", "would undo it", hide) : null,
+      kinds.has("item") ? legendLine("item", "same item", "hide-narrow") : null,
+      view.nodes.some((node, place) => view.servesGoal(node, place)) ? el("span", { class: "legend hide-narrow" }, el("i", { class: "serves-key" }), "for the goal") : null,
+    ];
+  };
   const relations = () => {
     const found = new Map();
     if (!chosen.step) return found;
@@ -585,7 +603,7 @@ function providerGraph(domain) {
     whole: true,
     even: true,
     between: 90,
-    legend: el("span", {}, "Actions that provide a fact · the fact · actions that require it"),
+    legend: () => el("span", {}, "Actions that provide a fact · the fact · actions that require it"),
     pick: (node) => choose({ item: node.ref }),
     mark: (node, place) => {
       if (related.size) return related.get(place) || "dim";

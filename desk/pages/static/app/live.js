@@ -67,6 +67,13 @@ function connect() {
   connection.addEventListener("gone", (message) => {
     connection.close();
     setTrouble(plain(JSON.parse(message.data).problem));
+    setTimeout(connect, RETRY_SECONDS * 5000);
+  });
+  // The journal is another file now: what stands here may never have been.
+  connection.addEventListener("opened", (message) => {
+    connection.close();
+    if (JSON.parse(message.data).has_run) location.reload();
+    else location.replace(location.pathname);
   });
   connection.onerror = () => {
     connection.close();

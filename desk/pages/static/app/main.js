@@ -11,6 +11,7 @@ const makers = {
   timeline: runTimeline,
   events: eventLog,
   candidates: candidatesView,
+  answers: answersView,
   search: searchView,
   declarations,
   provides: () => providerGraph(page.domain),
@@ -18,15 +19,19 @@ const makers = {
   findings: findingsView,
 };
 
+// What a plan is about comes first: its decomposition, its times, or else its order.
+const isTimed = Boolean(page.chart && page.chart.unit === "seconds");
 const findTabs = () => [
   ["steps", page.policy ? "States" : "Steps", steps.length > 0, "only-narrow"],
+  ["answers", "Why not", Boolean(page.answers)],
   ["candidates", "Candidates", Boolean(page.candidates)],
   ["timeline", "Timeline", Boolean(page.run)],
   ["events", "Events", Boolean(page.run)],
+  ["tree", "Decomposition", Boolean(page.tree)],
+  ["schedule", "Schedule", isTimed],
   ["graph", "Graph", Boolean(page.graph)],
   ["outcomes", "Outcomes", Boolean(page.policy)],
-  ["tree", "Decomposition", Boolean(page.tree)],
-  ["schedule", "Schedule", Boolean(page.chart)],
+  ["schedule", "Schedule", Boolean(page.chart) && !isTimed],
   ["states", "States", Boolean(page.states)],
   ["search", "Search", Boolean(page.search && (listOf("points", page.search).length || page.kind === "plan" || page.kind === "policy"))],
   ["declarations", page.kind === "domain" ? "Declarations" : "Domain", domainItems.length > 0],
@@ -52,8 +57,9 @@ const stepList = new VirtualList({
       el("span", { class: "no" }, String(number)),
       page.run ? el("span", { class: `dot ${toneOf(step)}` }, step.status === "succeeded" ? unseen("succeeded") : "") : "",
       el("span", { class: "name" }, el("b", {}, name(step.action)), " ", el("span", { class: "args" }, name(argumentsOf(step))), step.redundant ? unseen(", can be left out") : ""),
-      el("span", { class: "tail" }, page.run ? (step.status === "succeeded" ? "" : step.status || "pending") : !showsCosts || step.cost === undefined || step.cost === null ? "" : String(step.cost))
+      el("span", { class: "tail" }, page.run ? (step.status === "succeeded" ? "" : step.status || "pending") : showsCosts && isKnown(step.cost) ? amountText(step.cost) : "")
     );
+    row.title = plain(stepText(number));
   },
   pick: (number) => choose({ step: number, node: -1 }),
 });
@@ -65,7 +71,8 @@ const itemList = new VirtualList({
 
 const search = el("input", { type: "search", placeholder: "Filter", "aria-label": "Filter", autocomplete: "off", spellcheck: "false" });
 const count = el("div", { class: "filter-count", role: "status" });
-const side = el("aside", { class: "side", "aria-label": "List" }, el("div", { class: "filter" }, search, el("kbd", { "aria-hidden": "true" }, "/"), count), stepList.element, itemList.element);
+const costHead = el("div", { class: "filter-count cost-head" }, "cost");
+const side = el("aside", { class: "side", "aria-label": "List" }, el("div", { class: "filter" }, search, el("kbd", { "aria-hidden": "true" }, "/"), el("div", { class: "filter-foot" }, count, costHead)), stepList.element, itemList.element);
 const stage = el("div", { class: "stage", id: "stage", role: "tabpanel", tabindex: "-1" });
 const panes = el("main", { class: "panes" }, side, stage, detail);
 
@@ -116,14 +123,16 @@ const help = el("dialog", { "aria-labelledby": "help-title" },
   el("dl", {}, helpKeys.map(([keys, text]) => [el("dt", {}, keys.split(" ").map((key) => (key === "–" ? " – " : [el("kbd", {}, key), " "]))), el("dd", {}, text)])),
   el("form", { method: "dialog" }, el("button", { class: "button" }, "Close")));
 
+const figureList = (figures) => el("dl", { class: "figures" }, figures.map((figure) => el("div", { class: "figure" }, el("dt", {}, figure.label), el("dd", { class: figure.tone ? `tone-${figure.tone}` : "" }, figure.value))));
+
 function head() {
   const notes = listOf("notes");
-  const list = el("ul", {}, notes.map((note) => el("li", {}, name(note))));
   const isShort = notes.length <= 2 && notes.join("").length < 220;
+  const list = (from, to) => el("ul", {}, notes.slice(from, to).map((note) => el("li", {}, name(note))));
   return el("header", { class: "head" },
     el("div", { class: "head-title" }, el("h1", { class: page.title.length > 44 ? "long" : "" }, name(page.title)), el("p", { class: "head-sub" }, name(page.subtitle || ""), " ", liveMark())),
-    el("dl", { class: "figures" }, listOf("figures").map((figure) => el("div", { class: "figure" }, el("dt", {}, figure.label), el("dd", { class: figure.tone ? `tone-${figure.tone}` : "" }, figure.value)))),
-    notes.length ? el("div", { class: "notes" }, isShort ? list : el("details", {}, el("summary", {}, plural(notes.length, "note")), list)) : null);
+    figureList(listOf("figures")),
+    notes.length ? el("div", { class: "notes" }, list(0, isShort ? 2 : 1), isShort || notes.length === 1 ? null : el("details", {}, el("summary", {}, plural(notes.length - 1, "more note")), list(1))) : null);
 }
 
 // Shows a newer document of the same run; what is chosen, folded, scrolled to and in focus stays.
@@ -202,6 +211,7 @@ function fillList() {
 function fillCount(shown) {
   const all = views_of_domain.has(chosen.view) ? domainItems : steps;
   count.textContent = chosen.filter ? `${shown.toLocaleString("en")} of ${all.length.toLocaleString("en")}` : "";
+  costHead.hidden = all !== steps || !showsCosts || Boolean(page.run);
 }
 
 function markList(scroll) {

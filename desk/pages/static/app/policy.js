@@ -41,11 +41,9 @@ function policyGraph() {
     numbered: true,
     labelled: true,
     between: 84,
-    legend: [
-      el("span", { class: "legend" }, "At each arrow, the probability of the outcome"),
-      legendLine("need", "to the chosen state"),
-      legendLine("give", "from the chosen state"),
-    ],
+    legend: () => (chosen.step
+      ? [waysTo.has(chosen.step) ? legendLine("need", "ways to it") : null, outcomesOf.has(chosen.step) ? legendLine("give", "what may come of it") : null]
+      : el("span", { class: "legend" }, "At each arrow, the probability of the outcome")),
     pick: (node) => choose({ step: node.ref }),
     mark: (node) => (chosen.filter && stepOf(node.ref) && !isStepShown(node.ref) ? "dim" : related.get(node.ref) || ""),
     markEdge: (source, target) => {
@@ -117,7 +115,7 @@ function stateDetail(number) {
 function waysInto(number) {
   const ways = (waysTo.get(number) || []).filter(({ source }) => source !== number);
   if (!ways.length) return [];
-  return [heading("Comes of"), el("ul", {}, ways.slice(0, 40).map((outcome) => el("li", {}, pickStep(outcome.source), el("span", { class: "muted" }, ` · ${percentText(outcome.probability)} `), el("span", { class: "fact muted" }, name(changeText(outcome))))))];
+  return [heading("Comes of"), el("ul", {}, firstOf(ways, 40, (outcome) => el("li", {}, pickStep(outcome.source), el("span", { class: "muted" }, ` · ${percentText(outcome.probability)} `), el("span", { class: "fact muted" }, name(changeText(outcome))))))];
 }
 
 function endDetail(number) {

@@ -80,7 +80,7 @@ function eventLog() {
         el("span", { class: "time" }, duration(event.time || 0)),
         el("span", { class: `dot ${event.tone || ""}`, "aria-hidden": "true" }),
         el("span", { class: "name" }, name(event.text)),
-        el("span", { class: "said" }, name(event.who || ""))
+        el("span", { class: "said hide-narrow" }, name(event.who || ""))
       );
     },
     pick: (place) => choose({ event: place, step: runEvents[place].step || 0 }),

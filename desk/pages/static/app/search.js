@@ -55,14 +55,19 @@ function searchStory(points) {
   const news = newsOf(points);
   const last = (part) => points.filter((_, place) => news[place][part]).pop();
   const [plan, bound] = [last("plan"), last("bound")];
-  const by = (point) => [el("b", {}, name(point.search || "")), ` after ${duration(Number((point.time || 0).toPrecision(3)))}`];
-  if (!plan) return bound ? ["No plan was found. Every plan costs at least ", amountText(bound.bound), ", says ", by(bound), "."] : ["Nothing was found."];
+  const spanText = (point) => duration(Number((point.time || 0).toPrecision(3)));
+  const by = (point) => [el("b", {}, name(point.search || "")), ` after ${spanText(point)}`];
   const measure = page.search.measure || "cost";
-  const costs = measure === "cost" ? "costs" : "is charged";
+  const [costs, less] = { charge: ["is charged", "is charged less"], makespan: ["lasts", "ends sooner"] }[measure] || ["costs", "costs less"];
+  if (!plan) return bound ? [`No plan was found. Every plan ${costs} at least `, amountText(bound.bound), ", says ", by(bound), "."] : ["Nothing was found."];
   const found = [`The plan of ${measure} `, amountText(plan.cost), " comes from ", by(plan)];
   if (!bound) return [...found, ". How far from the cheapest it is is not known."];
-  if (bound.bound >= plan.cost) return [...found, bound === plan ? `, with the proof that none ${costs} less.` : [`. That none ${costs} less was proved by `, by(bound), "."]];
-  return [...found, `. That none ${costs} less than `, amountText(bound.bound), " was proved by ", by(bound), "."];
+  if (bound.bound >= plan.cost) {
+    if (bound === plan) return [...found, `, with the proof that none ${less}.`];
+    const prover = bound.search === plan.search ? ["It proved, after ", spanText(bound), ","] : [by(bound), " proved"];
+    return [...found, ". ", prover, ` that none ${less}.`];
+  }
+  return [...found, `. That none ${less} than `, amountText(bound.bound), " was proved by ", by(bound), "."];
 }
 
 function plotLegend(points, lanes) {
@@ -124,7 +129,7 @@ class SearchPlot {
     for (let power = Math.ceil(Math.log10(this.span)); power >= -4; power -= 1) {
       for (const digit of [5, 2, 1]) {
         const time = digit * 10 ** power;
-        if (last - this.x(time) < 62 || this.x(time) - this.left < 40) continue;
+        if (time < 0.001 || last - this.x(time) < 62 || this.x(time) - this.left < 40) continue; // labels are whole milliseconds
         times.push(time);
         last = this.x(time);
       }

@@ -114,7 +114,7 @@ function stateGroups(facts, numbers, delta, all, showAll) {
 function constantFacts(constant) {
   if (!constant.length) return "";
   const list = el("ul", { class: "facts", style: "columns:22em auto;margin-top:8px" });
-  const details = el("details", {}, el("summary", {}, `${plural(constant.length, "fact")} that never change`), list);
+  const details = el("details", {}, el("summary", {}, `${plural(constant.length, "fact")} that never change${constant.length === 1 ? "s" : ""}`), list);
   details.addEventListener("toggle", () => {
     if (details.open && !list.childElementCount) list.append(...constant.slice(0, 2000).map((fact) => el("li", {}, name(texts[fact]))));
   });
