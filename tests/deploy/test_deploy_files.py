@@ -21,8 +21,8 @@ from ruamel.yaml import YAML
 from executor import Executor
 from executor.journal import DatabaseAddress
 from planner.language.loading.load import open_source
-from service.app import OPEN
 from service.command import GRACE_SECONDS
+from service.guard import OPEN
 from service.keys import KEY_VARIABLE
 from service.pool import LATE_SECONDS, MEMORY_SLACK
 

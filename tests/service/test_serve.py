@@ -263,6 +263,8 @@ def test_other_paths_and_methods_are_refused(client):
 def test_pages_of_other_sites_may_not_ask(client):
     assert client.post("/v1/solve", json=SMALL, headers={"Origin": "http://evil.example"}).status_code == 403
     assert client.post("/v1/solve", json=SMALL, headers={"Host": "evil.example:8000"}).status_code == 403
+    for bad in ({"Origin": "http://[::1"}, {"Origin": "null"}, {"Host": "[::1"}, {"Host": "127.0.0.1.evil.example"}):
+        assert client.post("/v1/solve", json=SMALL, headers=bad).status_code == 403
 
 
 def test_a_time_limit_holds(client):

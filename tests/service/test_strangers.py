@@ -18,13 +18,14 @@ from executor import bounded_http
 from executor.bounded_http import BoundedProtocol
 from executor.listening import Address, listen
 from planner.errors import InputError
-from service import app as service_app
-from service.app import Guard, Refusal, Service
+from service import guard as guard_module
+from service.bodies import read_json
+from service.guard import Guard
 from service.keys import Client, Clients, digest_of
 from service.messages import least_limit
 from service.metrics import Metrics
 from service.questions import Question, read_request
-from service.tracing import Tracing
+from service.refusals import Refusal
 from service.worker import Replies, handle
 
 LAMPS = "(define (domain lamps) (:predicates (lit ?l)) (:action light :parameters (?l) :effect (lit ?l)))"
@@ -166,7 +167,7 @@ def ask(guard, key, path="/v1/jobs/x"):
 
 @pytest.mark.anyio
 async def test_one_client_cannot_take_all_connections(monkeypatch):
-    monkeypatch.setattr(service_app, "MOST_OPEN", 2)
+    monkeypatch.setattr(guard_module, "MOST_OPEN", 2)
     go_on = asyncio.Event()
 
     async def application(scope, receive, send):
@@ -204,10 +205,9 @@ async def test_bodies_that_are_no_text_are_refused(body, says):
     async def receive():
         return {"type": "http.request", "body": body, "more_body": False}
 
-    service = Service(None, Tracing(), 4_000_000)
     request = Request({"type": "http", "method": "POST", "path": "/v1/solve", "headers": []}, receive)
     with pytest.raises(Refusal, match=says) as refused:
-        await service.read_json(request)
+        await read_json(request, 4_000_000)
     assert refused.value.code == 400
 
 
@@ -217,7 +217,7 @@ async def test_whole_pairs_are_text():
         return {"type": "http.request", "body": rb'{"domain": "\ud83d\ude00"}', "more_body": False}
 
     request = Request({"type": "http", "method": "POST", "path": "/v1/solve", "headers": []}, receive)
-    assert await Service(None, Tracing(), 1000).read_json(request) == {"domain": "\N{GRINNING FACE}"}
+    assert await read_json(request, 1000) == {"domain": "\N{GRINNING FACE}"}
 
 
 def test_a_question_may_have_less_memory():
