@@ -19,7 +19,7 @@ from planner.limits import Limits
 from planner.lint.action_lint import find_contradiction
 from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms, provided_atoms, wanted_atoms
 from planner.lint.problem_lint import check_domain, check_problem
-from planner.lint.proof_lint import judge_by_proof
+from planner.lint.proof_lint import judge_by_proof, names_known_objects
 from planner.model import Goal, Problem
 from planner.model.formulas import Atom, atoms_in, comparisons_in, conjunction, free_variables
 from planner.problem_kinds import AnyProblem
@@ -104,8 +104,8 @@ def check_htn_problem(problem: HtnProblem, limits: Limits, *, prove: bool = True
     structure = [*_check_structure(domain), *check_methods(domain, wanted)]
     conditions = check_conditions(domain, problem.classical)
     reached = list(_check_reachability(problem, limits))
-    forgotten = {each.hint for each in reached if each.rule == "missing-fact"}
-    classical = [each for each in classical if each.rule != "missing-fact" or each.hint not in forgotten]
+    forgotten = {each.states for each in reached if each.rule == "missing-fact"}
+    classical = [each for each in classical if each.rule != "missing-fact" or each.states not in forgotten]
     found = [*classical, *structure, *conditions, *reached]
     if prove:
         relevant = [f"action {name}" for name in domain.classical.actions]
@@ -237,11 +237,12 @@ def _find_forgotten(lack: Lack, roots: Sequence[Failure], problem: HtnProblem) -
     name = lack.condition.partition("(")[0]
     like = [fact for fact in problem.classical.initial if fact.predicate == name]
     given = collect_usage(problem.domain.classical).provided
-    if like and name not in given and str(lack.condition) not in map(str, like):
+    is_known = names_known_objects(lack.condition, problem.classical)
+    if like and name not in given and is_known and str(lack.condition) not in map(str, like):
         needing = next(each.task for each in roots if any(lack in way.lacks for way in each.attempts))
         message = f"{lack.condition} is not stated, though {like[0]} is: {needing} needs it, and no action gives it"
         hint = f"state {lack.condition}, if it holds"
-        yield Finding(Level.ERROR, "missing-fact", "initial", message, hint, part=like[-1])
+        yield Finding(Level.ERROR, "missing-fact", "initial", message, hint, part=like[-1], states=lack.condition)
 
 
 def _check_dead_methods(domain: HtnDomain, relaxed: RelaxedHierarchy) -> Iterator[Finding]:

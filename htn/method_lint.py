@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from htn.model import HtnDomain, Method
+from htn.purpose_lint import check_purposes
 from planner.lightweight import replace
 from planner.lint.findings import Finding, Level, Mend, collect_usage, ended_atoms, provided_atoms
 from planner.lint.item_lint import Item, balanced_items, declared_items
@@ -24,6 +25,7 @@ from planner.model.formulas import OPEN, TRUE, Atom, Comparison, Formula, Not, a
 def check_methods(domain: HtnDomain, wanted: frozenset[str]) -> Iterator[Finding]:
     """Yield what is wrong with the order and the effects of subtasks; `wanted` are predicates that goals mention."""
     known = _Known.of(replace(domain, classical=flatten_moments(domain.classical)), wanted)
+    yield from check_purposes(known.domain, known.written)
     for method in domain.methods.values():
         yield from _check_endless(method, known)
         if method.network.is_sequence:

@@ -9,8 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice, permutations
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, seal_problem, sequence
-from planner.explain.single_edits import LIKELY, UNLIKELY, Scope, edit_formula, exchange, vary
+from htn.model import (
+    HtnDomain,
+    HtnProblem,
+    Method,
+    Network,
+    Subtask,
+    seal_problem,
+    sequence,
+    transitive_successors,
+)
+from planner.explain.single_edits import FAIR, LIKELY, UNLIKELY, Scope, edit_formula, exchange, vary
 from planner.explain.single_repairs import MOST_ACTIONS, Repair, list_repairs
 from planner.lightweight import Any, Final, replace
 from planner.model.domain import TypeHierarchy
@@ -83,7 +92,8 @@ def _repair_methods(problem: HtnProblem) -> Iterator[Repair]:
             make = _with_method(problem, method, network=replace(method.network, constraints=formula))
             yield Repair(place, "requires", edit.part, edit.words, edit.price, make)
         for network, part, words, price in _edit_network(method.network, scope, tasks):
-            yield Repair(place, "subtasks", part, words, price, _with_method(problem, method, network=network))
+            field = "ordering" if network.subtasks == method.network.subtasks else "subtasks"
+            yield Repair(place, field, part, words, price, _with_method(problem, method, network=network))
         for network, words in islice(_add_subtasks(method.network, scope, tasks), MOST_ADDED):
             make = _with_method(problem, method, network=network)
             yield Repair(place, "subtasks", "", words, UNLIKELY, make)
@@ -99,6 +109,7 @@ def _edit_network(network: Network, scope: Scope, tasks: _Tasks) -> Iterator[tup
             yield replace(network, subtasks=subtasks), each.task, words, price
     line = [network.subtasks[place] for place in network.linearisation]
     if not network.is_sequence:
+        yield from _order_otherwise(network)
         return
     for one, other, turned in exchange(line):
         words = f"with '{unmarked(line[other].task)}' before '{unmarked(line[one].task)}'"
@@ -108,6 +119,20 @@ def _edit_network(network: Network, scope: Scope, tasks: _Tasks) -> Iterator[tup
         yield _in_sequence([*line[:place], *line[place + 1 :]], network), each.task, words, UNLIKELY
 
 
+def _order_otherwise(network: Network) -> Iterator[tuple[Network, Atom | str, str, int]]:
+    """Yield networks with one pair of subtasks in the other order, or in an order where they had none."""
+    after = transitive_successors(len(network.subtasks), network.ordering)
+    for one, other in permutations(range(len(network.subtasks)), 2):
+        if after[one] >> other & 1:
+            continue
+        rest = tuple([pair for pair in network.ordering if pair != (other, one)])
+        changed = replace(network, ordering=(*rest, (one, other)))
+        if changed.linearisation:
+            first, second = network.subtasks[one].task, network.subtasks[other].task
+            words = f"with '{unmarked(first)}' before '{unmarked(second)}'"
+            yield changed, second, words, LIKELY if len(rest) < len(network.ordering) else FAIR
+
+
 def _in_sequence(line: Sequence[Subtask], network: Network) -> Network:
     ordered = sequence(*[each.task for each in line], constraints=network.constraints)
     return replace(ordered, subtasks=tuple(line))
@@ -115,13 +140,15 @@ def _in_sequence(line: Sequence[Subtask], network: Network) -> Network:
 
 def _add_subtasks(network: Network, scope: Scope, tasks: _Tasks) -> Iterator[tuple[Network, str]]:
     """Yield networks with one more subtask, about parameters of the method."""
-    if not network.is_sequence:
-        return
     line = [network.subtasks[place] for place in network.linearisation]
     for name, kinds in tasks.parameters.items():
         for args in permutations(scope.terms, len(kinds)):
             task = Atom(name, args)
             if not tasks.fits(task, scope) or any(each.task == task for each in line):
+                continue
+            if not network.is_sequence:
+                more = replace(network, subtasks=(*network.subtasks, Subtask(task)))
+                yield more, f"if it does {unmarked(task)}, too"
                 continue
             for place in range(len(line) + 1):
                 words = f"if it does {unmarked(task)}, too" + (

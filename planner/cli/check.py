@@ -101,11 +101,12 @@ def _print(checked: Checked, form: str, *, is_quiet: bool) -> None:
 
 
 def _judge(checked: Checked) -> Exit:
-    """Return the exit code: bad input, findings, problems left out, or (with hints alone) nothing wrong."""
+    """Return the exit code: bad input, findings, problems left out or not explored, or nothing wrong but hints."""
     from planner.lint.findings import Level
 
     if not checked.is_read:
         return Exit.USAGE
     if any(each.level is not Level.HINT for each in checked.findings):
         return Exit.NEGATIVE
-    return Exit.NO_VERDICT if checked.unchecked else Exit.OK
+    is_cut = bool(checked.unchecked) or any(each.rule == "unexplored" for each in checked.findings)
+    return Exit.NO_VERDICT if is_cut else Exit.OK

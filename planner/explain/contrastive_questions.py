@@ -23,7 +23,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.model import COST, Atom, Constraint, ConstraintKind, Problem, TypeHierarchy, Variable
 from planner.model.actions import Action
 from planner.model.domain import resources_of
-from planner.model.formulas import OPEN, Number, conjunction, conjuncts, exact_number
+from planner.model.formulas import OPEN, Formula, Not, Number, conjunction, conjuncts, exact_number
 from planner.model.problem import Goal
 from planner.model.timing import GoalDeadline
 from planner.plan import Step
@@ -62,7 +62,7 @@ _AND: Final = re.compile(r"\s+and\s+|\s*;\s*", re.IGNORECASE)
 _OR: Final = re.compile(r"\s+or\s+", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"(?:step\s+)?(\d+)\Z", re.IGNORECASE)
 _WERE: Final = re.compile(r"(.+?)\s+(?:were|was|is|had been)\s+(true|false|gone|there)\Z", re.IGNORECASE | re.DOTALL)
-_AMOUNT: Final = re.compile(r"(.+?)\s*(<=|=|:=)\s*(-?[\d.]+)\Z", re.DOTALL)
+_AMOUNT: Final = re.compile(r"(.+?)\s*(<=|=|:=)\s*(-?[\d.]+(?:e[+-]?\d+)?)\Z", re.IGNORECASE | re.DOTALL)
 _BY: Final = re.compile(r"(.+\S)\s+by\s+([\d.]+)\Z", re.IGNORECASE | re.DOTALL)
 _FALSE: Final = ("false", "gone")
 
@@ -331,17 +331,20 @@ class QuestionReader:
         return Intervention(f"{fact}{instead}", add)
 
     def _read_goal(self, text: str, *, holds: bool) -> Intervention:
-        fact = read_fact(self._problem, text)
+        """Return the change of the goal by a fact, or by "not" and a fact, which is asked for, or no longer."""
+        negative = _NEGATIVE.match(text)
+        fact = read_fact(self._problem, text[negative.end() :] if negative else text)
+        wanted: Formula = Not(fact) if negative else fact
         parts = [*conjuncts(self._problem.goal.hard)]
-        if not holds and fact not in parts:
-            raise InputError(f"{fact} is no part of the goal", hint=f"it has {', '.join(map(str, parts))}")
+        if not holds and wanted not in parts:
+            raise InputError(f"{wanted} is no part of the goal", hint=f"it has {', '.join(map(str, parts))}")
 
         def change(problem: Problem) -> Problem:
-            kept = [part for part in conjuncts(problem.goal.hard) if part != fact]
-            hard = conjunction([*kept, fact] if holds else kept)
+            kept = [part for part in conjuncts(problem.goal.hard) if part not in (fact, Not(fact))]
+            hard = conjunction([*kept, wanted] if holds else kept)
             return replace(problem, goal=Goal(hard, problem.goal.soft))
 
-        return Intervention(f"{'' if holds else 'no '}goal {fact}", change)
+        return Intervention(f"{'' if holds else 'no '}goal {wanted}", change)
 
     def _read_due(self, text: str, by: Number) -> Intervention:
         fact = read_fact(self._problem, text)

@@ -16,7 +16,9 @@ from planner.model.formulas import (
     Atom,
     Comparison,
     Equals,
+    Exists,
     Expression,
+    Forall,
     Formula,
     Not,
     Or,
@@ -153,7 +155,8 @@ def _rewrite(formula: Formula, scope: Scope) -> Iterator[tuple[Formula, int]]:
                 if isinstance(formula, And | Or) and len(parts) > 1:
                     yield with_children(formula, (*parts[:place], *parts[place + 1 :])), UNLIKELY
                 for new, price in _rewrite(part, scope):
-                    yield with_children(formula, (*parts[:place], new, *parts[place + 1 :])), price
+                    likely = LIKELY if new == Not(part) and isinstance(formula, Forall | Exists) else price
+                    yield with_children(formula, (*parts[:place], new, *parts[place + 1 :])), likely
 
 
 def _other_terms(left: Term, right: Term, scope: Scope) -> Iterator[tuple[Formula, int]]:

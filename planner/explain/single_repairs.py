@@ -55,7 +55,7 @@ MOST_ACTIONS: Final = 60
 class Repair:
     """A change at `part` of the `field` of the declaration `place`; `words` say which: "there is a plan …".
 
-    `make` returns the changed problem. The least `price` is the likeliest.
+    `make` returns the changed problem. The least `price` is the likeliest. `states` is the initial fact that it adds.
     """
 
     place: str
@@ -64,6 +64,7 @@ class Repair:
     words: str
     price: int
     make: Callable[[], Any]
+    states: str = ""
 
 
 def add_effects(
@@ -288,9 +289,10 @@ def _add_facts(problem: Problem) -> Iterator[Repair]:
             continue
         for fact in [Atom(name, args) for args in product(*places)]:
             if fact not in stated and fact not in asked:
-                price = FAIR + 1 if name in like and name not in given else UNLIKELY + 1
+                price = FAIR + 1 if name not in given else UNLIKELY + 1
                 make = _change(problem, initial=(*problem.initial, fact))
-                yield Repair("initial", "", like.get(name, ""), f"if {fact} is stated, too", price, make)
+                words = f"if {fact} is stated, too"
+                yield Repair("initial", "", like.get(name, ""), words, price, make, states=str(fact))
 
 
 def _provided_names(action: Action) -> set[str]:

@@ -35,6 +35,7 @@ from planner.lint.fixes import place_findings
 from planner.lint.outlines import SourceText, locate
 from planner.lint.problem_lint import check_domain, check_problem, sort_by_level
 from planner.lint.reading import Reading, mistake_of, read_all
+from planner.lint.repeated_lint import check_repeated
 from planner.lint.suppressions import suppress
 from planner.lint.timed_lint import flatten_moments
 from planner.model import DomainModel, Problem
@@ -153,7 +154,7 @@ def _look(source: Source, domain: str, problem: str | None, texts: list[SourceTe
         return Look(problem or checked.name, "", checked.findings, is_read=False)
     try:
         found, is_read = [*noted, *check_loaded(loaded, limits), *run_plugin_checks(source, loaded)], True
-        found += _check_pddl(loaded, own)
+        found += [*_check_pddl(loaded, own), *check_repeated(own)]
     except InputError as error:
         found, is_read = [*_check_certain(loaded), mistake_of(error, {each.name: each for each in own})], False
     return Look(loaded.name, _domain_name(loaded), tuple(place_findings(dict.fromkeys(found), own)), is_read)
@@ -192,6 +193,7 @@ def _check_reading(reading: Reading, texts: list[SourceText], limits: Limits, no
     for each in loaded:
         try:
             found = [*check_loaded(each, limits), *_check_pddl(each, texts)]
+            found += check_repeated([text.of_problem(each.name) for text in texts])
         except InputError as error:
             found = [mistake_of(error, {text.name: text for text in texts})]
         own = [text.of_problem(each.name) for text in texts]

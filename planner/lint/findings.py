@@ -76,6 +76,7 @@ class Finding:
 
     `field` and `part` say where in the declaration it is: a field such as "requires", and an atom or a name there; `at`
     names another declaration to look in. `hint_pddl` stands for `hint` where the finding is in PDDL.
+    `states` is the initial fact that the hint advises to add.
     `span` is the part of the file, and `fix` a correction of the text, as far as they are known.
     """
 
@@ -88,6 +89,7 @@ class Finding:
     part: Atom | str = ""
     at: str = ""
     mend: Mend | None = None
+    states: str = ""
     hint_pddl: str = ""
     span: Span | None = None
     fix: Fix | None = None

@@ -89,7 +89,11 @@ def _remove(source: SourceText, inside: Entry | None, mend: Mend) -> Edit | None
     if source.language == "pddl":
         typed = re.compile(r"\s*-\s*(?:\(either[^()]*\)|[\w-]+)").match(source.blank, end)
         alone = re.search(r"\(\s*$|-\s*[^\s()]+\s*$", source.blank[inside.start : start])
-        return Edit(source.name, start, typed.end() if typed and alone else end, "")
+        end = typed.end() if typed and alone else end
+        left = len(source.blank[:start].rstrip(" "))
+        if left < start and source.blank[left - 1] != "(":
+            return Edit(source.name, left, end, "")
+        return Edit(source.name, start, end + len(source.blank[end:]) - len(source.blank[end:].lstrip(" ")), "")
     node = source.nodes.get((*inside.path, mend.old))
     if node is None or node.key is None:
         return None

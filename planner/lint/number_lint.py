@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from planner.grounding.value_ranges import ANY, UNBOUNDED, Interval, ValueRanges, combine
 from planner.lint.findings import Finding, Level
+from planner.lint.guard_lint import check_guards, check_ranges, sign_of
 from planner.model.actions import Action, NumericEffect
 from planner.model.arithmetic import exact_value, show_number
 from planner.model.domain import DomainModel, Function, amounts_of, numeric_effects, numeric_fluents
@@ -36,7 +37,10 @@ def check_numbers(domain: DomainModel, problem: Problem | None) -> Iterator[Find
         yield from _check_constant(place, condition, domain)
     for action in domain.actions.values():
         yield from _check_bounds(action, domain)
-    yield from _check_functions(domain, problem)
+    guarded = list(check_guards(domain))
+    yield from guarded
+    yield from check_ranges(domain, problem)
+    yield from _check_functions(domain, problem, {str(each.part).partition("(")[0] for each in guarded})
     if problem is not None:
         yield from _check_amounts(problem)
 
@@ -51,16 +55,15 @@ def _check_amounts(problem: Problem) -> Iterator[Finding]:
             below[term.predicate].append(term)
     for action in problem.domain.actions.values():
         for effect in numeric_effects(action):
-            name = effect.value.predicate if isinstance(effect.value, Atom) and effect.is_additive else ""
-            if name in changing or 2 * len(below[name]) > sizes[name]:
-                continue
-            for term in below.pop(name):
+            for name in {term.predicate for term in functions_in(effect.value)} - changing if sign_of(effect) else ():
+                if 2 * len(below[name]) > sizes[name]:
+                    continue
                 way = "raises" if effect.operator == "-=" else "lowers"
-                message = (
-                    f"{term} is {problem.values[term]}, so that '{unmarked(effect)}' of action {action.name} {way} it"
-                )
-                hint = "other values of the function are above 0: is the sign meant?"
-                yield Finding(Level.HINT, "wrong-sign", "values", message, hint, part=term)
+                for term in below.pop(name):
+                    written = unmarked(effect)
+                    message = f"{term} is {problem.values[term]}, so that '{written}' of action {action.name} {way} it"
+                    hint = "other values of the function are above 0: is the sign meant?"
+                    yield Finding(Level.HINT, "wrong-sign", "values", message, hint, part=term)
 
 
 def _conditions(domain: DomainModel) -> Iterator[tuple[str, Formula]]:
@@ -172,19 +175,16 @@ def _collect_uses(domain: DomainModel, problem: Problem | None) -> _Uses:
 
 def _record_change(found: _Uses, effect: NumericEffect, action: Action, domain: DomainModel) -> None:
     name, amount = effect.fluent.predicate, _declared_range(effect.value, domain)
-    if not effect.is_additive or (amount.low < 0 < amount.high and not _is_positive_by_habit(effect.value)):
+    sign = sign_of(effect)
+    if sign == 0 and (not effect.is_additive or amount.low < 0 < amount.high):
         found.assigned.setdefault(name, action.name)
     else:
-        up = (effect.operator == "+=") is not (amount.high <= 0)
+        up = sign > 0 or (sign == 0 and (effect.operator == "+=") is not (amount.high <= 0))
         (found.raised if up else found.lowered).setdefault(name, action.name)
 
 
-def _is_positive_by_habit(value: Expression) -> bool:
-    """Return whether `value` is one function, such as a distance or a price: amounts are rarely negative."""
-    return isinstance(value, Atom)
-
-
-def _check_functions(domain: DomainModel, problem: Problem | None) -> Iterator[Finding]:
+def _check_functions(domain: DomainModel, problem: Problem | None, told: Collection[str]) -> Iterator[Finding]:
+    """Yield functions that nobody uses or reads, or that only move away from what is asked; those `told` are known."""
     uses = _collect_uses(domain, problem)
     changes: dict[str, list[tuple[Action, NumericEffect]]] = defaultdict(list)
     for action in domain.actions.values():
@@ -200,28 +200,9 @@ def _check_functions(domain: DomainModel, problem: Problem | None) -> Iterator[F
         elif name not in uses.read and _bounds_of(domain.functions[name]) == ANY:
             hint = "it may be for the metric or the goal of some problem"
             yield Finding(Level.HINT, "never-read", place, "actions change it, and nothing reads it", hint)
-        elif way := uses.only(name):
-            wrong = [found for each in changes[name] if way == "rises" and (found := _check_sign(*each)) is not None]
+        elif name not in told and (way := uses.only(name)):
             own = {f"action {action.name}" for action, _ in changes[name]}
-            yield from wrong or _check_one_way(name, way, own, wanted[name, 1 if way == "falls" else -1])
-
-
-def _check_sign(action: Action, effect: NumericEffect) -> Finding | None:
-    """Return that `effect`, on a fluent that nothing lowers, adds just the amount that `action` requires of it."""
-    needs = [_enough(part) for part in conjuncts(action.requires) if isinstance(part, Comparison)]
-    if effect.operator != "+=" or (effect.fluent, effect.value) not in needs:
-        return None
-    name, fluent = effect.fluent.predicate, unmarked(effect.fluent)
-    message = f"it requires {fluent} >= {unmarked(effect.value)}, and then adds that to it; nothing lowers {name}"
-    hint = f"should it be {fluent} -= {unmarked(effect.value)}?"
-    return Finding(Level.WARNING, "wrong-sign", f"action {action.name}", message, hint, "modifies", name)
-
-
-def _enough(comparison: Comparison) -> tuple[Expression, Expression] | None:
-    """Return the fluent and the amount that it has to have at least; None for other comparisons."""
-    if comparison.relation in (">=", ">"):
-        return comparison.left, comparison.right
-    return (comparison.right, comparison.left) if comparison.relation in ("<=", "<") else None
+            yield from _check_one_way(name, way, own, wanted[name, 1 if way == "falls" else -1])
 
 
 def _collect_slopes(domain: DomainModel) -> dict[tuple[str, int], list[tuple[str, Comparison]]]:

@@ -326,6 +326,8 @@ def _outline_call(node: ast.Call, kind: str, place: Any) -> Iterator[tuple[Key, 
             yield (kind, name, keyword.arg), place(keyword)
         elif keyword.arg in _PLAIN and kind == "problem":
             yield (keyword.arg,), place(keyword)
+    if kind == "problem":
+        yield (kind,), place(node, first)
     if name:
         if len(node.args) > 1 and kind in ("action", "task", "method", "derived"):
             yield (kind, name, "parameters"), place(node.args[1])
@@ -355,10 +357,13 @@ def keys_of(place: str) -> list[Key]:
     if kind == "resource":
         return [(kind, name), ("budgets",)]
     if kind in ("values", "window"):
-        return [("windows",), ("timed",), ("initial",)] if kind == "window" else [("values",), ("initial",)]
+        own = [("windows",), ("timed",), ("initial",)] if kind == "window" else [("values",), ("initial",)]
+        return [*own, ("goal",), ("problem",)]
     if kind == "metric":
         return [(kind,), ("objective",)]
-    if kind in ("goal", "initial", "objects", "problem"):
+    if kind in ("goal", "initial", "objects"):  # what a problem leaves out belongs to its goal, or to all of it
+        return list(dict.fromkeys([(kind,), ("goal",), ("problem",)]))
+    if kind == "problem":
         return [(kind,)]
     return [(kind, name)]
 

@@ -37,7 +37,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class _Effects:
+class Effects:
     """What `action` requires, provides and ends without a condition."""
 
     action: Action
@@ -46,7 +46,7 @@ class _Effects:
     ended: tuple[Atom, ...]
 
     @classmethod
-    def of(cls, action: Action) -> _Effects:
+    def of(cls, action: Action) -> Effects:
         """Collect them; an item of `modifies` without an open argument stays true."""
         sure = [each for each in action.effects if each.requires == TRUE and not each.variables]
         ended = [atom for each in sure for atom in (*negated_atoms(each.provides), *each.modifies)]
@@ -74,16 +74,17 @@ class _Effects:
 
 
 @cache_per_domain
-def _effects_of(domain: DomainModel) -> Mapping[str, _Effects]:
-    return {each.name: _Effects.of(each) for each in domain.actions.values()}
+def effects_of(domain: DomainModel) -> Mapping[str, Effects]:
+    """Return what each action requires and changes, by its name."""
+    return {each.name: Effects.of(each) for each in domain.actions.values()}
 
 
 def check_pairs(domain: DomainModel) -> Iterator[Finding]:
     """Yield the one action that breaks a pair that all others keep."""
     if any(action.outcomes for action in domain.actions.values()):
         return
-    effects = [*_effects_of(domain).values()]
-    giving, needing = defaultdict[str, list[_Effects]](list), defaultdict[str, list[_Effects]](list)
+    effects = [*effects_of(domain).values()]
+    giving, needing = defaultdict[str, list[Effects]](list), defaultdict[str, list[Effects]](list)
     for each in effects:
         for name in {atom.predicate for atom in each.provided}:
             giving[name].append(each)
@@ -97,19 +98,19 @@ def check_pairs(domain: DomainModel) -> Iterator[Finding]:
             yield from _check_careless(pair, takers, giving[pair.given], needing[pair.given])
 
 
-def _check_pair(pair: Pair, taker: _Effects, users: list[_Effects], items: list[Item]) -> Iterator[Finding]:
+def _check_pair(pair: Pair, taker: Effects, users: list[Effects], items: list[Item]) -> Iterator[Finding]:
     losers = [each for each in users if _loses(pair, each) is not None]
     backs = [each for each in users if each not in losers and _gives_back(pair, each)]
     doubles = [each for each in users if _doubles(pair, each) is not None]
     if len(losers) == 1 and backs and not doubles:
         yield _report_loss(pair, losers[0], taker, backs[0])
     is_single = any(item.predicate == pair.given and item.place not in pair.places for item in items)
-    if len(doubles) == 1 and not losers and is_single:
-        yield _report_double(pair, doubles[0], taker)
+    if len(doubles) == 1 and not losers and (is_single or backs):
+        yield _report_double(pair, doubles[0], taker, Level.WARNING if is_single else Level.HINT)
 
 
 def _check_careless(
-    pair: Pair, takers: list[_Effects], givers: list[_Effects], users: list[_Effects]
+    pair: Pair, takers: list[Effects], givers: list[Effects], users: list[Effects]
 ) -> Iterator[Finding]:
     """Yield the one action that gives a fact of the pair, and requires its counterpart without taking it."""
     careless = [
@@ -126,9 +127,9 @@ def _check_careless(
         yield Finding(Level.WARNING, "unlike-pair", place, message, hint, "provides", fact)
 
 
-def _find_pairs(effects: list[_Effects]) -> dict[Pair, list[_Effects]]:
+def _find_pairs(effects: list[Effects]) -> dict[Pair, list[Effects]]:
     """Return the pairs with the actions that take the one and give the other, and nothing else of its objects."""
-    found: dict[Pair, list[_Effects]] = defaultdict(list)
+    found: dict[Pair, list[Effects]] = defaultdict(list)
     for each in effects:
         for taken in each.taken:
             counterparts = [x for x in each.provided if set(taken.args) <= set(x.args)] if taken.args else []
@@ -140,12 +141,12 @@ def _find_pairs(effects: list[_Effects]) -> dict[Pair, list[_Effects]]:
     return found
 
 
-def _holds_both(pair: Pair, effects: _Effects) -> bool:
+def _holds_both(pair: Pair, effects: Effects) -> bool:
     """Return whether the action requires a fact of the pair and its counterpart: they do not exclude each other."""
     return any(x.predicate == pair.given and pair.free(x) in effects.required for x in effects.required)
 
 
-def _is_exclusive(pair: Pair, effects: list[_Effects]) -> bool:
+def _is_exclusive(pair: Pair, effects: list[Effects]) -> bool:
     """Return whether every action that gives a fact of the pair takes its counterpart, or another fact of its kind."""
     for each in effects:
         for fact in each.provided:
@@ -156,7 +157,7 @@ def _is_exclusive(pair: Pair, effects: list[_Effects]) -> bool:
     return True
 
 
-def _loses(pair: Pair, effects: _Effects) -> Atom | None:
+def _loses(pair: Pair, effects: Effects) -> Atom | None:
     """Return the fact that the action takes without giving its counterpart back, or another fact of its kind."""
     for fact in effects.taken:
         if fact.predicate == pair.given and not effects.goes_on(pair.free(fact)):
@@ -164,11 +165,11 @@ def _loses(pair: Pair, effects: _Effects) -> Atom | None:
     return None
 
 
-def _gives_back(pair: Pair, effects: _Effects) -> bool:
+def _gives_back(pair: Pair, effects: Effects) -> bool:
     return any(each.predicate == pair.given and pair.free(each) in effects.provided for each in effects.taken)
 
 
-def _doubles(pair: Pair, effects: _Effects) -> Atom | None:
+def _doubles(pair: Pair, effects: Effects) -> Atom | None:
     """Return the fact that the action requires and leaves, while it gives the counterpart."""
     for fact in effects.required:
         if fact.predicate == pair.given and pair.free(fact) in effects.provided and not effects.ends(fact):
@@ -176,7 +177,7 @@ def _doubles(pair: Pair, effects: _Effects) -> Atom | None:
     return None
 
 
-def _report_loss(pair: Pair, loser: _Effects, taker: _Effects, back: _Effects) -> Finding:
+def _report_loss(pair: Pair, loser: Effects, taker: Effects, back: Effects) -> Finding:
     fact = _loses(pair, loser)
     assert fact is not None
     free = unmarked(pair.free(fact))
@@ -188,18 +189,18 @@ def _report_loss(pair: Pair, loser: _Effects, taker: _Effects, back: _Effects) -
     return Finding(Level.WARNING, "unlike-pair", place, message, hint, "provides")
 
 
-def _report_double(pair: Pair, effects: _Effects, taker: _Effects) -> Finding:
+def _report_double(pair: Pair, effects: Effects, taker: Effects, level: Level) -> Finding:
     fact = _doubles(pair, effects)
     assert fact is not None
     free, kept = unmarked(pair.free(fact)), unmarked(fact)
     message = f"it gives {free} back, and leaves {kept}, for which action {taker.action.name} took it: both hold then"
     place, hint = f"action {effects.action.name}", f"end {kept}, too"
-    return Finding(Level.WARNING, "unlike-pair", place, message, hint, "provides", pair.free(fact))
+    return Finding(level, "unlike-pair", place, message, hint, "provides", pair.free(fact))
 
 
 def find_leak(taken: Atom, taker: Action, domain: DomainModel) -> tuple[Action, Atom] | None:
     """Return the one action that ends what `taker` provides for `taken`, so that it should give that back."""
-    effects = _effects_of(domain)
+    effects = effects_of(domain)
     own = effects[taker.name]
     found: list[tuple[Action, Atom]] = []
     for given in own.provided:
@@ -228,7 +229,7 @@ def check_undoing(domain: DomainModel) -> Iterator[Finding]:
     """
     if any(action.outcomes for action in domain.actions.values()):
         return
-    effects = [*_effects_of(domain).values()]
+    effects = [*effects_of(domain).values()]
     ended = {atom.predicate for action in domain.actions.values() for x in action.effects for atom in x.modifies}
     ended |= {x.predicate for y in domain.actions.values() for z in y.effects for x in negated_atoms(z.provides)}
     ended |= {*domain.derived}
@@ -244,16 +245,16 @@ def check_undoing(domain: DomainModel) -> Iterator[Finding]:
         yield from told.values()
 
 
-def _find_undoers(effects: list[_Effects]) -> dict[str, list[tuple[_Effects, Atom]]]:
+def _find_undoers(effects: list[Effects]) -> dict[str, list[tuple[Effects, Atom]]]:
     """Return the actions that require and end a fact of each predicate, with the first such fact of each."""
-    found = defaultdict[str, list[tuple[_Effects, Atom]]](list)
+    found = defaultdict[str, list[tuple[Effects, Atom]]](list)
     for each in effects:
         for fact in {fact.predicate: fact for fact in reversed(each.taken)}.values():
             found[fact.predicate].append((each, fact))
     return found
 
 
-def _check_untaken(doer: _Effects, undoer: _Effects, given: Atom, undone: Atom, ended: set[str]) -> Iterator[Finding]:
+def _check_untaken(doer: Effects, undoer: Effects, given: Atom, undone: Atom, ended: set[str]) -> Iterator[Finding]:
     """Yield what `doer` requires and leaves, `undoer` gives, and nobody ends."""
     binding = dict(zip(undone.args, given.args, strict=True))
     for back in undoer.provided:
@@ -279,7 +280,7 @@ def _find_rising(domain: DomainModel) -> frozenset[str]:
 
 
 def _check_unlowered(
-    doer: _Effects, undoer: _Effects, given: Atom, domain: DomainModel, rising: frozenset[str]
+    doer: Effects, undoer: Effects, given: Atom, domain: DomainModel, rising: frozenset[str]
 ) -> Iterator[Finding]:
     """Yield that `undoer` does not lower a number, one of those `rising`, that `doer` raises up to a limit."""
     changed = {effect.fluent.predicate for effect in numeric_effects(undoer.action)}
@@ -344,8 +345,16 @@ def _forms(action: Action) -> Iterator[tuple[object, ...]]:
             (tuple(sorted(map(write, x.provides))), tuple(sorted(map(write, (*x.modifies, *x.numbers)))), write(x.when))
             for x in owners
         ]
-        rest = (action.cost, action.uses, action.duration, action.throughout, action.holds, action.outcomes)
-        kinds = tuple([each.types for each in order])
+        rest = (
+            action.cost,
+            tuple(sorted(action.tags)),
+            action.uses,
+            action.duration,
+            action.throughout,
+            action.holds,
+            action.outcomes,
+        )
+        kinds = (*[each.types for each in order], *sorted(action.tags))
         yield kinds, *conditions, *effects, tuple(map(write, (*rest, action.senses, action.after, action.risk)))
 
 

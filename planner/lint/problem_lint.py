@@ -32,14 +32,23 @@ from planner.lint.findings import (
     givers_of,
     wanted_atoms,
 )
+from planner.lint.inverse_lint import check_inverses
 from planner.lint.item_lint import check_functional, check_given_back, check_goal_values, check_items
+from planner.lint.likeness_lint import check_likeness
 from planner.lint.metric_lint import check_endless_metric, check_given_goals
 from planner.lint.number_lint import check_number_reach, check_numbers
 from planner.lint.pair_lint import check_copies, check_kept, check_pairs, check_undoing
 from planner.lint.parameter_lint import check_parameters
 from planner.lint.proof_lint import add_causes, check_exclusive_conditions, judge_by_proof
 from planner.lint.role_lint import check_facts, check_roles
-from planner.lint.timed_lint import check_throughout, check_time, check_units, flatten_moments, with_timed_effects
+from planner.lint.timed_lint import (
+    check_moments,
+    check_throughout,
+    check_time,
+    check_units,
+    flatten_moments,
+    with_timed_effects,
+)
 from planner.lint.trap_lint import (
     check_dead_ends,
     check_goal_given,
@@ -49,7 +58,20 @@ from planner.lint.trap_lint import (
 )
 from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening
 from planner.model.domain import DomainModel, TypeHierarchy, resources_of, uncertain_actions
-from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable, unmarked
+from planner.model.formulas import (
+    OPEN,
+    Atom,
+    Exists,
+    Forall,
+    Variable,
+    atoms_in,
+    comparisons_in,
+    conjuncts,
+    free_variables,
+    is_variable,
+    literals_in,
+    unmarked,
+)
 from planner.model.problem import Problem
 from planner.problem_kinds import AnyProblem, check_classical
 from planner.semantics.simulation import Simulation
@@ -127,7 +149,29 @@ def check_reach(problem: Problem, reach: Possible) -> Iterator[Finding]:
     for action in problem.domain.actions.values():
         if action.name not in reach.actions and find_contradiction(action.requires) is None:
             yield from _explain_never_applies(action, members, reach, problem)
+    yield from _check_wholes(problem)
     yield from _check_goal(problem, reach)
+
+
+def _check_wholes(problem: Problem) -> Iterator[Finding]:
+    """Yield actions that need a fact of all objects, where nothing gives such facts and no objects have them all."""
+    usage = collect_usage(problem.domain)
+    unsure = {each.predicate for each in problem.unknown}
+    for action in problem.domain.actions.values():
+        for part in conjuncts(action.requires):
+            literals = [*literals_in(part)] if isinstance(part, Forall) else []
+            needed = [atom for atom, truth in literals if truth]
+            falling = [atom for atom, truth in literals if not truth and atom.predicate in usage.ended]
+            changes = any(x.predicate in usage.provided or x.predicate in unsure for x in needed)
+            if not needed or falling or changes or any(True for _ in comparisons_in(part)) or problem.timed:
+                continue
+            free = free_variables(part)
+            whole = Exists(tuple([each for each in action.parameters if each.name in free]), part)
+            if not Simulation(for_steps(replace(problem, unknown=()), [])).holds(whole if free else part):
+                message = f"it can never apply: {unmarked(part)}, which does not hold, and no action gives such a fact"
+                hint = f"should it be not {unmarked(needed[0])}?" if needed[0].predicate in usage.ended else ""
+                place = f"action {action.name}"
+                yield Finding(Level.HINT, "never-applies", place, message, hint, "requires", needed[0])
 
 
 def _explain_never_applies(
@@ -286,7 +330,7 @@ def _check_sensing(problem: Problem) -> Iterator[Finding]:
 
 def check_domain(domain: DomainModel) -> list[Finding]:
     """Lint `domain` without objects; return the findings, the worst first."""
-    times = [*check_throughout(domain), *check_units(domain), *check_kept(domain)]
+    times = [*check_throughout(domain), *check_units(domain), *check_kept(domain), *check_moments(domain)]
     domain = flatten_moments(domain)
     found = [*times, *_check_declarations(domain, None), *check_undeclared(domain), *check_items(domain)]
     return _merge_breaches(sort_by_level(found))
@@ -302,7 +346,8 @@ def check_problem(
     """
     check_classical(problem, "check_problem", "htn.problem_kind.check(problem, limits) checks it")
     limits = limits or Limits()
-    source, times = problem, [*check_time(problem), *check_throughout(problem.domain), *check_kept(problem.domain)]
+    source, domain = problem, problem.domain
+    times = [*check_time(problem), *check_throughout(domain), *check_kept(domain), *check_moments(domain)]
     problem = replace(problem, domain=flatten_moments(problem.domain))
     found = [
         *times,
@@ -337,7 +382,7 @@ def check_problem(
                 clashes = check_exclusive_conditions(enough, reach.schemas, limits)
                 found += [each for each in clashes if each.place not in known]
                 found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
-    found = add_causes(found, enough or problem, limits)
+    found = add_causes(found, enough or problem, problem, limits)
     if prove:
         relevant = find_relevant_actions(problem)
         found = judge_by_proof(source, found, limits, relevant, repairs=lambda: _repairs(source), judge=_look_again)
@@ -410,6 +455,8 @@ def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterato
     wanted = frozenset(atom.predicate for atom in wanted_atoms(problem)) if problem else frozenset[str]()
     yield from check_given_back(domain, wanted)
     yield from check_undoing(domain)
+    yield from check_inverses(domain)
+    yield from check_likeness(domain)
     yield from check_copies(domain)
     yield from check_parameters(domain)
     yield from check_types(domain)

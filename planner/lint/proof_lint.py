@@ -80,20 +80,14 @@ def judge_by_proof(
     candidates = repairs()
     helping = find_repairs(candidates, judge, _part(limits, REPAIRED))
     if helping:  # a fact that does not help alone is no forgotten one
-        useless = {each.words for each in candidates} - {each.words for each in helping}
-        found = [each for each in found if each.rule != "missing-fact" or _as_words(each) not in useless]
+        useless = {each.states for each in candidates} - {each.states for each in helping} - {""}
+        found = [each for each in found if each.rule != "missing-fact" or each.states not in useless]
     if reason is not None:
         found = [*found, _blame(problem, reason, limits, is_explained=bool(helping))]
     known = frozenset(relevant)
     told = [_raise(each, known) for each in found if each.rule not in CONSEQUENCES]
     blamed = {each.place for each in errors if each.place.startswith("constraint")}
     return [*told, *report_repairs([each for each in helping if each.place not in blamed])]
-
-
-def _as_words(finding: Finding) -> str:
-    """Return the words of the repair that states the fact which `finding` misses."""
-    fact = finding.hint.removeprefix("state ").removesuffix(", if it holds")
-    return f"if {fact} is stated, too"
 
 
 def find_proof(problem: AnyProblem, limits: Limits) -> str | None:
@@ -227,8 +221,17 @@ def _suggest_facts(problem: Problem, limits: Limits) -> str:
     return f"there is one with {facts} from the start: is that forgotten, or is an effect missing that gives it?"
 
 
-def add_causes(found: list[Finding], problem: Problem, limits: Limits) -> list[Finding]:
-    """Return `found` with the reasons why facts of the goal are out of reach, and a fact that seems forgotten."""
+def names_known_objects(fact: str, problem: Problem) -> bool:
+    """Return whether `problem` has all objects of `fact`; a step creates others, of which nothing can be stated."""
+    known = {each.name for each in problem.all_objects}
+    return all(each in known for each in fact.partition("(")[2].rstrip(")").split(", ") if each)
+
+
+def add_causes(found: list[Finding], problem: Problem, source: Problem, limits: Limits) -> list[Finding]:
+    """Return `found` with the reasons why facts of the goal are out of reach, and a fact that seems forgotten.
+
+    `problem` is `source` with the objects that steps create.
+    """
     unreached = [each for each in found if each.rule == "unreachable-goal"]
     if not unreached:
         return found
@@ -240,7 +243,8 @@ def add_causes(found: list[Finding], problem: Problem, limits: Limits) -> list[F
         return found
     reasons = {part.goal: _describe_missing(part, problem) for part in parts}
     told = [replace(x, hint=reasons.get(str(x.part)) or x.hint) if x in unreached else x for x in found]
-    return [*told, *_find_forgotten(parts, problem)]
+    forgotten = _find_forgotten(parts, problem)
+    return [*told, *[each for each in forgotten if names_known_objects(each.states, source)]]
 
 
 def _describe_missing(part: Unreachable, problem: Problem) -> str:
@@ -288,9 +292,8 @@ def _find_forgotten(parts: Sequence[Unreachable], problem: Problem) -> Iterator[
                 f"other objects have such facts, as {like}" if like else "no step that gives it can be done without it"
             )
             message = f"{fact} is not stated; {part.goal} of the goal needs it, and {why}"
-            yield Finding(
-                Level.WARNING, "missing-fact", "initial", message, f"state {fact}, if it holds", part=like or ""
-            )
+            hint = f"state {fact}, if it holds"
+            yield Finding(Level.WARNING, "missing-fact", "initial", message, hint, part=like or "", states=fact)
             return
 
 

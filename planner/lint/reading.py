@@ -465,6 +465,8 @@ def _mend_text(text: str, at: int, error: InputError, shifts: list[tuple[int, in
     """Take the suggestion of `error` in the text after the offset `at`; note in `shifts` how it moves its line."""
     suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
     word = _misspelt(error.message, suggested[1]) if suggested else None
+    if other := re.match(r"this problem is for the domain '([^']+)', not for '([^']+)'", error.message):
+        suggested, word = re.match("(.*)", other[2]), other[1]
     if not suggested or not word:
         return None
     found = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE).search(text, at)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from planner.errors import ForethoughtError
+from planner.explain.single_edits import UNLIKELY
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level
@@ -57,8 +58,10 @@ def find_repairs(repairs: Sequence[Repair], judge: Judge, limits: Limits) -> lis
     until = time.process_time() + SECONDS
     helping: list[Repair] = []
     for repair in repairs[:MOST_REPAIRS]:
-        if time.process_time() > until or len(helping) >= MOST_JUDGED or limits.remaining == 0:
+        if time.process_time() > until or limits.remaining == 0:
             break
+        if len(helping) >= MOST_JUDGED and not (repair.states and repair.price < UNLIKELY):
+            continue
         if has_plan(repair.make(), limits, FIRST_SECONDS if repair is repairs[0] else SEARCH_SECONDS):
             helping.append(repair)
     judged = [(each.price + count_signs(each.make(), judge, limits), number) for number, each in enumerate(helping)]
@@ -85,10 +88,18 @@ def count_signs(problem: AnyProblem, judge: Judge, limits: Limits) -> int:
 
 
 def report_repairs(repairs: Sequence[Repair]) -> Iterator[Finding]:
-    """Yield the findings that a problem without a plan has one with these changes: of few declarations the best."""
+    """Yield the findings that a problem without a plan has one with these changes: of few declarations the best.
+
+    The likeliest is a warning, the others are hints, which stand after it in all reports.
+    """
     best: dict[str, Repair] = {}
     for each in repairs:
         best.setdefault(each.place, each)
-    for each in list(best.values())[:MOST_TOLD]:
+    told = list(best.values())[:MOST_TOLD]
+    stated = next((each for each in repairs if each.states), None)
+    if stated is not None and not any(each.states for each in told):
+        told.append(stated)
+    for each in told:
         message, hint = f"there is a plan {each.words}", "is it meant as it stands?"
-        yield Finding(Level.WARNING, "single-repair", each.place, message, hint, each.field, each.part)
+        level = Level.WARNING if each is repairs[0] else Level.HINT
+        yield Finding(level, "single-repair", each.place, message, hint, each.field, each.part)

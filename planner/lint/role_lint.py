@@ -7,15 +7,18 @@ used with these roles in one order. Where a relation is used in the other order 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 
-from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, goal_atoms
+from planner.lightweight import Final
+from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, goal_atoms, wanted_atoms
+from planner.lint.item_lint import balanced_items, declared_items
 from planner.model.actions import Action, CostFunction, positive_atoms
-from planner.model.domain import ROOT_TYPE, DomainModel, TypeHierarchy, amounts_of, written_predicates
-from planner.model.formulas import Atom, atoms_in, functions_in, unmarked
+from planner.model.domain import ROOT_TYPE, DomainModel, TypeHierarchy, amounts_of, numeric_effects, written_predicates
+from planner.model.formulas import Atom, Number, atoms_in, functions_in, unmarked
 from planner.model.problem import Problem
 
 
@@ -119,8 +122,8 @@ def _report(use: _Use, other: _Use) -> Finding:
     return Finding(Level.WARNING, "swapped-arguments", place, message, hint, "requires", use.atom, mend=mend)
 
 
-_FEWEST = 4
-"""Facts that make a chain."""
+_FEWEST: Final = 4
+"""Facts that make a chain, and objects or values of which one may stand out."""
 
 
 def check_facts(problem: Problem) -> Iterator[Finding]:
@@ -132,9 +135,12 @@ def check_facts(problem: Problem) -> Iterator[Finding]:
             facts[fact.predicate].append(fact)
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
     required = {x.predicate for y in problem.domain.actions.values() for x in conjoined_atoms(y.requires)}
+    yield from _check_silent(problem)
+    yield from _check_values(problem)
     for own in facts.values():
         if len(own[0].args) == 2:
             yield from _check_reflexive(own, problem)
+            yield from _check_one_way(own, problem)
         if len(own[0].args) == 2 and len(own) >= _FEWEST:
             yield from _check_chain(own)
         elif len(own[0].args) == 1:
@@ -149,6 +155,105 @@ def _check_reflexive(facts: list[Atom], problem: Problem) -> Iterator[Finding]:
         message = f"{own[0]} relates {own[0].args[0]} to itself, as no other fact of {own[0].predicate} does"
         hint = "should one of them be another object?"
         yield Finding(Level.HINT, "reflexive-fact", "initial", message, hint, part=own[0])
+
+
+_FEWEST_PAIRS: Final = 2
+"""Pairs of facts that go both ways, and objects with a fact, beside which one that differs is strange."""
+
+
+def _check_one_way(facts: list[Atom], problem: Problem) -> Iterator[Finding]:
+    """Yield the one fact of a relation without the fact that turns it round, where all others have that."""
+    first, second = [each.types for each in problem.domain.predicates[facts[0].predicate].parameters]
+    pairs = {fact.args for fact in facts if fact.args[0] != fact.args[1]}
+    alone = [pair for pair in pairs if pair[::-1] not in pairs]
+    if first == second and len(alone) == 1 and len(pairs) > 2 * _FEWEST_PAIRS:
+        fact = Atom(facts[0].predicate, alone[0])
+        back = Atom(fact.predicate, fact.args[::-1])
+        message = f"{back} is not stated, though {fact} is, and all other facts of {fact.predicate} go both ways"
+        yield Finding(Level.HINT, "one-way-fact", "initial", message, f"state {back}, if it holds", part=fact)
+
+
+def _check_values(problem: Problem) -> Iterator[Finding]:
+    """Yield the one value of a function that differs from the value the other way, and values far from all others."""
+    changing = {x.fluent.predicate for y in problem.domain.actions.values() for x in numeric_effects(y)}
+    values: dict[str, dict[Atom, Number]] = defaultdict(dict)
+    for term, value in problem.values.items():
+        if term.predicate not in changing and term.args:
+            values[term.predicate][term] = value
+    for own in values.values():
+        yield from _check_turned(own)
+        yield from _check_far(own)
+
+
+def _check_turned(values: dict[Atom, Number]) -> Iterator[Finding]:
+    """Yield the one value of a function that is not the same both ways."""
+    turned = {term: Atom(term.predicate, term.args[::-1]) for term in values if len(set(term.args)) == 2}
+    pairs = [(term, back) for term, back in turned.items() if back in values and term.args < back.args]
+    unlike = [pair for pair in pairs if values[pair[0]] != values[pair[1]]]
+    if len(unlike) == 1 and len(pairs) > _FEWEST_PAIRS:
+        one, other = unlike[0]
+        message = f"{other} is {values[other]}, and {one} is {values[one]}: all other values of {one.predicate}"
+        message += " are the same both ways"
+        yield Finding(Level.HINT, "far-value", "values", message, "should both be the same?", part=other)
+
+
+def _check_far(values: dict[Atom, Number]) -> Iterator[Finding]:
+    """Yield the one value that is `_FAR` times more or less than all others, which are near each other."""
+    if len(values) <= _FEWEST or any(value <= 0 for value in values.values()):
+        return
+    order = sorted(values, key=lambda term: values[term])
+    for term, nearest, farthest in ((order[0], order[1], order[-1]), (order[-1], order[-2], order[0])):
+        sizes = [Fraction(values[each]) for each in (term, nearest, farthest)]
+        far = max(sizes[0] / sizes[1], sizes[1] / sizes[0])
+        if far >= _FAR and max(sizes[1] / sizes[2], sizes[2] / sizes[1]) <= _NEAR:
+            message = f"{term} is {values[term]}, and all other values of {term.predicate} are"
+            message += f" {values[nearest]} or {'less' if term == order[-1] else 'more'}"
+            yield Finding(Level.HINT, "far-value", "values", message, "is it in another unit?", part=term)
+
+
+_FAR: Final = 60
+"""Factor by which a value is far from its likes: that of hours and minutes, the least of two units."""
+_NEAR: Final = 10
+"""Most factor between values that are near each other."""
+
+
+def _check_silent(problem: Problem) -> Iterator[Finding]:
+    """Yield the one object of a type of which nothing is stated, where each other one has a fact of one predicate."""
+    created = {kind for action in problem.domain.actions.values() for kind in action.creates.values()}
+    facts = [*problem.initial, *problem.values, *problem.unknown, *wanted_atoms(problem)]
+    facts += [fact for each in problem.timed for fact in each.provides if isinstance(fact, Atom)]
+    named = {arg for fact in facts for arg in fact.args}
+    members: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for each in problem.objects:
+        members[each.types].append(each.name)
+    for types, names in members.items():
+        silent = [name for name in names if name not in named]
+        if len(silent) != 1 or len(names) <= _FEWEST_PAIRS or not created.isdisjoint(types):
+            continue
+        others = {name for name in names if name not in silent}
+        for name in _states_of(problem.domain):
+            own = [fact for fact in problem.initial if fact.predicate == name]
+            counts = Counter(fact.args[0] for fact in own if fact.args)
+            if others <= counts.keys() and all(counts[each] == 1 for each in others):
+                like = next(fact for fact in own if fact.args[0] in others)
+                message = (
+                    f"nothing is stated of {silent[0]}, though each other one of its type has a fact such as {like}"
+                )
+                hint = "state such a fact of it, or leave it out"
+                yield Finding(Level.HINT, "lonely-object", "objects", message, hint, part=silent[0])
+                break
+
+
+def _states_of(domain: DomainModel) -> list[str]:
+    """Return the predicates of a state in which objects begin: actions take it, or move it to another value."""
+    items = {item.predicate for item in (*declared_items(domain), *balanced_items(domain)) if item.place > 0}
+    taken = {
+        fact.predicate
+        for action in domain.actions.values()
+        for fact in conjoined_atoms(action.requires)
+        if fact in ended_atoms(action)
+    }
+    return sorted(items | taken)
 
 
 def _check_lonely(

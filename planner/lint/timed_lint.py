@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 
 from planner.compilations.sequential_steps import Regression
 from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Final, dataclass, replace
 from planner.lint.findings import Finding, Level
-from planner.model.actions import NO_MOMENT, Action, DurationRange, When, negated_atoms, positive_atoms
+from planner.model.actions import NO_MOMENT, Action, DurationRange, Moment, When, negated_atoms, positive_atoms
+from planner.model.arithmetic import Exact, exact_value, show_number
 from planner.model.domain import DomainModel, written_predicates
 from planner.model.formulas import (
     OPEN,
@@ -101,12 +105,62 @@ def check_time(problem: Problem) -> Iterator[Finding]:
             yield Finding(Level.ERROR, "past-deadline", f"deadline of {due.condition}", "it is before the beginning")
 
 
+def check_moments(domain: DomainModel) -> Iterator[Finding]:
+    """Yield what one action gives already at its start, or takes only at its end, unlike all others."""
+    timed = [action for action in domain.actions.values() if action.duration is not None]
+    moments = {action.name: split_moments(action) for action in timed}
+    lasting = {name: _given_early(start, end) for name, (start, _, end) in moments.items()}
+    late = [name for name, (_, _, end) in moments.items() if positive_atoms(end.provides)]
+    early = [name for name, given in lasting.items() if given]
+    if len(early) == 1 and len(set(late) - set(early)) >= _FEWEST_LIKES:
+        name = early[0]
+        fact = unmarked(lasting[name][0])
+        message = f"it gives {fact} at its start, before its work is done; all other actions give at their ends"
+        hint = f"provide {fact} at its end"
+        yield Finding(Level.HINT, "unlike-moment", f"action {name}", message, hint, "provides", lasting[name][0])
+    takers: dict[str, list[str]] = {}
+    for name, (start, _, _) in moments.items():
+        for each in (*negated_atoms(start.provides), *start.modifies):
+            takers.setdefault(each.predicate, []).append(name)
+    for name, (start, _, end) in moments.items():
+        for taken in _taken_late(start, end):
+            others = [other for other in takers.get(taken.predicate, ()) if other != name]
+            if others and name not in takers[taken.predicate]:
+                message = f"it requires {unmarked(taken)} and takes it only at its end; action {others[0]} takes it at"
+                message += " its start, so that nobody else has it meanwhile"
+                hint = f"end {unmarked(taken)} at its start"
+                yield Finding(Level.HINT, "unlike-moment", f"action {name}", message, hint, "provides", taken)
+
+
+_FEWEST_LIKES: Final = 2
+"""Actions that give at their ends, beside which one that gives at its start is strange."""
+
+
+def _given_early(start: Moment, end: Moment) -> list[Atom]:
+    """Return what a start gives and the end leaves."""
+    ended = [*negated_atoms(end.provides), *[x for x in end.modifies if OPEN in x.args]]
+    return [fact for fact in positive_atoms(start.provides) if not any(_covers(each, fact) for each in ended)]
+
+
+def _taken_late(start: Moment, end: Moment) -> list[Atom]:
+    """Return what a step requires at its start and ends at its end."""
+    needed = {part for part in conjuncts(start.requires) if isinstance(part, Atom)}
+    return [fact for fact in negated_atoms(end.provides) if fact in needed]
+
+
 UNITS: Final = frozenset({60, 3600, 1000, 24, 86400, 1440})
 """Factors between units of time."""
 
 
+NAMED_UNITS: Final[dict[str, Exact]] = {
+    "millisecond": Fraction(1, 1000), "ms": Fraction(1, 1000), "minute": 60, "min": 60, "hour": 3600, "hr": 3600,
+    "day": 86400, "week": 604800,
+}  # fmt: skip
+"""Seconds of the units that descriptions name."""
+
+
 def check_units(domain: DomainModel) -> Iterator[Finding]:
-    """Yield durations that read a function as it is, where another one multiplies it by the factor of two units."""
+    """Yield durations in seconds that are given in another unit, as other actions or descriptions say."""
     bare: dict[str, str] = {}
     scaled: dict[str, tuple[str, Number]] = {}
     for action in domain.actions.values():
@@ -120,6 +174,34 @@ def check_units(domain: DomainModel) -> Iterator[Finding]:
         message = f"it lasts {name}(…) seconds, and action {other} lasts {times} times as much for the same"
         place, hint = f"action {bare[name]}", f"should it be {times} * {name}(…)?"
         yield Finding(Level.HINT, "unlike-units", place, message, hint, "duration", name)
+    for action in domain.actions.values():
+        yield from _check_described_units(action, domain)
+
+
+def _check_described_units(action: Action, domain: DomainModel) -> Iterator[Finding]:
+    """Yield that a description gives the number of a duration, or its function, in another unit than seconds."""
+    place = f"action {action.name}"
+    match action.duration:
+        case Atom(name) if name in domain.functions:
+            unit = _find_unit(r"\b", domain.functions[name].description)
+            if unit is not None:
+                message = f"it lasts {name}(…) seconds, and the description of {name} speaks of {unit}s"
+                hint = f"should it be {show_number(NAMED_UNITS[unit])} * {name}(…)?"
+                yield Finding(Level.WARNING, "unlike-units", place, message, hint, "duration", name)
+        case int() | Decimal() as number if number:
+            unit = _find_unit(rf"(?<![\w.]){number}[\s-]*", action.description)
+            if unit is not None:
+                message = f"it lasts {number} seconds, and its description says {number} {unit}s"
+                hint = f"should it be {show_number(NAMED_UNITS[unit] * exact_value(number))}?"
+                yield Finding(Level.WARNING, "unlike-units", place, message, hint, "duration", str(number))
+
+
+def _find_unit(before: str, text: str) -> str | None:
+    """Return the unit, other than the second, that stands in `text` after `before`; None where seconds do, too."""
+    if re.search(r"\bsec(ond)?s?\b", text, re.IGNORECASE):
+        return None
+    found = re.search(rf"{before}({'|'.join(NAMED_UNITS)})s?\b", text, re.IGNORECASE)
+    return found[1].lower() if found else None
 
 
 def _check_capacities(problem: Problem) -> Iterator[Finding]:

@@ -99,7 +99,7 @@ def abbreviate(text: object) -> str:
 
 
 _MIXED: Final = r"\)\s*(and|or|&&?|\|\|?|,|->|implies)\s|^\S+\s+(and|or|&&?|\|\|?)\s"
-_QUOTED: Final = 'in lists of YAML, what has a comma inside stands in quotes: "at(r2, hall)"'
+_QUOTED: Final = 'write all of it as one text, "at(r2, hall)", in YAML with its quotes: commas end items of lists'
 _DIAGNOSES: Final[tuple[tuple[str, str, str | None], ...]] = (
     (r"^_$", "is no atom", "'_' leaves an argument open, as in at(robot, _)"),
     (r"^(?i:and|or|imply|forall|exists)\b", "begins like a PDDL expression", "write '(and …)', in parentheses"),

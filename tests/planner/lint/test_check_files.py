@@ -156,7 +156,7 @@ def test_fixes_of_pddl(tmp_path: Path) -> None:
     text = path.read_text()
     assert "(door ?a ?b))\n    :effect (and (at ?r ?b)" in text
     assert "(at ?r ?b) (not (at ?r ?a)))))" in text
-    assert ":parameters (?r - robot ?a ?b - room )" in text
+    assert ":parameters (?r - robot ?a ?b - room)" in text
 
 
 def test_suppressions_need_a_reason_and_a_finding() -> None:
