@@ -101,7 +101,7 @@ def check_htn_problem(problem: HtnProblem, limits: Limits, *, prove: bool = True
     if problem.classical.goal == Goal():  # what the last task of all provides is required by nobody
         classical = [each for each in classical if each.rule != "never-required"]
     wanted = frozenset(atom.predicate for atom in wanted_atoms(problem.classical))
-    structure = [*_check_structure(domain), *check_methods(domain, wanted)]
+    structure = [*_check_structure(domain), *check_methods(domain, wanted, in_turn=problem.network.is_sequence)]
     conditions = check_conditions(domain, problem.classical)
     reached = list(_check_reachability(problem, limits))
     forgotten = {each.states for each in reached if each.rule == "missing-fact"}

@@ -22,9 +22,14 @@ from planner.model.domain import numeric_effects, written_predicates
 from planner.model.formulas import OPEN, TRUE, Atom, Comparison, Formula, Not, atoms_in, conjuncts, unmarked
 
 
-def check_methods(domain: HtnDomain, wanted: frozenset[str]) -> Iterator[Finding]:
-    """Yield what is wrong with the order and the effects of subtasks; `wanted` are predicates that goals mention."""
-    known = _Known.of(replace(domain, classical=flatten_moments(domain.classical)), wanted)
+def check_methods(domain: HtnDomain, wanted: frozenset[str], *, in_turn: bool = True) -> Iterator[Finding]:
+    """Yield what is wrong with the order and the effects of subtasks; `wanted` are predicates that goals mention.
+
+    `in_turn` says that the initial tasks are done one after the other, so that none interferes with another.
+    """
+    flat = replace(domain, classical=flatten_moments(domain.classical))
+    sequential = in_turn and all(each.network.is_sequence for each in domain.methods.values())
+    known = replace(_Known.of(flat, wanted), sequential=sequential)
     yield from check_purposes(known.domain, known.written)
     for method in domain.methods.values():
         yield from _check_endless(method, known)
@@ -42,6 +47,8 @@ class _Known:
     items: tuple[Item, ...]
     asked: frozenset[str]
     changing: frozenset[str]
+    sequential: bool = True
+    """Whether nothing happens between the subtasks of a method but what they do."""
 
     @classmethod
     def of(cls, domain: HtnDomain, wanted: frozenset[str]) -> _Known:
@@ -187,8 +194,7 @@ def _find_faults(step: _Step, needs: list[tuple[Atom, bool]], state: _State, kno
 def _report_clash(step: _Step, atom: Atom, source: str, known: _Known, *, truth: bool) -> Finding:
     """Return the finding that the step needs what the method, or the step `source` before it, excludes."""
     written = unmarked(atom) if truth else f"not {unmarked(atom)}"
-    sequential = all(each.network.is_sequence for each in known.domain.methods.values())
-    level = Level.ERROR if sequential else Level.WARNING
+    level = Level.ERROR if known.sequential else Level.HINT
     place = f"method {step.method.name}"
     if not source:
         other = f"not {unmarked(atom)}" if truth else unmarked(atom)

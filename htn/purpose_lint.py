@@ -69,7 +69,7 @@ def _check_repeated(method: Method, domain: HtnDomain) -> Iterator[Finding]:
 def _check_unused(method: Method, domain: HtnDomain) -> Iterator[Finding]:
     """Yield an argument of the task that a method leaves out, though all other methods do something with it."""
     others = [x for x in domain.methods_for(method.task.predicate) if x.network.subtasks and x is not method]
-    if not method.network.subtasks or not others:
+    if not others or any(_is_less_work(method, each, domain) for each in others):
         return
     for place, arg in enumerate(method.task.args):
         if is_variable(arg) and arg not in _terms_in(method) and all(_uses(each, place) for each in others):
@@ -77,6 +77,19 @@ def _check_unused(method: Method, domain: HtnDomain) -> Iterator[Finding]:
             message = f"it does nothing with '{name}', which all other methods for {method.task.predicate} use"
             hint = "should a subtask be about it?"
             yield Finding(Level.HINT, "unused-argument", f"method {method.name}", message, hint, "subtasks", name)
+
+
+def _is_less_work(method: Method, other: Method, domain: HtnDomain) -> bool:
+    """Return whether `method` does less than `other`, or `other` does its task again: `method` may be its end."""
+    tasks = [each.task.predicate for each in other.network.subtasks]
+    return _count_work(method, domain) < _count_work(other, domain) or method.task.predicate in tasks
+
+
+def _count_work(method: Method, domain: HtnDomain) -> int:
+    """Return the number of subtasks that are not actions without an effect."""
+    actions = domain.classical.actions
+    idle = {name for name, x in actions.items() if not any(y.provides or y.modifies or y.numbers for y in x.effects)}
+    return sum(each.task.predicate not in idle for each in method.network.subtasks)
 
 
 def _terms_in(method: Method) -> set[str]:

@@ -97,11 +97,6 @@ class _Flow:
         """Return whether some action moves the fluent in the direction that `guard` lets it go."""
         return any(sign_of(effect) in (0, guard.sign) for _, effect in self.changes)
 
-    def is_filled(self) -> bool:
-        """Return whether an action raises the fluent where there is little of it, or room, as one that refuels does."""
-        limited = {(action.name, guard.fluent) for action, guard in self.guards if guard.sign > 0}
-        return any(sign_of(effect) > 0 and (each.name, effect.fluent) in limited for each, effect in self.changes)
-
 
 def _collect_flows(domain: DomainModel) -> dict[str, _Flow]:
     found = {name: _Flow(bounds=(each.low, each.high)) for name, each in domain.functions.items()}
@@ -134,8 +129,9 @@ def check_guards(domain: DomainModel) -> Iterator[Finding]:
 def _check_against(action: Action, guard: Guard, flow: _Flow) -> Iterator[Finding]:
     """Yield that the action moves a fluent by the amount of a guard, the other way."""
     name = guard.fluent.predicate
-    for effect in numeric_effects(action):
-        if effect.fluent == guard.fluent and effect.value == guard.amount and sign_of(effect) == -guard.sign:
+    effects = [each for each in numeric_effects(action) if each.fluent == guard.fluent]
+    for effect in effects if len(effects) == 1 else ():
+        if effect.value == guard.amount and sign_of(effect) == -guard.sign:
             turned = "-=" if effect.operator == "+=" else "+="
             fluent, amount = unmarked(effect.fluent), unmarked(effect.value)
             does = "adds that to it" if effect.operator == "+=" else "takes that from it"
@@ -154,9 +150,11 @@ def _check_unused(action: Action, guard: Guard, flow: _Flow) -> Iterator[Finding
     """
     if guard.amount is None or _sign_of_amount(guard.amount) != 1 or flow.is_used(guard):
         return
-    if any(each is action for each, _ in flow.changes):
+    own = list(numeric_effects(action))
+    compared = {term.predicate for term in guard.condition.functions}
+    if any(each.fluent.predicate in compared for each in own):
         return
-    moved = next((x for x in numeric_effects(action) if x.is_additive and x.value == guard.amount), None)
+    moved = next((x for x in own if x.is_additive and x.value == guard.amount), None)
     if flow.changes and not isinstance(guard.amount, Atom) and flow.bounds == (None, None):
         return
     is_limit = isinstance(guard.amount, Atom) or any(each is not action for each, _ in flow.guards)
@@ -179,7 +177,7 @@ def _check_weak(action: Action, guard: Guard, flow: _Flow) -> Iterator[Finding]:
     effect, required = own[0], unmarked(guard.condition)
     others = [x for each, x in flow.changes if each is not action]
     is_counted = bool(others) and all(each.is_additive for each in others)
-    if effect.operator == ":=" and isinstance(effect.value, Number) and is_counted:
+    if effect.operator == ":=" and isinstance(effect.value, Number) and effect.value and is_counted:
         message = f"it requires {required}, and then sets {fluent} to {effect.value}, whatever that was before"
         hint = f"should it be {fluent} {'-=' if guard.sign < 0 else '+='} {effect.value}?"
     elif sign_of(effect) == guard.sign and _is_less(guard.amount, effect.value):
@@ -215,9 +213,8 @@ def _check_unguarded(action: Action, flows: Mapping[str, _Flow]) -> Iterator[Fin
             continue
         guarding = {each.name for each, guard in flow.guards if guard.sign < 0}
         others = {each.name for each, x in flow.changes if each is not action and sign_of(x) < 0}
-        if (others and others <= guarding) or (not others and not guarding and flow.is_filled()):
-            like = f", as action {min(others)} does" if others else ""
-            message = f"it does {unmarked(effect)} without requiring that there is enough{like}"
+        if others and others <= guarding:
+            message = f"it does {unmarked(effect)} without requiring that there is enough, as action {min(others)} does"
             hint = f"require {unmarked(effect.fluent)} >= {unmarked(effect.value)}"
             yield Finding(Level.HINT, "weak-guard", f"action {action.name}", message, hint, "modifies", name)
 

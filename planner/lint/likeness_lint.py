@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, conjoined_atoms
+from planner.lint.item_lint import balanced_items, declared_items
 from planner.lint.pair_lint import Effects, effects_of
 from planner.model.actions import Action
 from planner.model.domain import DomainModel, TypeHierarchy, written_predicates
@@ -23,7 +24,7 @@ def check_likeness(domain: DomainModel) -> Iterator[Finding]:
     """Yield conditions that one action lacks, or has negated, unlike all others."""
     effects = [*effects_of(domain).values()]
     told: set[str] = set()
-    for each in (*_check_ended(effects, domain), *_check_ties(effects, domain), *_check_signs(effects)):
+    for each in (*_check_ended(effects, domain), *_check_ties(effects, domain), *_check_signs(effects, domain)):
         if each.place not in told:
             told.add(each.place)
             yield each
@@ -132,8 +133,9 @@ def _linked(start: str, effects: Effects) -> set[str]:
     return found
 
 
-def _check_signs(effects: list[Effects]) -> Iterator[Finding]:
-    """Yield the one action that needs a fact false which all others need true, or the other way round."""
+def _check_signs(effects: list[Effects], domain: DomainModel) -> Iterator[Finding]:
+    """Yield the one action that needs an item not to have a value, where all others need it to have one."""
+    items = {item.predicate for item in (*declared_items(domain), *balanced_items(domain))}
     readers: dict[tuple[str, bool], list[tuple[Effects, Atom]]] = defaultdict(list)
     for each in effects:
         for fact in dict.fromkeys(conjoined_atoms(each.action.requires)):
@@ -145,10 +147,8 @@ def _check_signs(effects: list[Effects]) -> Iterator[Finding]:
         others = {x.action.name for x, _ in readers.get((name, not truth), ())}
         each, fact = own[0]
         mine = any(x.predicate == name for x in (*each.provided, *each.ended))
-        if len(own) == 1 and len(others) > FEWEST and each.action.name not in others and not mine:
-            written = unmarked(fact) if truth else f"not {unmarked(fact)}"
-            meant = f"not {unmarked(fact)}" if truth else unmarked(fact)
-            needs = f"not {name}" if truth else name
-            message = f"it requires {written}, where {len(others)} other actions require {needs}"
-            place, hint = f"action {each.action.name}", f"should it be {meant}?"
+        is_odd = len(own) == 1 and len(others) > FEWEST and each.action.name not in others and not mine
+        if is_odd and not truth and name in items:
+            message = f"it requires not {unmarked(fact)}, where {len(others)} other actions require {name}"
+            place, hint = f"action {each.action.name}", f"should it be {unmarked(fact)}?"
             yield Finding(Level.HINT, "unlike-condition", place, message, hint, "requires", fact)

@@ -14,7 +14,16 @@ from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 
 from planner.lightweight import Final
-from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, goal_atoms, wanted_atoms
+from planner.lint.findings import (
+    Finding,
+    Level,
+    Mend,
+    conjoined_atoms,
+    ended_atoms,
+    goal_atoms,
+    provided_atoms,
+    wanted_atoms,
+)
 from planner.lint.item_lint import balanced_items, declared_items
 from planner.model.actions import Action, CostFunction, positive_atoms
 from planner.model.domain import ROOT_TYPE, DomainModel, TypeHierarchy, amounts_of, numeric_effects, written_predicates
@@ -247,13 +256,10 @@ def _check_silent(problem: Problem) -> Iterator[Finding]:
 def _states_of(domain: DomainModel) -> list[str]:
     """Return the predicates of a state in which objects begin: actions take it, or move it to another value."""
     items = {item.predicate for item in (*declared_items(domain), *balanced_items(domain)) if item.place > 0}
-    taken = {
-        fact.predicate
-        for action in domain.actions.values()
-        for fact in conjoined_atoms(action.requires)
-        if fact in ended_atoms(action)
-    }
-    return sorted(items | taken)
+    actions = domain.actions.values()
+    given = {fact.predicate for action in actions for fact in provided_atoms(action)}
+    taken = {x.predicate for y in actions for x in conjoined_atoms(y.requires) if x in ended_atoms(y)}
+    return sorted(items | (taken & given))
 
 
 def _check_lonely(

@@ -125,7 +125,7 @@ def check_moments(domain: DomainModel) -> Iterator[Finding]:
     for name, (start, _, end) in moments.items():
         for taken in _taken_late(start, end):
             others = [other for other in takers.get(taken.predicate, ()) if other != name]
-            if others and name not in takers[taken.predicate]:
+            if len(others) >= _FEWEST_LIKES and name not in takers[taken.predicate]:
                 message = f"it requires {unmarked(taken)} and takes it only at its end; action {others[0]} takes it at"
                 message += " its start, so that nobody else has it meanwhile"
                 hint = f"end {unmarked(taken)} at its start"
@@ -133,7 +133,7 @@ def check_moments(domain: DomainModel) -> Iterator[Finding]:
 
 
 _FEWEST_LIKES: Final = 2
-"""Actions that give at their ends, beside which one that gives at its start is strange."""
+"""Actions that give, or take, at one end, beside which an action that does so at the other is strange."""
 
 
 def _given_early(start: Moment, end: Moment) -> list[Atom]:

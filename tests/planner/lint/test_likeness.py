@@ -112,8 +112,10 @@ def test_slips_are_told_where_they_are(old: str, new: str, rule: str, line: int)
 
 def test_a_guard_on_a_number_that_only_one_action_leaves_out() -> None:
     free = ("ink: {parameters: [cart], low: 0, high: 50}", "ink: {parameters: [cart]}")
-    assert lines(found(PRESS, free), "weak-guard") == []
-    assert lines(found(PRESS, free, (', "ink(c) >= length(r)"', "")), "weak-guard") == [29]
+    wipe = '  wipe:\n    parameters: {c: cart}\n    requires: ["ink(c) >= 5"]\n    modifies: ["ink(c) -= 5"]\n  print:'
+    more = (free, ("  print:", wipe))
+    assert lines(found(PRESS, *more), "weak-guard") == []
+    assert lines(found(PRESS, *more, (', "ink(c) >= length(r)"', "")), "weak-guard") == [33]
 
 
 def test_both_of_two_inverse_actions_lower_a_number() -> None:
