@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -55,7 +55,7 @@ class Service:
 
     async def read_json(self, request: Request) -> Any:
         """Read the body of a request as JSON; raises `Refusal`."""
-        return await read_json(request, self.most_bytes)
+        return await read_json(request, self.most_bytes, client_of(request))
 
     def submit(self, request: Request, asked: Asked) -> Job:
         """Return the job for what a request asks; raises `Refusal` where the server is busy."""
@@ -68,14 +68,11 @@ class Service:
 
     async def wait(self, request: Request, job: Job) -> None:
         """Wait for the end of `job`; cancel it, and raise `ClientDisconnect`, where the client goes away."""
-        ended, gone = asyncio.ensure_future(job.wait_for_end()), asyncio.ensure_future(wait_until_gone(request))
         try:
-            await asyncio.wait({ended, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await wait_beside(request, job.wait_for_end())
             if not job.state.is_end:
                 raise ClientDisconnect
         finally:
-            ended.cancel()
-            gone.cancel()
             self.desk.cancel(job)
 
     def find(self, request: Request) -> Job:
@@ -120,7 +117,7 @@ class Service:
             asked = read_request(kind, await self.read_json(request))
             job = self.submit(request, asked)
             if "text/event-stream" in request.headers.get("accept", ""):
-                return stream_response(self.stream(request, job, cancels=True))
+                return stream_response(self.stream(request, job, cancels=asked.wait))
             if not asked.wait:
                 return respond(job.to_json(), 202, {"Location": f"/v1/jobs/{job.id}"})
             await self.wait(request, job)
@@ -138,8 +135,7 @@ class Service:
         if math.isnan(seconds):
             raise Refusal(400, "input", "`wait` must be a number of seconds")
         if seconds > 0 and not job.state.is_end:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(job.wait_for_end(), seconds)
+            await wait_beside(request, job.wait_for_end(), seconds)
         return respond(job.to_json())
 
     async def cancel(self, request: Request) -> Response:
@@ -217,6 +213,16 @@ def client_of(request: Request) -> Client:
     """Return who sends a request."""
     client: Client = request.state.client
     return client
+
+
+async def wait_beside(request: Request, event: Coroutine[Any, Any, None], seconds: float | None = None) -> None:
+    """Wait for `event`, but no longer than the client stays, nor than so many seconds."""
+    waiting, gone = asyncio.ensure_future(event), asyncio.ensure_future(wait_until_gone(request))
+    try:
+        await asyncio.wait({waiting, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        gone.cancel()
 
 
 async def wait_until_gone(request: Request) -> None:

@@ -9,16 +9,19 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
+from service.keys import Client
 from service.refusals import Refusal
 
 BODY_SECONDS: Final = 30.0
 """Most seconds in which the body of a request must arrive."""
+MOST_ARRIVING: Final = 16
+"""Most bytes of a client's bodies that arrive, as a multiple of the longest body: slow ones take memory meanwhile."""
 
 
-async def read_json(request: Request, most_bytes: int) -> Any:
-    """Read the body of a request, of so many bytes at most, as JSON; raises `Refusal`."""
+async def read_json(request: Request, most_bytes: int, client: Client) -> Any:
+    """Read the body of a request of `client`, of so many bytes at most, as JSON; raises `Refusal`."""
     try:
-        body = await asyncio.wait_for(_read_body(request, most_bytes), BODY_SECONDS)
+        body = await asyncio.wait_for(_read_body(request, most_bytes, client), BODY_SECONDS)
     except TimeoutError:
         raise Refusal(408, "time", f"the body did not arrive within {BODY_SECONDS:g} s") from None
     try:
@@ -33,12 +36,18 @@ async def read_json(request: Request, most_bytes: int) -> Any:
         raise Refusal(400, "input", f"the body is no JSON: {error}") from None
 
 
-async def _read_body(request: Request, most_bytes: int) -> bytes:
+async def _read_body(request: Request, most_bytes: int, client: Client) -> bytes:
     found = bytearray()
-    async for part in request.stream():
-        found += part
-        if len(found) > most_bytes:
-            raise Refusal(413, "size", f"the body is longer than {most_bytes:,} bytes")
+    try:
+        async for part in request.stream():
+            found += part
+            client.arriving_bytes += len(part)
+            if len(found) > most_bytes:
+                raise Refusal(413, "size", f"the body is longer than {most_bytes:,} bytes")
+            if client.arriving_bytes > MOST_ARRIVING * most_bytes:
+                raise Refusal(429, "busy", "too many long bodies of this client arrive", retry_after=1)
+    finally:
+        client.arriving_bytes -= len(found)
     return bytes(found)
 
 

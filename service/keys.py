@@ -58,12 +58,16 @@ class Quota:
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """The holder of a key: its name, its quota, what it has used of that, and its requests that are not answered."""
+    """The holder of a key: its name, its quota, what it has used of that, and its requests that are not answered.
+
+    `arriving_bytes` are those of bodies of which the rest has not arrived.
+    """
 
     name: str
     quota: Quota = field(default_factory=Quota)
     running: int = 0
     open_requests: int = 0
+    arriving_bytes: int = 0
     _begun: deque[float] = field(default_factory=deque)
     _spent: deque[tuple[float, float]] = field(default_factory=deque)
 

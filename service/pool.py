@@ -186,7 +186,8 @@ class Worker:
         except asyncio.IncompleteReadError:
             code = await self._process.wait()
             how = f"signal {-code}" if code < 0 else f"code {code}"
-            raise WorkerLost("crashed", f"the process that was at work has ended by {how}") from None
+            kind = "crashed" if self._interrupted is None else "cancelled"
+            raise WorkerLost(kind, f"the process that was at work has ended by {how}") from None
         except ValueError:
             pass
         raise WorkerLost("crashed", "the process that was at work has sent what is no message")

@@ -90,6 +90,16 @@ async def test_a_process_that_ignores_interrupts_is_killed():
     await worker.close()
 
 
+async def test_a_cancelled_question_whose_process_dies_is_not_asked_again(desk):
+    job = submit(desk, "hang")
+    await wait_until(lambda: job.state is State.RUNNING)
+    desk.cancel(job)
+    desk._at_work[job].kill()
+    await job.wait_for_end()
+    assert job.state is State.CANCELLED
+    assert not job.is_repeated
+
+
 def make_desk(workers=1, most_queued=4, *, is_shared=False):
     settings = DeskSettings(workers, most_queued, 1_000_000, 30.0, is_shared=is_shared, worker=HOSTILE)
     return Desk(settings, Metrics(), Tracing())

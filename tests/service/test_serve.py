@@ -311,6 +311,29 @@ def test_a_stream_that_is_left_ends_its_question(server, client):
     wait_until(lambda: is_idle(client))
 
 
+def test_a_stream_that_does_not_wait_may_be_left(server, client):
+    task = {**ENDLESS, "time_limit": 30, "wait": False, "fresh": True}
+    with server.client() as leaver, leaver.stream("POST", "/v1/solve", json=task, headers=EVENTS) as stream:
+        place = next(json.loads(line[6:])["id"] for line in stream.iter_lines() if line.startswith("data: "))
+    time.sleep(1)
+    assert client.get(f"/v1/jobs/{place}").json()["state"] in ("queued", "running")
+    client.delete(f"/v1/jobs/{place}")
+
+
+def test_clients_that_leave_while_they_wait_for_a_job_hold_nothing(server, client):
+    place = client.post("/v1/solve", json={**ENDLESS, "time_limit": 30, "wait": False}).headers["location"]
+    host, port = server.url.removeprefix("http://").split(":")
+    request = f"GET {place}?wait=300 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    connections = [socket.create_connection((host, int(port))) for _ in range(256)]
+    for each in connections:
+        each.sendall(request)
+    wait_until(lambda: client.get(place).status_code == 429)
+    for each in connections:
+        each.close()
+    wait_until(lambda: client.get(place).status_code == 200)
+    client.delete(place)
+
+
 def test_clients_that_break_off_in_a_request_harm_nobody(server, client):
     host, port = server.url.removeprefix("http://").split(":")
     for text in (b"GET", b"POST /v1/solve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{", b"\x00\xff" * 9):

@@ -207,8 +207,35 @@ async def test_bodies_that_are_no_text_are_refused(body, says):
 
     request = Request({"type": "http", "method": "POST", "path": "/v1/solve", "headers": []}, receive)
     with pytest.raises(Refusal, match=says) as refused:
-        await read_json(request, 4_000_000)
+        await read_json(request, 4_000_000, Client("c"))
     assert refused.value.code == 400
+
+
+@pytest.mark.anyio
+async def test_one_client_cannot_fill_the_memory_with_slow_bodies():
+    client, go_on, refused = Client("c"), asyncio.Event(), []
+
+    def make_request():
+        parts = [{"type": "http.request", "body": b" " * 900, "more_body": True}]
+
+        async def receive():
+            if parts:
+                return parts.pop()
+            await go_on.wait()
+            return {"type": "http.request", "body": b"{}", "more_body": False}
+
+        return Request({"type": "http", "method": "POST", "path": "/v1/solve", "headers": []}, receive)
+
+    reading = [asyncio.ensure_future(read_json(make_request(), 1000, client)) for _ in range(20)]
+    await asyncio.sleep(0.01)
+    go_on.set()
+    for each in reading:
+        try:
+            assert await each == {}
+        except Refusal as refusal:
+            refused.append(refusal.code)
+    assert refused == [429] * 3
+    assert client.arriving_bytes == 0
 
 
 @pytest.mark.anyio
@@ -217,7 +244,7 @@ async def test_whole_pairs_are_text():
         return {"type": "http.request", "body": rb'{"domain": "\ud83d\ude00"}', "more_body": False}
 
     request = Request({"type": "http", "method": "POST", "path": "/v1/solve", "headers": []}, receive)
-    assert await read_json(request, 1000) == {"domain": "\N{GRINNING FACE}"}
+    assert await read_json(request, 1000, Client("c")) == {"domain": "\N{GRINNING FACE}"}
 
 
 def test_a_question_may_have_less_memory():
