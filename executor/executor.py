@@ -370,7 +370,7 @@ class Executor:
             taken.recorded = [] if left is None else list(left.events)
             with self._register_run(taken):
                 open_steps = taken.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
-                self.performer.reservations.keep(taken.id, [each.id for each in open_steps])
+                self.performer.keep(taken.id, [each.id for each in open_steps])
                 taken.emit(RunResumed(taken.id))
                 taken.learn(*news)
                 for question, answer in answers.items():

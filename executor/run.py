@@ -256,13 +256,13 @@ class Run:
 
     def _release_reserved(self, event: run_events.Event) -> None:
         """Release what a step has reserved that is over, and what a run has reserved that is over."""
-        reservations = self._executor.performer.reservations
+        performer = self._executor.performer
         if not (has_numbers(self.state.domain) or self.state.problem.capacity):
             return
         if isinstance(event, run_events.StepEnded) and event.status is not run_events.StepStatus.IN_DOUBT:
-            reservations.release(self.id, event.step)
+            performer.release(self.id, event.step)
         elif isinstance(event, run_events.RunEnded) and event.status.is_over:
-            reservations.keep(self.id, ())
+            performer.keep(self.id, ())
 
     async def drive(self) -> RunOutcome:
         """Drive the run until it ends, or waits."""

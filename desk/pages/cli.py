@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeGuard, cast
 
 import typer
 
@@ -32,6 +32,7 @@ from planner.plan import Plan, Progress, Result, Status, exact
 if TYPE_CHECKING:
     from desk.pages.document import AnswerItem, Page, Search
     from executor.journal import Place
+    from executor.temporal.connection import TemporalAddress
     from planner.lint.findings import Finding
     from planner.problem_kinds import AnyDomain, AnyProblem
 
@@ -160,10 +161,12 @@ def _serve(what: str, run: str | None, address: str, *, open_page: bool, quiet: 
     from executor.listening import read_address
 
     place = _find_journal(what)
-    if place is None or (isinstance(place, Path) and not place.is_file()):
-        hint = "forethought run … --journal FILE makes one"
+    is_elsewhere = what.startswith("temporal://")
+    if place is None or is_elsewhere or (isinstance(place, Path) and not place.is_file()):
+        shown = "without --serve, 'view' shows a run on Temporal"
+        hint = shown if is_elsewhere else "forethought run … --journal FILE makes one"
         raise InputError(f"--serve follows runs in a journal, and {what} is none", hint=hint)
-    serve(place, run, read_address(address, "--address"), open_page=open_page, quiet=quiet)
+    serve(cast("Place", place), run, read_address(address, "--address"), open_page=open_page, quiet=quiet)
     raise typer.Exit(Exit.OK)
 
 
@@ -259,15 +262,15 @@ def _find_collected(asked: _Asked) -> Page | None:
     return None
 
 
-def _find_journal(what: str) -> Place | None:
+def _find_journal(what: str) -> Place | TemporalAddress | None:
     """Return the place of the journal that `what` names by its address, its ending or its contents; None for others.
 
     Raises `InputError` for a file that has the ending of a journal, and is none: opening it would make it one.
     """
-    from executor.cli.places import journal_place
+    from executor.cli.places import history_place
 
     if ADDRESS.match(what):
-        return journal_place(what)
+        return history_place(what)
     path = Path(what)
     is_there = path.is_file()
     if is_there and _is_journal(path):
@@ -281,13 +284,13 @@ def _find_journal(what: str) -> Place | None:
     return path
 
 
-def _page_of_run(place: Place, asked: _Asked) -> Page:
+def _page_of_run(place: Place | TemporalAddress, asked: _Asked) -> Page:
     from desk.pages.run_page import run_page
-    from executor.cli.places import open_existing
+    from executor.cli.places import open_history
 
     if asked.plan is not None:
         raise InputError("a journal takes the id of a run, and nothing after it")
-    with open_existing(place) as journal:
+    with open_history(place) as journal:
         return run_page(journal, asked.problem)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from executor.journal import AnyJournal, Place
+    from executor.journal import AnyJournal, Place, RunHistory
+    from executor.temporal.connection import TemporalAddress
 
 
 def journal_place(text: str | Place) -> Place:
@@ -16,6 +20,34 @@ def journal_place(text: str | Place) -> Place:
     from executor.journal.places import read_place
 
     return read_place(text)
+
+
+def history_place(text: str | Place | TemporalAddress) -> Place | TemporalAddress:
+    """Read the place of a journal, or of runs on Temporal; raises `InputError` for a wrong address."""
+    if isinstance(text, str) and text.startswith("temporal://"):
+        address: TemporalAddress = _import_temporal().TemporalAddress.parse(text)
+        return address
+    return journal_place(text) if isinstance(text, str) else text
+
+
+def open_history(place: Place | TemporalAddress) -> AbstractContextManager[RunHistory]:
+    """Open what keeps runs so that they can be read; raises `InputError` where there is no file."""
+    from executor.journal import DatabaseAddress
+
+    if isinstance(place, Path | DatabaseAddress):
+        return open_existing(place)
+    from executor.temporal.temporal_journal import TemporalJournal
+
+    return TemporalJournal(place.address, **place.options)
+
+
+def _import_temporal() -> ModuleType:
+    """Return the module of addresses; raises `InputError` where the SDK of Temporal is not installed."""
+    try:
+        return import_module("executor.temporal.connection")
+    except ModuleNotFoundError:
+        hint = "pip install 'forethought[temporal]'"
+        raise InputError("the SDK of Temporal is not installed", hint=hint) from None
 
 
 def open_existing(place: Place) -> AnyJournal:

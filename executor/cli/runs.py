@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from executor.cli.places import journal_place, open_existing
+from executor.cli.places import history_place, journal_place, open_existing, open_history
 from executor.errors import DrivenError
 from planner.cli.output import Exit, give, tell
 from planner.errors import InputError
@@ -20,17 +20,20 @@ _LISTED: Final = ("run", "plan", "created", "updated", "events")
 Journal = Annotated[
     Any, typer.Argument(parser=journal_place, metavar="JOURNAL", help="The file or the address that --journal named.")
 ]
+History = Annotated[
+    Any, typer.Argument(parser=history_place, metavar="JOURNAL", help="That, or temporal://HOST:PORT[/NAMESPACE].")
+]
 Age = Annotated[str | None, typer.Option(metavar="AGE", help="Such as 30d; units are s, m, h, d and w.")]
 
 
 @app.command("list")
 def list_runs(
-    journal: Journal, *, as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False
+    journal: History, *, as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False
 ) -> None:
     """List the runs, the oldest first: id, status, time of the last event, events, plan."""
     from executor.events.stored_runs import load_runs
 
-    with open_existing(journal) as opened:
+    with open_history(journal) as opened:
         found = load_runs(opened).values()
     if as_json:
         give(dumps([{name: getattr(each, name) for name in _LISTED} | {"status": each.status.name} for each in found]))

@@ -134,7 +134,8 @@ def read_place(text: str | Path | DatabaseAddress) -> Place:
     if text.startswith(SCHEMES):
         return DatabaseAddress.parse(text)
     if "://" in text:
-        raise InputError(f"a journal is not kept at {text.split('://')[0]}://…", hint=_FORM)
+        is_temporal, form = text.startswith("temporal://"), "'runs list' and 'view' read runs on Temporal"
+        raise InputError(f"a journal is not kept at {text.split('://')[0]}://…", hint=form if is_temporal else _FORM)
     return Path(text)
 
 

@@ -11,14 +11,14 @@ import contextlib
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.journal.reservations import Reservations, ReservationsInMemory
+from executor.journal.reservations import Reservation, Reservations, ReservationsInMemory
 from executor.loop.locks_and_rates import GRACE, RATED, HeldBack, Slots, Turns, wait_for_handler, wait_unless_cancelled
 from executor.observe.reports import check_result
 from executor.tools import containment
@@ -30,6 +30,7 @@ from executor.tools.step_policy import ExecutionPolicy, Rate
 from executor.tools.world import Skill, World
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import dataclass, field, replace
+from planner.model.arithmetic import Exact
 from planner.plan import Step
 
 VETOED: Final = "a hook did not let it begin"
@@ -229,8 +230,28 @@ class Attempt:
 
 
 @dataclass(slots=True)
+class Trial:
+    """What an attempt is made with: the handler of `skill`, called for a step with `arguments`.
+
+    The handler is not called if `stopped` is set before its turn. `begin` is called when the turn has come, or will
+    never come. Changes of data parameters by hooks go to `changed`. Raises `HeldBack` if `begin` does, or if the step
+    `is_held_back` when hooks call the handler. `context` makes the context of the handler.
+    """
+
+    skill: Skill
+    call: Call
+    arguments: Mapping[str, Any]
+    policy: ExecutionPolicy
+    context: Callable[[], Context]
+    changed: Changed
+    stopped: asyncio.Event
+    begin: Callable[[], None] = lambda: None
+    is_held_back: Callable[[], bool] = lambda: False
+
+
+@dataclass(slots=True)
 class Performer:
-    """Makes attempts for all runs of one executor, which share locks, rates and cached answers."""
+    """Makes attempts for all runs of one executor, which share locks, rates, reservations and cached answers."""
 
     slots: Slots = field(default_factory=Slots)
     domain: str = ""
@@ -239,42 +260,45 @@ class Performer:
     reservations: Reservations = field(default_factory=ReservationsInMemory)
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
 
-    async def make_attempt(
-        self,
-        skill: Skill,
-        call: Call,
-        arguments: Mapping[str, Any],
-        policy: ExecutionPolicy,
-        *,
-        context: Callable[[], Context],
-        changed: Changed,
-        stopped: asyncio.Event,
-        begin: Callable[[], None],
-        is_held_back: Callable[[], bool],
-    ) -> Attempt:
-        """Call the handler of `skill` through the hooks, and return the attempt.
+    async def reserve(self, run: str, step: str, amounts: Mapping[str, Exact]) -> list[Reservation]:
+        """Reserve `amounts` by item for a step, once; return the earlier reservations of other runs on these items."""
+        return self.reservations.reserve(run, step, amounts)
 
-        The handler is not called if `stopped` is set before its turn. `begin` is called when the turn has come, or will
-        never come. Changes of data parameters by hooks go to `changed`. Raises `HeldBack` if `begin` does, or if the
-        step `is_held_back` when hooks call the handler.
-        """
-        made = context() if skill.takes_context or self.hooks else None
-        given = _select_arguments(skill, arguments, made)
+    async def wait_for_release(self, step: str, seconds: float) -> None:
+        """Wait until others may have released what `step` waits for, but at most so many seconds."""
+        del step
+        await asyncio.sleep(min(self.reservations.pause, seconds))
+
+    def release(self, run: str, step: str) -> None:
+        """Release what a step has reserved."""
+        self.reservations.release(run, step)
+
+    def keep(self, run: str, steps: Collection[str]) -> None:
+        """Release what other steps of `run` than these have reserved."""
+        self.reservations.keep(run, steps)
+
+    async def make_attempt(self, trial: Trial) -> Attempt:
+        """Call the handler through the hooks when its turn has come, and return the attempt; raises as `Trial` says."""
+        skill, call, policy = trial.skill, trial.call, trial.policy
+        made = trial.context() if skill.takes_context or self.hooks else None
+        given = _select_arguments(skill, trial.arguments, made)
         hooked = None
         if self.hooks and made is not None:
 
             def call_handler(given: Mapping[str, Any]) -> Awaitable[Any]:
                 return _call_handler(skill, call, _select_arguments(skill, given, made), None)
 
-            hooked = HookedCall(self.hooks, skill, arguments, made, call_handler, changed, is_held_back)
+            hooked = HookedCall(
+                self.hooks, skill, trial.arguments, made, call_handler, trial.changed, trial.is_held_back
+            )
         served = self._find_cached_answer(call.step, given, policy)
         if served is not None:
-            begin()
+            trial.begin()
             return Attempt(served)
         clock = asyncio.get_running_loop().time
         async with contextlib.AsyncExitStack() as turn:
-            refused = await self._wait_for_turn(call, arguments, policy, stopped, turn)
-            begin()
+            refused = await self._wait_for_turn(trial, turn)
+            trial.begin()
             started = clock()
             if refused:
                 answer = Attempt(ActionResult.failed(refused), begun=refused == BUSY)
@@ -286,19 +310,18 @@ class Performer:
             self._cache[_make_cache_key(call.step, given)] = until, answer.result
         return answer
 
-    async def _wait_for_turn(
-        self,
-        call: Call,
-        arguments: Mapping[str, Any],
-        policy: ExecutionPolicy,
-        stopped: asyncio.Event,
-        turn: contextlib.AsyncExitStack,
-    ) -> str:
+    def find_lock(self, trial: Trial) -> tuple[str, ...] | None:
+        """Return the key of the lock that the step takes, if its policy has one."""
+        lock, arguments = trial.policy.lock, trial.arguments
+        if lock is False:
+            return None
+        names = lock if isinstance(lock, tuple) else tuple(arguments)
+        return self.domain, trial.call.step.action, *[_name_lock_value(arguments.get(name)) for name in names]
+
+    async def _wait_for_turn(self, trial: Trial, turn: contextlib.AsyncExitStack) -> str:
         """Wait for lock, rate and abandoned handlers; return why the turn never comes, if so. `turn` keeps the lock."""
-        action = call.step.action
-        if policy.lock is not False:
-            names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
-            key = self.domain, action, *[_name_lock_value(arguments.get(name)) for name in names]
+        call, policy, stopped, key = trial.call, trial.policy, trial.stopped, self.find_lock(trial)
+        if key is not None:
             lock = self.turns.lock(key, policy.timeout, partial(find_abandoned, call))
             free = asyncio.ensure_future(turn.enter_async_context(lock))
             if not await wait_unless_cancelled(free, stopped):
@@ -306,8 +329,8 @@ class Performer:
             if not free.result():
                 return KEPT
         if isinstance(policy.rate, Rate):
-            apart = tuple([_name_lock_value(arguments.get(name)) for name in policy.rate.by])
-            rated = self.turns.rate((self.domain, action, apart), policy.rate, policy.timeout)
+            apart = tuple([_name_lock_value(trial.arguments.get(name)) for name in policy.rate.by])
+            rated = self.turns.rate((self.domain, call.step.action, apart), policy.rate, policy.timeout)
             waits = asyncio.ensure_future(turn.enter_async_context(rated))
             refused = waits.result() if await wait_unless_cancelled(waits, stopped) else CALLED_OFF
             if refused:

@@ -13,9 +13,10 @@ import json
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
@@ -127,8 +128,8 @@ class Turns:
         self._shared_rates = shared_rates
         locks = _Locks(shared) if shared is None else _of_journals.setdefault(shared, _Locks(shared))
         self.lock: Final = locks.lock
-        self._rates: dict[Hashable, _StartTimes] = {}
-        self._own: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _StartTimes]]
+        self._rates: dict[Hashable, StartTimes] = {}
+        self._own: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, StartTimes]]
         """The rates of event loops with a clock of their own, such as virtual time."""
         self._own = weakref.WeakKeyDictionary()
 
@@ -138,71 +139,68 @@ class Turns:
 
         A step that is `HeldBack`, or cancelled while it waits, gives its turn back.
         """
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        is_real = abs(now - time.monotonic()) < SAME
-        patience = timeout if rate.wait else 0.0
-        if is_real and self._shared_rates is not None:
-            name = json.dumps([key, rate.most, rate.seconds])
-            async with _wait_for_shared_start(self._shared_rates, name, rate, patience) as refused:
-                yield refused
-            return
-        rates = self._rates if is_real else self._own.setdefault(loop, {})
-        beginnings = rates.setdefault((key, rate), _StartTimes(rate))
-        begin = beginnings.reserve(now, patience)
-        if patience is not None and begin - now > patience:
-            yield _describe_refusal(rate, begin - now)
+        give_back, delay = await self.reserve_start(key, rate, timeout if rate.wait else 0.0)
+        if give_back is None:
+            yield f"{RATED}: at most {rate}, and it could begin in {delay:.3g} s"
             return
         has_waited = False
         try:
-            if begin > now:
-                await asyncio.sleep(begin - now)
+            if delay > 0:
+                await asyncio.sleep(delay)
             has_waited = True
             yield ""
         except (HeldBack, asyncio.CancelledError) as error:
             if not has_waited or isinstance(error, HeldBack):
-                beginnings.give_back(begin)
+                await give_back()
             raise
 
-
-@contextlib.asynccontextmanager
-async def _wait_for_shared_start(
-    rates: SharedRates, name: str, rate: Rate, patience: float | None
-) -> AsyncIterator[str]:
-    """Wait as `Turns.rate` does, for the start times that several processes share."""
-    number, delay = rates.reserve(name, rate.most, rate.seconds, patience)
-    if number is None:
-        yield _describe_refusal(rate, delay)
-        return
-    has_waited = False
-    try:
-        if delay > 0:
-            await asyncio.sleep(delay)
-        has_waited = True
-        yield ""
-    except (HeldBack, asyncio.CancelledError) as error:
-        if not has_waited or isinstance(error, HeldBack):
-            rates.give_back(number)
-        raise
+    async def reserve_start(self, key: Hashable, rate: Rate, patience: float | None) -> ReservedStart:
+        """Reserve the next start of a step of `key`, unless it does not come within `patience` seconds."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        is_real, shared = abs(now - time.monotonic()) < SAME, self._shared_rates
+        if is_real and shared is not None:
+            number, delay = shared.reserve(
+                json.dumps([key, rate.most, rate.seconds]), rate.most, rate.seconds, patience
+            )
+            return None if number is None else _soon(partial(shared.give_back, number)), delay
+        rates = self._rates if is_real else self._own.setdefault(loop, {})
+        beginnings = rates.setdefault((key, rate), StartTimes(rate))
+        begin = beginnings.reserve(now, patience)
+        is_late = patience is not None and begin - now > patience
+        return None if is_late else _soon(partial(beginnings.give_back, begin)), begin - now
 
 
-def _describe_refusal(rate: Rate, delay: float) -> str:
-    return f"{RATED}: at most {rate}, and it could begin in {delay:.3g} s"
+ReservedStart = tuple[Callable[[], Awaitable[None]] | None, float]
+"""What gives a start back, None if nothing is reserved; and in how many seconds the start comes."""
 
 
-class _StartTimes:
+def _soon(act: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+    """Return `act` as an asynchronous function."""
+
+    async def act_soon() -> None:
+        act()
+
+    return act_soon
+
+
+class StartTimes:
     """Start times of the latest steps that share one rate, in ascending order."""
 
-    def __init__(self, rate: Rate) -> None:
-        self._times: list[float] = []
+    def __init__(self, rate: Rate, times: Iterable[float] = ()) -> None:
+        self._times = list(times)
         self._rate = rate
         self._guard = threading.Lock()
+
+    def find_counting(self, now: float) -> list[float]:
+        """Return the start times that still count."""
+        return [each for each in self._times if each + self._rate.seconds > now]
 
     def reserve(self, now: float, patience: float | None) -> float:
         """Return the next possible start time; reserve it if it comes within `patience` seconds."""
         most, seconds = self._rate.most, self._rate.seconds
         with self._guard:
-            self._times = [each for each in self._times if each + seconds > now]
+            self._times = self.find_counting(now)
             begin = self._times[-most] + seconds if len(self._times) >= most else now
             if patience is None or begin - now <= patience:
                 self._times.append(begin)

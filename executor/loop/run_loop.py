@@ -67,10 +67,14 @@ class Loop:
         """Carry out the plan and return the end of the run; cancel the steps at work if interrupted by an exception."""
         try:
             return await self._run_until_end()
+        except GeneratorExit:  # its event loop is gone: a worker has dropped the workflow
+            self._tasks.clear()
+            raise
         finally:
             for task in self._tasks.values():
                 task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            if self._tasks:
+                await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def _run_until_end(self) -> RunEnded:
         """Begin steps, wait for them, recover from failures and look at the goal, until the run ends."""

@@ -20,7 +20,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop import parameters as filling
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
-from executor.loop.attempt import HELD_BACK, Attempt, Performer, call_of, run_check
+from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, call_of, run_check
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
@@ -43,6 +43,8 @@ OPEN: Final = frozenset({events.StepStatus.RUNNING, events.StepStatus.WAITING, e
 """Statuses of steps that keep what they have reserved."""
 PATIENCE: Final = 30.0
 """Longest wait of a step without time limit for what others have reserved, in seconds."""
+LOOK: Final = 5.0
+"""Longest time between two looks at numbers that a step waits for, in seconds."""
 QUEUED: Final = 5.0
 """Seconds after which a step that waits for capacities lets others go first."""
 Filled = tuple[dict[str, Any], dict[str, str]]
@@ -263,7 +265,7 @@ class Stepper:
                 return
         finally:
             if record.status not in OPEN:
-                self.performer.reservations.release(self.state.run, record.id)
+                self.performer.release(self.state.run, record.id)
         if reason:
             self._end_as_failed(record, reason, another)
         elif another is not None:
@@ -288,7 +290,7 @@ class Stepper:
         clock = asyncio.get_running_loop().time
         until = clock() + (PATIENCE if policy.timeout is None else policy.timeout)
         while True:
-            earlier = self.performer.reservations.reserve(self.state.run, record.id, amounts)
+            earlier = await self.performer.reserve(self.state.run, record.id, amounts)
             await self.conditions.look_at_numbers(record)
             reason = self.conditions.find_objection(record)
             if reason or not earlier:
@@ -298,7 +300,9 @@ class Stepper:
             reason = self.conditions.find_shortage(record, taken)
             if not reason or clock() >= until or self.paused.is_set():
                 return reason
-            await wait_unless_cancelled(asyncio.sleep(self.performer.reservations.pause), self.paused)
+            await wait_unless_cancelled(
+                self.performer.wait_for_release(record.id, min(until - clock(), LOOK)), self.paused
+            )
 
     async def _reserve_in_time(
         self, record: StepRecord, dispatcher: Dispatcher, is_overtaken: Callable[[], bool]
@@ -312,23 +316,23 @@ class Stepper:
             return ""
         items = {f"{self.performer.domain} capacity {name}": name for name in held}
         amounts = {item: -held[name] for item, name in items.items()}
-        clock, own, reservations = asyncio.get_running_loop().time, self.state.run, self.performer.reservations
+        clock, own, performer = asyncio.get_running_loop().time, self.state.run, self.performer
         since, waited = clock(), False
         while True:
-            earlier = reservations.reserve(own, record.id, amounts)
+            earlier = await performer.reserve(own, record.id, amounts)
             taken = dict.fromkeys(held, exact_value(0))
             for each in earlier:
                 taken[items[each.item]] -= each.amount
             if dispatcher.has_capacities(record, taken):
                 return self.conditions.find_objection(record) if waited else ""
             if is_overtaken() or self.paused.is_set():
-                reservations.release(own, record.id)
+                performer.release(own, record.id)
                 return "" if is_overtaken() else "other runs hold the capacities that it needs"
             if clock() - since > QUEUED:
-                reservations.release(own, record.id)
+                performer.release(own, record.id)
                 since = clock()
             waited = True
-            await wait_unless_cancelled(asyncio.sleep(self.performer.reservations.pause), self.paused)
+            await wait_unless_cancelled(performer.wait_for_release(record.id, QUEUED), self.paused)
 
     def _is_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> bool:
         """Return whether an irreversible step must not begin, or be tried again, now.
@@ -443,7 +447,7 @@ class Stepper:
                 begin()
                 attempt = Attempt(ActionResult.failed(str(error)), begun=False)
             else:
-                attempt = await self.performer.make_attempt(
+                trial = Trial(
                     skill,
                     call_of(self.state, record, self.world)._replace(data=filled_in[0]),
                     arguments,
@@ -454,6 +458,7 @@ class Stepper:
                     begin=begin,
                     is_held_back=partial(self._is_held_back, record, another, plan),
                 )
+                attempt = await self.performer.make_attempt(trial)
         except HeldBack:
             if record.attempts < number:
                 raise

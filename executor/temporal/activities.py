@@ -1,8 +1,8 @@
 """The activities of a worker: perform a step, look, check, ask people, search; each takes and returns JSON data.
 
 `WorldActivities` calls the handlers, observers, checks and callbacks of one world by the same code as an executor on
-one machine: `executor.loop.attempt` makes the attempt at a step, with its time limit, hooks, locks and rates, which
-hold within this process.
+one machine: `executor.loop.attempt` makes the attempt at a step, with its time limit, hooks and rate. `server` is the
+client of a worker, whose rates hold for all workers; its locks are against handlers that were given up in this process.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from functools import partial
 from typing import Any, Final, cast
 
 from temporalio import activity
+from temporalio.client import Client
 
 from executor.events.answers import as_journal_data
 from executor.events.events import Asked, StepStatus, event_from_data
 from executor.executor import Executor
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.aftermath import is_to_be_retried
-from executor.loop.attempt import Attempt, Call, Performer, find_abandoned, run_check
+from executor.loop.attempt import Attempt, Call, Performer, Trial, find_abandoned, run_check
 from executor.loop.locks_and_rates import Slots, Turns, wait_for_handler
 from executor.loop.parameters import Fill, FillRequest, check_fillings, convert_value
 from executor.observe.observe import Failure, Lookout
@@ -34,6 +35,7 @@ from executor.recovery.ask_people import Callback, Request, ask_for_answer, ask_
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess
 from executor.temporal.recorded_world import describe_world
+from executor.temporal.shared_limits import SERVED, LimitedTurns, find_closed, tell_limits
 from executor.temporal.value_data import make_plain, read_value, unpack_entries, write_answer, write_value
 from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Memory, Outline, OutlineStep
@@ -116,6 +118,7 @@ class WorldActivities:
         learned: LearnedFrom = False,
         client: ModelAccess | None = None,
         listeners: Iterable[Listener | Follower] = (),
+        server: Client | None = None,
     ) -> None:
         self.world = world
         self.pricing = Pricing.of(learned, None)
@@ -128,12 +131,15 @@ class WorldActivities:
         self._origin = origin
         self._callbacks = {"permit": permit, "approve": approve}
         self._ask, self._fill, self._client = ask, fill, client
-        self._performer = Performer(Slots(), world.model.name, Turns(), world.hooks)
+        self._server = server
+        turns = Turns() if server is None else LimitedTurns(server)
+        self._performer = Performer(Slots(), world.model.name, turns, world.hooks)
 
     def list_all(self) -> list[Callable[..., Any]]:
         """Return all activities, for a `Worker`."""
         asking = [self.decide, self.answer, self.fill]
-        return [self.perform, self.observe, self.check, *asking, self.plan, self.search, self.pause]
+        sharing: list[Callable[..., Any]] = [self.tell_limits, self.find_closed]
+        return [self.perform, self.observe, self.check, *asking, self.plan, self.search, self.pause, *sharing]
 
     @activity.defn(name="perform")
     async def perform(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -142,6 +148,7 @@ class WorldActivities:
             return {"outdated": self.version}
         notes, aborted = Notes(), asyncio.Event()
         STEP.set(Child(given["key"]))
+        SERVED.set(given["served"])
         context = self._make_context(given, notes, aborted)
         attempt = await _work_until_cancelled(self.make_attempt(given, context, notes), aborted)
         policy = self.world.policy_of(given["action"])
@@ -181,17 +188,8 @@ class WorldActivities:
         names = [each.name.removeprefix("?") for each in skill.action.parameters]
         step = Step(given["action"], tuple([given["objects"][name] for name in names if name in given["objects"]]))
         call = Call(self._origin, given["key"], step, data, self.world.skills.get(given["action"], ()))
-        attempt = await self._performer.make_attempt(
-            skill,
-            call,
-            objects | data,
-            policy,
-            context=lambda: context,
-            changed=change,
-            stopped=context.aborted,
-            begin=lambda: None,
-            is_held_back=lambda: False,
-        )
+        trial = Trial(skill, call, objects | data, policy, lambda: context, change, context.aborted)
+        attempt = await self._performer.make_attempt(trial)
         settled = max([each.settle_within for each in self.world.observers], default=0.0)
         attempt.is_at_work = not await wait_for_handler(find_abandoned(call), settled)
         return attempt
@@ -355,6 +353,18 @@ class WorldActivities:
     async def pause(self, seconds: float) -> None:
         """Wait for a short time."""
         await asyncio.sleep(seconds)
+
+    @activity.defn(name="tell_limits")
+    async def tell_limits(self, queue: str, signal: str, arguments: list[Any]) -> None:
+        """Signal what the runs of a task queue share."""
+        assert self._server is not None, "a worker has one"
+        await tell_limits(self._server, queue, signal, arguments)
+
+    @activity.defn(name="find_closed")
+    async def find_closed(self, runs: list[str]) -> list[str]:
+        """Return those of `runs` that are over, or unknown to the server."""
+        assert self._server is not None, "a worker has one"
+        return await find_closed(self._server, runs)
 
 
 async def _await(work: Awaitable[Any]) -> Any:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -26,13 +26,15 @@ from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, Workf
 
 from executor.events.events import Asked
 from executor.events.run_state import RunState
-from executor.loop.attempt import Attempt, Call, Changed, Performer
-from executor.loop.locks_and_rates import HeldBack
+from executor.journal.reservations import Reservation
+from executor.loop.attempt import CALLED_OFF, Attempt, Changed, Performer, Trial
+from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.parameters import Fill, Fillings, FillRequest
 from executor.observe.observe import Failure, Lookout
 from executor.plans.created_objects import Bindings
 from executor.recovery.ask_people import Request
 from executor.temporal.activities import WorldActivities, write_outline, write_policy
+from executor.temporal.shared_limits import RunLimits
 from executor.temporal.value_data import Entry, make_plain, pack_entries, read_answer, read_value, write_value
 from executor.tools.context import Context, Outline
 from executor.tools.entities import Entities
@@ -40,10 +42,11 @@ from executor.tools.observers import Observer
 from executor.tools.results import ActionResult, Metrics, Wait
 from executor.tools.returned_values import restore_result
 from executor.tools.step_policy import ExecutionPolicy
-from executor.tools.world import Skill, World
+from executor.tools.world import World
 from planner.errors import ForethoughtError
 from planner.lightweight import replace
 from planner.model import Action, Atom
+from planner.model.arithmetic import Exact
 
 ONCE: Final = RetryPolicy(maximum_attempts=1)
 """Temporal repeats no attempt: whether a step may be done again is decided by looking, as on one machine."""
@@ -143,35 +146,57 @@ class ActivityPerformer(Performer):
     `note_model_call` with each question that a handler has asked a language model.
     """
 
-    __slots__ = ("moves", "note_model_call", "setup", "state")
+    __slots__ = ("limits", "moves", "note_model_call", "setup", "state")
 
-    def __init__(self, setup: Setup, domain: str) -> None:
+    def __init__(self, setup: Setup, domain: str, limits: RunLimits) -> None:
         super().__init__(domain=domain)
         self.setup = setup
+        self.limits = limits
         self.state: RunState
         self.moves: Callable[[str], None] = lambda _: None
         self.note_model_call: Callable[[str, Mapping[str, Any]], None] = lambda _, __: None
 
-    async def make_attempt(
-        self,
-        skill: Skill,
-        call: Call,
-        arguments: Mapping[str, Any],
-        policy: ExecutionPolicy,
-        *,
-        context: Callable[[], Context],
-        changed: Changed,
-        stopped: asyncio.Event,
-        begin: Callable[[], None],
-        is_held_back: Callable[[], bool],
-    ) -> Attempt:
-        """Make an attempt by an activity; raises `HeldBack` if `begin` does, or if the worker has another domain."""
-        del stopped, is_held_back
-        begin()
-        made = context()
+    async def reserve(self, run: str, step: str, amounts: Mapping[str, Exact]) -> list[Reservation]:
+        """Reserve `amounts` by item for a step, once; return the earlier reservations of other runs on these items."""
+        del run
+        return await self.limits.reserve(step, amounts)
+
+    async def wait_for_release(self, step: str, seconds: float) -> None:
+        """Wait until others have released something that `step` waits for, but at most so many seconds."""
+        await self.limits.wait_for_release(step, seconds)
+        self.moves("")
+
+    def release(self, run: str, step: str) -> None:
+        """Release what a step has reserved."""
+        del run
+        self.limits.release(step)
+
+    def keep(self, run: str, steps: Collection[str]) -> None:
+        """Release what other steps of the run than these have reserved."""
+        del run
+        self.limits.keep(steps)
+
+    async def make_attempt(self, trial: Trial) -> Attempt:
+        """Make an attempt by an activity when the run has the lock of the step.
+
+        Raises `HeldBack` if `begin` does, or if the worker has another domain.
+        """
+        key = self.find_lock(trial)
+        async with AsyncExitStack() as turn:
+            if key is not None:
+                locked = turn.enter_async_context(self.limits.lock(key))
+                if not await wait_unless_cancelled(locked, trial.stopped):
+                    trial.begin()
+                    return Attempt(ActionResult.failed(CALLED_OFF), begun=False)
+            trial.begin()
+            return await self._perform(trial)
+
+    async def _perform(self, trial: Trial) -> Attempt:
+        """Make an attempt by an activity; raises `HeldBack` if the worker has another domain."""
+        skill, call, policy, made = trial.skill, trial.call, trial.policy, trial.context()
         is_told = skill.takes_context or bool(find_host().world.hooks)
-        told = self._describe(skill.action, arguments, policy, made, is_told=is_told)
-        given = {**told, "skill": skill.name, "key": call.key}
+        told = self._describe(skill.action, trial.arguments, policy, made, is_told=is_told)
+        given = {**told, "skill": skill.name, "key": call.key, "served": workflow.info().task_queue}
         started = workflow.start_activity(
             "perform",
             given,
@@ -190,7 +215,7 @@ class ActivityPerformer(Performer):
         self.moves(told.get("outdated", ""))
         if "outdated" in told:
             raise HeldBack
-        return self._read(told, made, changed)
+        return self._read(told, made, trial.changed)
 
     def _describe(
         self,

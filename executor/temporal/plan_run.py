@@ -54,6 +54,7 @@ from executor.temporal.outside import (
     view_world,
 )
 from executor.temporal.recorded_world import restore_world
+from executor.temporal.shared_limits import RunLimits
 from executor.temporal.value_data import Entry, make_plain, pack_entries, read_value, unpack_entries
 from executor.tools.context import Memory
 from executor.tools.json_data import data_of, dump_json, load_json
@@ -177,6 +178,7 @@ class PlanRun:
         self._searching: workflow.ActivityHandle[dict[str, Any]] | None = None
         self._refusal: dict[str, Any] = {}
         """Why the run could not begin."""
+        self._limits = RunLimits(workflow.info().workflow_id)
 
     @workflow.run
     async def run(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -184,8 +186,9 @@ class PlanRun:
         search_by(search_by_activity)
         self._entries += unpack_entries(given["entries"])
         self._early |= {event: restore_result(result) for event, result in given["early"].items()}
+        self._limits.claims |= given.get("claims", {})
         try:
-            executor = _make_executor(given, self._entries)
+            executor = _make_executor(given, self._entries, self._limits)
             if given["parked"]:
                 self._run = self._rebuild(executor, given)
                 await self._wait_for_news(given)
@@ -204,6 +207,8 @@ class PlanRun:
                 raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True) from error
             self._end_at_once(str(error))
         self._is_over = True
+        self._limits.keep(())
+        await self._limits.finish()
         await workflow.wait_condition(workflow.all_handlers_finished)
         return {"entries": pack_entries(self._entries), "refusal": self._refusal}
 
@@ -312,6 +317,7 @@ class PlanRun:
     async def _hand_over(self, given: dict[str, Any], *, parked: bool) -> None:
         """Go on in another workflow with the same id, and a history of its own."""
         self._is_moving = True
+        await self._limits.finish()
         await workflow.wait_condition(workflow.all_handlers_finished)
         self._is_moving = False
         if parked and self._news is not None:
@@ -325,6 +331,7 @@ class PlanRun:
             **given,
             "entries": pack_entries(self._entries),
             "early": {event: make_plain(data_of(result)) for event, result in (early | self._early).items()},
+            "claims": self._limits.claims,
             "parked": parked,
             "search": None,
             "moved": "",
@@ -362,6 +369,11 @@ class PlanRun:
             self._news = self._news or _News()
         elif self._run is not None:
             self._run.cancel()
+
+    @workflow.signal
+    def reserved(self, claim: str, earlier: list[list[str]]) -> None:
+        """Hear what others have reserved before a claim of the run."""
+        self._limits.hear(claim, earlier)
 
     @workflow.signal
     def interrupt(self) -> None:
@@ -468,12 +480,12 @@ def _read_facts(told: list[Any]) -> dict[Atom, bool]:
     return {read_value(fact): holds for fact, holds in told}
 
 
-def _make_executor(given: Mapping[str, Any], entries: Sequence[Entry]) -> Executor:
+def _make_executor(given: Mapping[str, Any], entries: Sequence[Entry], limits: RunLimits) -> Executor:
     """Make the executor that drives the run with these `entries` by activities."""
     host = find_host()
     setup = Setup(given["heartbeat"], given["queues"], given["capacity"], given["version"])
     world = host.world if given["version"] == host.version else restore_world(given, host.world)
-    performer = ActivityPerformer(setup, world.model.name)
+    performer = ActivityPerformer(setup, world.model.name, limits)
     ask = given["ask"]
     made = Executor(
         view_world(world, performer),

@@ -23,7 +23,7 @@ from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCStatusCode
 
 from executor.arguments import check_id, check_named
-from executor.errors import RunError
+from executor.errors import JournalError, RunError
 from executor.events.events import Event, event_from_data
 from executor.events.run_state import RunState
 from executor.events.stored_runs import RunInfo
@@ -39,6 +39,7 @@ from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess, RunOutcome, find_running_loop
 from executor.temporal.activities import STEP
+from executor.temporal.connection import explain, name_place
 from executor.temporal.plan_run import WORKFLOW
 from executor.temporal.recorded_world import describe_world
 from executor.temporal.temporal_journal import list_runs, read_entries
@@ -209,6 +210,8 @@ class TemporalExecutor:
             if is_child:
                 return
             raise RunError(f"there is already a run {run!r}", hint="take another name") from None
+        except RPCError as error:
+            raise self.explain(error) from None
 
     async def _state_plan(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return `given` with its plan as data: for a problem, a plan without steps, whose steps a worker searches.
@@ -254,6 +257,7 @@ class TemporalExecutor:
             "most_events": self.most_events,
             "entries": pack_entries(()),
             "early": {},
+            "claims": {},
             "parked": False,
             "moved": "",
         }
@@ -282,6 +286,10 @@ class TemporalExecutor:
         taken = TemporalRun(self, run)
         taken.begin(taken.take_up(answers=answers, results=results, facts=facts))
         return taken
+
+    def explain(self, error: RPCError) -> JournalError:
+        """Return the error of ours for one of the server."""
+        return explain(error, name_place(self.client.service_client.config.target_host, self.client.namespace))
 
     def follow(self, run: str) -> TemporalRun:
         """Return a run that was begun before, here or elsewhere, without taking it up."""
@@ -438,7 +446,7 @@ class TemporalRun:
                 raise _read_error(error.cause) from None
             except RPCError as error:
                 if not await self._is_over(error):
-                    raise
+                    raise self._executor.explain(error) from None
                 return None
 
     async def _is_over(self, error: RPCError) -> bool:
@@ -487,7 +495,7 @@ class TemporalRun:
             await self._handle.signal(name)
         except RPCError as error:
             if not await self._is_over(error):
-                raise
+                raise self._executor.explain(error) from None
 
     async def events(self) -> AsyncIterator[Event]:
         """Yield the events of the run from the first on, until it is over or waits for somebody."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -20,12 +21,33 @@ from executor.events.events import RunStatus
 from executor.events.stored_runs import RunInfo
 from executor.journal.records import Entry as JournalEntry
 from executor.journal.records import RunRecord
+from executor.temporal.connection import DEFAULT_NAMESPACE, connect, explain, name_place
 from executor.temporal.plan_run import WORKFLOW
 from executor.temporal.value_data import Entry, unpack_entries
 from executor.tools.json_data import load_json
 
 _STARTS: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
+NOBODY: Final = frozenset({
+    RPCStatusCode.FAILED_PRECONDITION,
+    RPCStatusCode.DEADLINE_EXCEEDED,
+    RPCStatusCode.CANCELLED,
+    RPCStatusCode.ABORTED,
+})  # fmt: skip
+"""Statuses of a question that no worker has answered."""
+ANSWERS: Final = timedelta(seconds=10)
+"""Longest time until a worker tells of a run."""
+ENDED: Final = {WorkflowExecutionStatus.CANCELED: "CANCELLED", WorkflowExecutionStatus.RUNNING: "PROPOSED"}
+"""Status of a run of which nobody tells; others were ended by hand."""
 Answer = TypeVar("Answer")
+
+
+class SilentError(RunError):
+    """No worker tells of a run that is not over; `queue` is the task queue that it should serve."""
+
+    def __init__(self, run: str, queue: str) -> None:
+        hint = f"start one for its world, which serves the queue {queue!r}"
+        super().__init__(f"no worker tells of the run {run!r}", hint=hint)
+        self.queue = queue
 
 
 async def read_entries(client: Client, run: str) -> list[Entry]:
@@ -38,13 +60,15 @@ async def read_entries(client: Client, run: str) -> list[Entry]:
             return unpack_entries(result["entries"])
         if described.close_time is not None:
             return []
-        told: Mapping[str, Any] = await handle.query("told")
+        told: Mapping[str, Any] = await handle.query("told", rpc_timeout=ANSWERS)
     except WorkflowFailureError:
         return []
     except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND:
+        if error.status is RPCStatusCode.NOT_FOUND and "amespace" not in error.message:
             raise RunError(f"there is no run {run!r} on this server") from None
-        raise RunError(f"no worker tells of the run {run!r}: {error.message}", hint="start one for its world") from None
+        if error.status not in NOBODY:
+            raise
+        raise SilentError(run, described.task_queue) from None
     return unpack_entries(told["entries"])
 
 
@@ -74,16 +98,23 @@ async def list_workflows(client: Client, queue: str = "") -> list[WorkflowExecut
 
 
 async def list_records(client: Client, queue: str = "") -> dict[str, tuple[RunRecord, str]]:
-    """Return all runs by id, the oldest first, each with the id of its plan."""
-    found = {}
+    """Return all runs by id, the oldest first, each with the id of its plan.
+
+    A run of which no worker tells counts as PROPOSED, and one that was ended by hand as FAILED.
+    """
+    found, silent = {}, set[str]()
     for each in await list_workflows(client, queue):
+        told: list[JournalEntry] = []
         try:
-            told = list(number_entries(await read_entries(client, each.id)))
-        except RunError:  # nobody tells of it, or it was deleted at this moment
-            told = []
-        begun = each.start_time.timestamp()
+            if each.task_queue not in silent or each.close_time is not None:
+                told = list(number_entries(await read_entries(client, each.id)))
+        except SilentError as error:
+            silent.add(error.queue)
+        except RunError:  # it was deleted at this moment
+            pass
+        begun, end = each.start_time.timestamp(), ENDED.get(each.status or WorkflowExecutionStatus.FAILED, "FAILED")
         created, updated = (told[0].time, told[-1].time) if told else (begun, begun)
-        record = RunRecord(each.id, created, updated, len(told), told[-1].status if told else "")
+        record = RunRecord(each.id, created, updated, len(told), told[-1].status if told else end)
         plan = load_json(told[0].data)["plan"]["id"] if told else ""
         found[each.id] = record, plan
     return found
@@ -98,26 +129,33 @@ async def list_runs(client: Client, queue: str = "") -> dict[str, RunInfo]:
 
 
 class TemporalJournal:
-    """The runs on the server at `address`, as a journal that can be read; `options` are those of `Client.connect`.
+    """The runs on the server at `address`, as a journal that can be read; `options` are those of `connect`.
 
     It is used from plain code, and connects in a thread of its own. With a `queue`, it has the runs of this task queue
-    only.
+    only. Raises as `connect` does, and each method `JournalError` where the server does not answer.
     """
 
-    def __init__(self, address: str, *, queue: str = "", **options: Any) -> None:
-        self._address, self._queue = address, queue
+    def __init__(self, address: str, *, queue: str = "", namespace: str = DEFAULT_NAMESPACE, **options: Any) -> None:
+        self._place, self._queue = name_place(address, namespace), queue
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="forethought temporal")
         self._thread.start()
-        self._client: Client = self._ask(Client.connect(address, **options))
+        try:
+            self._client: Client = self._ask(connect(address, namespace=namespace, **options))
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def place(self) -> Path | str:
         """The address of the server, for messages."""
-        return f"temporal://{self._address}"
+        return self._place
 
     def _ask(self, question: Coroutine[Any, Any, Answer]) -> Answer:
-        return asyncio.run_coroutine_threadsafe(question, self._loop).result()
+        try:
+            return asyncio.run_coroutine_threadsafe(question, self._loop).result()
+        except RPCError as error:
+            raise explain(error, self._place) from None
 
     def __enter__(self) -> Self:
         return self
@@ -137,7 +175,7 @@ class TemporalJournal:
         try:
             entries = self._ask(read_entries(self._client, run))
         except RunError as error:
-            raise NoRunError(self.place, str(error), "runs() tells those that there are") from None
+            raise NoRunError(self.place, error.message, error.hint or "runs() tells those that there are") from None
         return number_entries(entries)
 
     def runs(self) -> list[RunRecord]:

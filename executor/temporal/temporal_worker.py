@@ -19,6 +19,7 @@ from executor.run import ModelAccess
 from executor.temporal.activities import WorldActivities
 from executor.temporal.outside import HostRunner
 from executor.temporal.plan_run import PlanRun
+from executor.temporal.shared_limits import SharedLimits
 from executor.tools.world import World
 from planner.errors import InputError
 
@@ -79,6 +80,7 @@ class TemporalWorker:
             learned=learned,
             client=model_client,
             listeners=listeners,
+            server=client,
         )
         self._workers = [self._make_worker(client, queue, options, runs=runs)]
         self._workers += [
@@ -91,7 +93,7 @@ class TemporalWorker:
             client,
             task_queue=queue,
             activities=self.activities.list_all(),
-            workflows=[PlanRun] if runs else [],
+            workflows=[PlanRun, SharedLimits] if runs else [],
             workflow_runner=HostRunner(self.activities),
             **{"max_heartbeat_throttle_interval": THROTTLE, **options},
         )

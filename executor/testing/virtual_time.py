@@ -16,7 +16,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future
+from contextvars import Context
+from itertools import count
 from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
+from weakref import WeakKeyDictionary
 
 Result = TypeVar("Result")
 Given = TypeVarTuple("Given")
@@ -57,6 +60,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._asleep: set[threading.Thread] = set()
         self._sleepers: set[threading.Event] = set()
         self._unheard: list[asyncio.Handle] = []
+        self._left: list[tuple[threading.Thread, asyncio.Handle]] = []
+        """What threads have left to be done, and which."""
+        self._numbers: WeakKeyDictionary[threading.Thread, int] = WeakKeyDictionary()
+        self._number = count()
+        self._guard = threading.Lock()
         self._ready: deque[asyncio.Handle]  # made by the base class, which has no word for stopping this very moment
         super().__init__(_Selector(self))
         self._clock_resolution = RESOLUTION
@@ -85,12 +93,44 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return asyncio.wrap_future(future, loop=self)
 
     def is_waiting_for_threads(self) -> bool:
-        """Return whether a thread that was started after the loop is working.
+        """Return whether a thread that was started after the loop is working, and has left nothing to be done.
 
         Subclasses of `Thread` do not count: they belong to libraries, and draw or wait for their own timers.
         """
-        ours = [each for each in threading.enumerate() if type(each) is threading.Thread]
-        return any(each not in self._others and each not in self._asleep for each in ours)
+        working = [each for each in threading.enumerate() if self._is_ours(each) and each not in self._asleep]
+        with self._guard:
+            return not {thread for thread, _ in self._left}.issuperset(working)
+
+    def _is_ours(self, thread: threading.Thread) -> bool:
+        return type(thread) is threading.Thread and thread not in self._others
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Given], object], *args: *Given, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Call `callback` in the loop: what several threads leave at one moment comes in the order of their beginning.
+
+        It comes when no thread works any more, so that its order does not depend on the speed of the machine.
+        """
+        thread = threading.current_thread()
+        if not self._is_ours(thread):
+            return super().call_soon_threadsafe(callback, *args, context=context)
+        if self.is_closed():
+            raise RuntimeError("Event loop is closed")
+        handle = asyncio.Handle(callback, args, self, context)
+        with self._guard:
+            for each in threading.enumerate():  # in the order of their beginning
+                if each not in self._numbers:
+                    self._numbers[each] = next(self._number)
+            self._left.append((thread, handle))
+        super().call_soon_threadsafe(_ignore)  # it wakes the loop
+        return handle
+
+    def take_left(self) -> bool:
+        """Begin what threads have left to be done; return whether there is anything."""
+        with self._guard:
+            left, self._left = sorted(self._left, key=lambda each: self._numbers[each[0]]), []
+        self._ready.extend([handle for _, handle in left])
+        return bool(left)
 
     def die(self, reason: str) -> None:
         """Stop at once, like a killed process: `run_virtual` raises `Crash`.
@@ -165,9 +205,12 @@ class _Selector(selectors.DefaultSelector):
         self._waits_since = min(self._waits_since, started) if is_waiting else math.inf
         if found:
             return found
+        is_long = started - self._waits_since > STILL_SECONDS
+        if (is_long or not is_waiting) and self._loop.take_left():
+            return found
         if is_waiting:  # look again soon; after a second of work in threads, the clock runs in real time
             found = super().select(SLICE_SECONDS if timeout is None else min(timeout, SLICE_SECONDS))
-            if started - self._waits_since > STILL_SECONDS:
+            if is_long:
                 self._loop.now += time.monotonic() - started
         elif timeout is not None:  # jump to the next timer
             self._loop.now += timeout

@@ -6,6 +6,7 @@ An explanation names the smallest failing part of the condition, and the step th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from planner.errors import InputError, PlanError, UnsupportedError, did_you_mean
 from planner.lightweight import Any, dataclass, field, replace
@@ -275,13 +276,15 @@ class Simulation:
     def problem_now(self) -> Problem:
         """The problem with the present state as its initial state, and with the actions that ran.
 
-        A value that is no finite decimal stays a fraction.
+        The facts are in one order, however the state came about, so that searches from it choose alike. A value that is
+        no finite decimal stays a fraction.
         """
         values = self.world.state.values
         numbers: dict[Atom, Any] = {
             Atom(*key): as_number(value) or value for key, value in (*values.statics.items(), *values.fluents.items())
         }
-        return replace(self.problem, initial=tuple(self.world.state), values=numbers, ran=tuple(self.history))
+        initial = tuple(sorted(self.world.state, key=attrgetter("predicate", "args")))
+        return replace(self.problem, initial=initial, values=numbers, ran=tuple(self.history))
 
     @property
     def inspector(self) -> FailureInspector:

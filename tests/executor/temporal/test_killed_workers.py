@@ -40,16 +40,27 @@ def test_killed_at_every_event(server, tmp_path, corridor, part):
 
 
 def carry_out(server, folder, corridor, deaths):
-    ledger, flags = folder / "ledger", folder / "flags"
+    flags = folder / "flags"
     flags.mkdir()
     for death in deaths:
         (flags / f"kill{death} at {death}").touch()
-    outcomes = asyncio.run(follow(server, ledger, flags, corridor, deaths))
+    carry_out_once(server, folder, corridor, deaths)
+    for flag in list(flags.iterdir()):  # the deaths of others left this run fewer events: it dies alone
+        alone = folder / flag.name
+        (alone / "flags").mkdir(parents=True)
+        flag.rename(alone / "flags" / flag.name.replace("kill", "alone"))
+        carry_out_once(server, alone, corridor, [int(flag.name.rpartition(" ")[2])], "alone")
+        assert list((alone / "flags").iterdir()) == [], "each death came about"
+
+
+def carry_out_once(server, folder, corridor, deaths, name="kill"):
+    """Carry out a run for each of `deaths` with workers that all of them share, and check what came of it."""
+    ledger = folder / "ledger"
+    outcomes = asyncio.run(follow(server, ledger, folder / "flags", corridor, [f"{name}{each}" for each in deaths]))
     assert [each.succeeded for each in outcomes] == [True] * len(outcomes)
     for number, outcome in enumerate(outcomes):
         walk = [f"move(r{number}, x{room}, x{room + 1})" for room in range(corridor.LENGTH)]
         assert [str(each.step) for each in outcome.steps] == walk, "as where nothing goes wrong"
-    assert list(flags.iterdir()) == [], "each death came about"
     left = corridor.make_world(ledger)
     robots = [f"r{number}" for number in range(len(outcomes))]
     assert [left.holds(f"at({robot}, x{corridor.LENGTH})") for robot in robots] == [True] * len(robots)
@@ -57,7 +68,7 @@ def carry_out(server, folder, corridor, deaths):
     assert applied == {f"{outcome.run}/{step.id}": 1 for outcome in outcomes for step in outcome.steps}
 
 
-async def follow(server, ledger, flags, corridor, deaths):
+async def follow(server, ledger, flags, corridor, runs):
     from temporalio.client import Client
 
     from executor.temporal import TemporalExecutor
@@ -65,15 +76,12 @@ async def follow(server, ledger, flags, corridor, deaths):
     client = await Client.connect(server)
     world = corridor.make_world(ledger).world
     executor = TemporalExecutor(world, client, corridor.QUEUE, heartbeat=2.0, task_timeout=timedelta(seconds=2))
-    names = [f"r{number}" for number in range(len(deaths))]
+    names = [f"r{number}" for number in range(len(runs))]
     serving = asyncio.create_task(keep_serving(server, ledger, flags))
     try:
         problems = [corridor.make_problem([robot], [f"at({robot}, x20)"]) for robot in names]
-        runs = [
-            executor.start(problem, run=f"kill{death}", mode="first")
-            for problem, death in zip(problems, deaths, strict=True)
-        ]
-        return await asyncio.gather(*runs)
+        begun = [executor.start(each, run=run, mode="first") for each, run in zip(problems, runs, strict=True)]
+        return await asyncio.gather(*begun)
     finally:
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)

@@ -368,3 +368,5 @@ async def replay_all(folder):
 
 if __name__ == "__main__":
     asyncio.run(replay_all(sys.argv[1]))
+    sys.stdout.flush()
+    os._exit(0)  # threads of the SDK may be at work while the interpreter ends, which kills it
