@@ -29,8 +29,8 @@ from service.pool import LATE_SECONDS, MEMORY_SLACK
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 MIB = 1024**2
-SERVER_MIB = 400
-"""What the server of `forethought serve` may take by itself, with its 64 MiB of kept answers."""
+SERVER_MIB = 450
+"""What the server of `forethought serve` may take with its 64 MiB of kept answers, and a process in reserve."""
 SIZES = {"Mi": 1, "m": 1, "Gi": 1024, "g": 1024}
 
 
