@@ -42,6 +42,7 @@ def check_purposes(domain: HtnDomain, written: Written) -> Iterator[Finding]:
         recurses = any(method.task.predicate in below[each.task.predicate] for each in method.network.subtasks)
         if method.network.subtasks and not recurses:
             yield from _check_end(method, table)
+        yield from _check_open_end(method, domain)
         yield from _check_order(method, table)
 
 
@@ -117,6 +118,21 @@ def _check_end(method: Method, table: _Table) -> Iterator[Finding]:
                 hint = f"should {again} be its last subtask?"
                 yield Finding(Level.WARNING, "unfinished-task", f"method {method.name}", message, hint, "subtasks")
                 return
+
+
+def _check_open_end(method: Method, domain: HtnDomain) -> Iterator[Finding]:
+    """Yield a method that ends its task wherever it stands, though the arguments of a sister say where it leads."""
+    if method.network.subtasks or method.precondition != TRUE or method.network.constraints != TRUE:
+        return
+    for sister in domain.methods_for(method.task.predicate):
+        if any(each.task == sister.task for each in sister.network.subtasks) and sister.task.args:
+            message = (
+                f"it requires nothing and does nothing, so that {method.task.predicate} may end before {sister.name}"
+            )
+            message += " has done anything"
+            hint = "require what is so where the task is done"
+            yield Finding(Level.HINT, "open-case", f"method {method.name}", message, hint, "task")
+            return
 
 
 def _find_beginning(part: Formula, method: Method, table: _Table) -> str:

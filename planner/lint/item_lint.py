@@ -281,7 +281,7 @@ def _report_breach(item: Item, breach: _Breach, domain: DomainModel, *, is_seemi
     rule = "not-functional" if functional else "second-value"
     if functional:
         message = f"'{item.predicate}' is functional, but it {message.removeprefix('it ')}"
-    level = Level.ERROR if functional else Level.WARNING
+    level = Level.ERROR if functional else Level.WARNING if len(breach.new.args) > 1 else Level.HINT
     hint = f"add {pattern} to 'modifies'" + (", if it has one value at a time" if is_seeming else "")
     pddl = f"add {_pddl(breach.old)} to the effect" + (", if there is one value at a time" if is_seeming else "")
     place = f"action {breach.action.name}"
@@ -298,7 +298,7 @@ def _seeming_items(problem: Problem) -> Iterator[Item]:
         for new in positive_atoms(action.provides)
         for old in conjoined_atoms(action.requires)
         if old.predicate == new.predicate
-        for item in _difference(action, old, new)
+        for item in _difference(action, old, new, fewest=1)
     }
     if not moved:
         return
@@ -307,15 +307,19 @@ def _seeming_items(problem: Problem) -> Iterator[Item]:
         facts[fact.predicate].append(fact)
     for item in sorted(moved, key=lambda each: (each.predicate, each.place)):
         keys = [item.key(fact) for fact in facts[item.predicate]]
-        if keys and len(set(keys)) == len(keys) and _covers_type(keys, problem):
+        is_single = len(keys) == 1 and keys[0] == ()
+        if keys and len(set(keys)) == len(keys) and (is_single or _covers_type(keys, problem)):
             yield item
 
 
-def _difference(action: Action, old: Atom, new: Atom) -> Iterator[Item]:
-    """Yield the item of which two atoms are values: they differ in one argument, by parameters of one type."""
+def _difference(action: Action, old: Atom, new: Atom, fewest: int = 2) -> Iterator[Item]:
+    """Yield the item of which two atoms are values: they differ in one argument, by parameters of one type.
+
+    They have the `fewest` arguments: an item without a name, as in `level(_)`, is a guess.
+    """
     types = {each.name: each.types for each in action.parameters}
     places = [n for n, (x, y) in enumerate(zip(old.args, new.args, strict=True)) if x != y]
-    if len(places) == 1 and len(old.args) > 1:
+    if len(places) == 1 and len(old.args) >= fewest:
         before, after = types.get(old.args[places[0]]), types.get(new.args[places[0]])
         if before is not None and before == after:
             yield Item(old.predicate, places[0])

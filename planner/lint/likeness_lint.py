@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, conjoined_atoms
-from planner.lint.item_lint import balanced_items, declared_items
+from planner.lint.item_lint import Item, balanced_items, declared_items
 from planner.lint.pair_lint import Effects, effects_of
 from planner.model.actions import Action
-from planner.model.domain import DomainModel, TypeHierarchy, written_predicates
-from planner.model.formulas import Atom, Not, atoms_in, comparisons_in, conjuncts, is_variable, unmarked
+from planner.model.domain import DomainModel, TypeHierarchy
+from planner.model.formulas import OPEN, Atom, Not, atoms_in, comparisons_in, conjuncts, is_variable, unmarked
 
 FEWEST: Final = 2
 """Other actions that have to agree."""
@@ -24,10 +24,38 @@ def check_likeness(domain: DomainModel) -> Iterator[Finding]:
     """Yield conditions that one action lacks, or has negated, unlike all others."""
     effects = [*effects_of(domain).values()]
     told: set[str] = set()
-    for each in (*_check_ended(effects, domain), *_check_ties(effects, domain), *_check_signs(effects, domain)):
+    items = [*declared_items(domain), *balanced_items(domain)]
+    for each in (
+        *_check_origins(effects, items),
+        *_check_ended(effects, domain),
+        *_check_ties(effects, domain, items),
+        *_check_signs(effects, items),
+    ):
         if each.place not in told:
             told.add(each.place)
             yield each
+
+
+def _check_origins(effects: list[Effects], items: list[Item]) -> Iterator[Finding]:
+    """Yield an action that moves an item to a value from nowhere, beside a parameter for where it may come from."""
+    for each in effects:
+        types = {x.name: x.types for x in each.action.parameters}
+        changed = {arg for fact in (*each.provided, *each.ended) for arg in fact.args}
+        for new in each.provided:
+            own = [x for x in items if x.predicate == new.predicate and len(new.args) > 1]
+            needed = any(x.predicate == new.predicate for x in atoms_in(each.action.requires))
+            ends = any(x.predicate == new.predicate and OPEN in x.args and x.matches(new) for x in each.ended)
+            for item in own if ends and not needed else ():
+                value = new.args[item.place]
+                spare = [x for x, kind in types.items() if kind == types.get(value) and x not in changed]
+                if len(spare) == 1 and value in types and spare[0] not in _linked(new.args[1 - item.place], each):
+                    old = unmarked(Atom(new.predicate, tuple([spare[0] if x == value else x for x in new.args])))
+                    message = (
+                        f"it moves {unmarked(new)} from wherever that is; nothing ties '{spare[0].lstrip('?')}' to it"
+                    )
+                    place, hint = f"action {each.action.name}", f"require {old}"
+                    yield Finding(Level.HINT, "unlike-condition", place, message, hint, "requires")
+                    break
 
 
 def _check_ended(effects: list[Effects], domain: DomainModel) -> Iterator[Finding]:
@@ -71,19 +99,18 @@ def _find_maker(fact: Atom, ender: Effects, givers: list[Effects]) -> Effects | 
     return next(taking, None) if back else None
 
 
-def _check_ties(effects: list[Effects], domain: DomainModel) -> Iterator[Finding]:
-    """Yield the action that ties two parameters by nothing, where all others like it require one predicate of both."""
+def _check_ties(effects: list[Effects], domain: DomainModel, items: list[Item]) -> Iterator[Finding]:
+    """Yield the action that ties two parameters by nothing, where all others like it require that one has the other."""
     hierarchy = TypeHierarchy(domain.types)
-    changing = written_predicates(domain)
-    for name, predicate in domain.predicates.items():
-        kinds = [each.types for each in predicate.parameters]
-        if len(kinds) != FEWEST or name in domain.derived or name not in changing:
+    for name in dict.fromkeys(item.predicate for item in items):
+        kinds = [each.types for each in domain.predicates[name].parameters]
+        if len(kinds) != FEWEST or name in domain.derived:
             continue
         fitting = [x for x in effects if _fits(x.action, kinds, hierarchy)]
         users = [x for x in fitting if any(y.predicate == name for y in (*x.required, *x.provided))]
         readers = [x for x in users if any(y.predicate == name for y in x.required)]
         odd = [each for each in fitting if each not in users]
-        if len(odd) == 1 and len(readers) > FEWEST:
+        if len(odd) == 1 and len(readers) >= FEWEST:
             yield from _report_tie(odd[0], name, kinds, readers[0], hierarchy)
 
 
@@ -133,9 +160,9 @@ def _linked(start: str, effects: Effects) -> set[str]:
     return found
 
 
-def _check_signs(effects: list[Effects], domain: DomainModel) -> Iterator[Finding]:
+def _check_signs(effects: list[Effects], items: list[Item]) -> Iterator[Finding]:
     """Yield the one action that needs an item not to have a value, where all others need it to have one."""
-    items = {item.predicate for item in (*declared_items(domain), *balanced_items(domain))}
+    names = {item.predicate for item in items}
     readers: dict[tuple[str, bool], list[tuple[Effects, Atom]]] = defaultdict(list)
     for each in effects:
         for fact in dict.fromkeys(conjoined_atoms(each.action.requires)):
@@ -148,7 +175,7 @@ def _check_signs(effects: list[Effects], domain: DomainModel) -> Iterator[Findin
         each, fact = own[0]
         mine = any(x.predicate == name for x in (*each.provided, *each.ended))
         is_odd = len(own) == 1 and len(others) > FEWEST and each.action.name not in others and not mine
-        if is_odd and not truth and name in items:
+        if is_odd and not truth and name in names:
             message = f"it requires not {unmarked(fact)}, where {len(others)} other actions require {name}"
             place, hint = f"action {each.action.name}", f"should it be {unmarked(fact)}?"
             yield Finding(Level.HINT, "unlike-condition", place, message, hint, "requires", fact)

@@ -259,11 +259,11 @@ def _check_untaken(doer: Effects, undoer: Effects, given: Atom, undone: Atom, en
     binding = dict(zip(undone.args, given.args, strict=True))
     for back in undoer.provided:
         for needed in doer.required:
-            if back.predicate != needed.predicate or back.predicate in ended or not back.args:
+            if back.predicate != needed.predicate or back.predicate in ended:
                 continue
             shared = [place for place, arg in enumerate(back.args) if binding.get(arg) == needed.args[place]]
-            if shared and back not in undoer.required and needed not in doer.provided:
-                level = Level.WARNING if len(shared) == len(back.args) else Level.HINT
+            if (shared or not back.args) and back not in undoer.required and needed not in doer.provided:
+                level = Level.WARNING if shared and len(shared) == len(back.args) else Level.HINT
                 message = (
                     f"it requires {unmarked(needed)} and leaves it, though action {undoer.action.name}, which ends"
                     f" {unmarked(undone)}, gives {unmarked(back)} back; nothing ever ends {back.predicate}"

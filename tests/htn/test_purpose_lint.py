@@ -103,3 +103,8 @@ tasks: ["bring(cup, hall)", "bring(box, den)"]
     assert lines(list(check_texts(texts).findings), "unused-argument") == [10]
     right = errand.replace("send(i, q)", "send(i, p)").replace(", q: place", "")
     assert list(check_texts([SourceText("errand.yaml", right)]).findings) == []
+
+
+def test_an_empty_method_that_may_end_the_task_anywhere() -> None:
+    condition = '    requires: ["(forall (?s - system) (imply (wants ?p ?s) (open ?p ?s)))"]\n'
+    assert lines(found((condition, "")), "open-case") == [25]

@@ -224,3 +224,42 @@ def test_facts_and_goals_twice_in_pddl() -> None:
 def test_goals_twice_in_python() -> None:
     text = 'd = Domain("x")\nd.problem("y", initial=["p(a)"], goal=[\n    "q(a)",\n    "q( a )",\n])\n'
     assert [each.span.line for each in check_repeated([SourceText("x.py", text)]) if each.span] == [4]
+
+
+LOCK = """\
+domain: lock
+types: [boat, side]
+actions:
+  switch: {parameters: {s: side, t: side}, requires: ["level(s)", "s != t"], provides: ["level(t)", "not level(s)"]}
+  enter:
+    parameters: {b: boat, s: side}
+    requires: ["lies(b, s)", "level(s)", chamber_free]
+    provides: ["inside(b)", "not lies(b, s)", not chamber_free]
+  leave:
+    parameters: {b: boat, s: side}
+    requires: ["inside(b)", "level(s)"]
+    provides: ["lies(b, s)", "not inside(b)", chamber_free]
+  drift:
+    parameters: {b: boat, s: side, t: side}
+    requires: ["lies(b, s)", "calm(s, t)"]
+    provides: ["lies(b, t)"]
+    modifies: ["lies(b, _)"]
+---
+problem: up
+objects: {tug: boat, low: side, high: side}
+initial: ["lies(tug, low)", "level(high)", chamber_free, "calm(low, low)"]
+goal: ["lies(tug, high)"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule", "line"),
+    [
+        (', "not level(s)"', "", "second-value", 4),
+        (", not chamber_free", "", "never-taken", 8),
+        ('"lies(b, s)", "calm', '"calm', "unlike-condition", 15),
+    ],
+)
+def test_items_without_a_name_and_moves_from_nowhere(old: str, new: str, rule: str, line: int) -> None:
+    assert found(LOCK) == []
+    assert line in lines(found(LOCK, (old, new)), rule)
