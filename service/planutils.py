@@ -42,7 +42,7 @@ QUERY: Final[Mapping[str, Callable[[str], Any]]] = {
     "priority": int,
     "fresh": {"true": True, "false": False}.__getitem__,
 }
-"""The options in the query of `/solve`, and how to read them."""
+"""The options in queries, and how to read them."""
 REPLY_SHARE: Final = 0.9
 """Share of the time after which a client goes away that a search may take."""
 PLAN_LINE: Final = re.compile(
@@ -118,7 +118,8 @@ class OtherInterfaces:
             return JSONResponse({"Error": f"there is no package {package!r:.80} with a service {name!r:.80}"}, 404)
         data = await self._service.read_json(request)
         try:
-            asked = read_request(name, _keep(data, SERVICES[name]) | _mode_of(package, name) | {"wait": False})
+            given = _keep(data, SERVICES[name]) | _mode_of(package, name) | _read_query(request)
+            asked = read_request(name, given | {"wait": False})
         except InputError as error:
             return JSONResponse({"Error": str(error)})
         job = self._service.submit(request, asked)
@@ -143,8 +144,7 @@ class OtherInterfaces:
     async def solve(self, request: Request) -> Response:
         """Solve a task at once; options come in the query, such as `?mode=first&time_limit=5`."""
         data = _keep(await self._service.read_json(request), ("domain", "problem"))
-        options = {name: _read_option(name, value) for name, value in request.query_params.items()}
-        job = self._service.submit(request, read_request("solve", options | data))
+        job = self._service.submit(request, read_request("solve", _read_query(request) | data))
         await self._service.wait(request, job)
         message = describe_failure(job)
         if message:
@@ -188,8 +188,13 @@ def _mode_of(package: str, service: str) -> dict[str, Any]:
     return {"mode": PACKAGES[package][0]} if service == "solve" else {}
 
 
+def _read_query(request: Request) -> dict[str, Any]:
+    """Return the options in the query of a request; raises `InputError`."""
+    return {name: _read_option(name, value) for name, value in request.query_params.items()}
+
+
 def _read_option(name: str, value: str) -> Any:
-    """Return an option of a query, where all are texts; raises `InputError`."""
+    """Return an option, which is a text in a query; raises `InputError`."""
     if name not in QUERY:
         raise InputError(f"there is no option {name!r:.80}", hint=did_you_mean(name, QUERY) or ", ".join(QUERY))
     try:

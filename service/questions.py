@@ -19,6 +19,7 @@ from planner.lightweight import dataclass, field
 LONGEST_WORD: Final = 200
 """Most characters of the name of a search or of a question about a plan."""
 MOST_CANDIDATES: Final = 1_000
+BYTE_ORDER_MARK: Final = "\ufeff"
 MOST: Final = 1_000_000_000
 """The highest limit in seconds or GiB, and the highest factor of costs."""
 PRIORITIES: Final = 9
@@ -83,16 +84,17 @@ def _refuse(name: str, value: Any, expected: str) -> InputError:
 def _definition(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise _refuse(name, value, "a text")
-    if not is_text(value):
+    text = value.removeprefix(BYTE_ORDER_MARK)
+    if not is_text(text):
         hint = "it begins with '(define', 'domain: NAME' or 'problem: NAME'; no file is read for a client"
         raise InputError(f"`{name}` is no domain or problem in PDDL, HDDL, YAML or JSON", hint=hint)
-    return value
+    return text
 
 
 def _plan(name: str, value: Any) -> Any:
     if not isinstance(value, str | list | dict):
         raise _refuse(name, value, "a text, a list of steps or an object with steps")
-    return value
+    return value.removeprefix(BYTE_ORDER_MARK) if isinstance(value, str) else value
 
 
 def _word(name: str, value: Any) -> str:

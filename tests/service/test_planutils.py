@@ -99,6 +99,17 @@ def test_a_package_solves(extension, package):
     assert found["result"]["stderr"] == ""
 
 
+def test_options_of_a_package_are_in_its_query(extension):
+    url = f"{extension.url}/package/forethought/solve"
+    _, data = extension.call("POST", f"{url}?mode=first&fresh=true&time_limit=5", SMALL)
+    status = "PENDING"
+    while status == "PENDING":
+        _, found = extension.call("GET", urljoin(url, data["result"]))
+        status = found["status"]
+    assert found["result"]["stdout"].startswith("SOLVED; stopped by first_plan")
+    assert "did you mean 'time_limit'?" in extension.call("POST", f"{url}?tim_limit=5", SMALL)[1]["Error"]
+
+
 def test_a_package_says_why_there_is_no_plan(extension):
     broken = extension.solve_by_package("forethought", BROKEN)
     assert broken["status"] == "ok"

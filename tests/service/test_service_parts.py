@@ -61,6 +61,12 @@ def test_the_hash_is_of_the_content_alone():
     assert first.content_hash == second.content_hash != other.content_hash
 
 
+def test_texts_may_begin_with_a_byte_order_mark():
+    plain = {"domain": "(define (domain d))", "plan": "(a)"}
+    marked = {name: f"\ufeff{text}" for name, text in plain.items()}
+    assert read_request("validate", marked) == read_request("validate", plain)
+
+
 KEY = "k" * 20
 
 
