@@ -1,7 +1,8 @@
 """How much of the random tests one run does: a twelfth, which the commit draws; `make test-all` does all twelve.
 
 TESTED_PART=0…11 names a twelfth. A test that is made once for each seed is left out but for its twelfth of the seeds,
-readers are fuzzed a twelfth of them at a time, and Hypothesis draws a twelfth of the examples, others in each twelfth.
+readers are fuzzed and domains checked a twelfth of them at a time, and Hypothesis draws a twelfth of the examples,
+others in each twelfth. A test that goes through many cases takes a `share` of them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from pathlib import Path
 from zlib import crc32
 
 PARTS = 12
-DRAWN = ("seed", "block", "fuzzed")
-"""Parameters of tests that are made once for each seed, block of seeds, or reader that is fuzzed."""
+DRAWN = ("seed", "block", "fuzzed", "checked")
+"""Parameters of tests that are made once for each seed, block of seeds, fuzzed reader, or checked domain."""
 
 
 def part() -> int:
@@ -34,9 +35,17 @@ def examples(number: int) -> int:
     return -(-number // PARTS)
 
 
+def share(cases, number: int):
+    """Return one of `number` equal shares of a sequence of cases, another in each of so many twelfths."""
+    assert PARTS % number == 0
+    first, end = (len(cases) * place // number for place in (PART % number, PART % number + 1))
+    return cases[first:end]
+
+
 def is_drawn(item) -> bool:
     """Return whether a test is another one in each twelfth."""
-    return hasattr(item.obj, "hypothesis") or _seed_of(item) is not None
+    shares = share.__name__ in item.obj.__code__.co_names
+    return shares or hasattr(item.obj, "hypothesis") or _seed_of(item) is not None
 
 
 def left_out(items) -> list:

@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 from brute_force import brute_force
+from effort import share
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
@@ -82,7 +83,8 @@ def test_estimates_that_ignore_deletes_are_far_too_low_where_resources_are_conte
 
 @pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("subjects", [0, 1, 2])
+@pytest.mark.drawn
+@pytest.mark.parametrize("subjects", share([0, 1, 2], 3))
 def test_what_our_solver_proves_is_as_certified(profile: str, subjects: int) -> None:
     measured = measure(generate(profile, 40, 2, subjects=subjects), 20.0, rounds=2)
     assert (measured.outcome, measured.cost) == ("optimal", measured.optimum)

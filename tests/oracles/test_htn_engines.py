@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from effort import share
 from unified_planning.environment import get_environment
 
 from benchmarks.planners.environments import find_peers_folder, interpreter_of
@@ -176,7 +177,8 @@ def test_what_grounding_excludes_needs_no_engine() -> None:
     assert result.reason == "proved while grounding: nothing reaches tour"
 
 
-@pytest.mark.parametrize("name", ["travel", "incident", "household"])
+@pytest.mark.drawn
+@pytest.mark.parametrize("name", share(["travel", "incident", "household"], 3))
 def test_aries_solves_what_is_shipped(name: str, aries: str) -> None:
     problem = load(name)
     result = solve(problem, engine=aries, time_limit=SECONDS)
@@ -186,7 +188,8 @@ def test_aries_solves_what_is_shipped(name: str, aries: str) -> None:
     assert result.cost >= solve_htn(problem, mode="optimal", time_limit=SECONDS).cost
 
 
-@pytest.mark.parametrize("place", SMALL)
+@pytest.mark.drawn
+@pytest.mark.parametrize("place", share([*SMALL], 4))
 def test_aries_solves_tasks_of_the_competition(place: str, aries: str) -> None:
     folder = TASKS / place
     if not folder.exists():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import share
 from live_pages import Post, Running, served, wait_until
 from sample_pages import SHIPPED, chain_plan, over, page_of
 
@@ -41,6 +42,8 @@ NAMED = {
 LEAST = 4.5
 """Least contrast of text (WCAG 2.2, level AA)."""
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8").replace("LEAST", str(LEAST))
+LOOKS = [("light", 1400), ("dark", 390), ("dark", 1400), ("light", 390)]
+"""Themes, and widths in pixels; each half has all of them."""
 HEADINGS = """[...document.querySelectorAll("h1, h2, h3, h4, h5")]
   .filter((e) => e.checkVisibility()).map((e) => Number(e.tagName[1]))"""
 
@@ -151,13 +154,12 @@ def test_all_controls_have_roles_and_names_and_headings_nest(tab: Browser) -> No
 
 
 def test_text_stands_out_in_light_and_dark_and_on_a_phone(tab: Browser) -> None:
-    for theme in ("light", "dark"):
-        for width in (1400, 390):
-            tab.resize(width, 800, dark=theme == "dark")
-            tab.settle()
-            assert tab.run("document.documentElement.dataset.theme") == theme
-            for view in go_through_views(tab):
-                assert tab.run(CONTRAST) == [], (theme, width, view)
+    for theme, width in share(LOOKS, 2):
+        tab.resize(width, 800, dark=theme == "dark")
+        tab.settle()
+        assert tab.run("document.documentElement.dataset.theme") == theme
+        for view in go_through_views(tab):
+            assert tab.run(CONTRAST) == [], (theme, width, view)
 
 
 def test_a_live_page_with_a_question_is_as_accessible(browsing: Browser, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from effort import share
 from sample_pages import HOSTILE, SHIPPED, chain_plan, hostile_plan, page_of
 
 from benchmarks.pages.chromium import Browser, browser, find_chromium
@@ -79,7 +80,8 @@ def tabs(tab: Browser) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("domain", SHIPPED)
+@pytest.mark.drawn
+@pytest.mark.parametrize("domain", share([*SHIPPED], 4))
 def test_every_view_of_every_domain_opens_without_a_message(show, domain: str) -> None:
     tab = show(full_page(domain))
     names = tabs(tab)

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from effort import share
 from postgres_server import Wire
 
 from executor import Executor, World
@@ -178,7 +179,8 @@ def wire(postgres):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("messages", range(8))
+@pytest.mark.drawn
+@pytest.mark.parametrize("messages", share(range(8), 4))
 def test_an_append_whose_answer_was_lost_is_made_once(postgres, wire, messages):
     with open_journal(postgres.address(f"cut{messages}", port=wire.port)) as journal:
         journal.create("r1")
@@ -194,7 +196,8 @@ def test_an_append_whose_answer_was_lost_is_made_once(postgres, wire, messages):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("messages", range(0, 12, 3))
+@pytest.mark.drawn
+@pytest.mark.parametrize("messages", share(range(0, 12, 3), 4))
 def test_all_methods_survive_a_lost_connection(postgres, wire, messages):
     with open_journal(postgres.address(f"lost{messages}", port=wire.port)) as journal:
 

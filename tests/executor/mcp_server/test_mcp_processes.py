@@ -32,6 +32,8 @@ from mcp_setting import (
     write_real,
 )
 
+from planner.cli import interrupt, main
+
 TOKEN = "a-token-that-nobody-guesses"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 ENVIRONMENT.pop("FORETHOUGHT_MCP_TOKEN", None)
@@ -50,6 +52,22 @@ def refuse(*arguments: object, **environment: str) -> str:
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     return done.stderr
+
+
+@pytest.fixture
+def refuse_here(monkeypatch, capsys):
+    """Return what does as `refuse`, in this process."""
+    monkeypatch.delenv("FORETHOUGHT_MCP_TOKEN", raising=False)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
+
+    def refuse(*arguments: object) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(["mcp", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        assert (ended.value.code, out) == (2, ""), err
+        return err
+
+    return refuse
 
 
 @contextmanager
@@ -207,8 +225,8 @@ def test_http_refuses_what_is_wrong_too_large_or_from_another_page(tmp_path) -> 
         (["no-such-problem"], "no-such-problem"),
     ],
 )
-def test_mistakes_of_usage_are_told(tmp_path, arguments, words) -> None:
-    assert words in refuse(write_parcels(tmp_path), *arguments)
+def test_mistakes_of_usage_are_told(tmp_path, refuse_here, arguments, words) -> None:
+    assert words in refuse_here(write_parcels(tmp_path), *arguments)
 
 
 def test_a_domain_that_is_none_is_told() -> None:

@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
+from effort import share
 
 from benchmarks.faults.fault_run import carry_out
 from benchmarks.faults.fault_setting import (
@@ -61,7 +62,10 @@ def drawn(model: ExecutionModel, number: int, fault: Fault, plan: Plan) -> Setti
 def test_every_kind_of_fault_at_every_step_ends_honestly(model: ExecutionModel, tmp_path: Path) -> None:
     plan = plan_shipped("travel", "board") if model == "hierarchical" else plan_shipped("courier", "one-parcel")
     amiss, struck = [], set()
+    steps = share(range(len(plan.steps)), 3)
     for number, fault in enumerate(faults(plan)):
+        if number // len(EVERYWHERE) not in steps:
+            continue
         setting = drawn(model, number, fault, plan)
         carried = carry_out(setting, tmp_path)
         judged = judge_run(setting, carried)
@@ -70,4 +74,4 @@ def test_every_kind_of_fault_at_every_step_ends_honestly(model: ExecutionModel, 
         if carried.strikes[fault.kind]:
             struck.add((fault.kind, number // len(EVERYWHERE)))
     assert amiss == []
-    assert set(product(EVERYWHERE, range(len(plan.steps)))) - struck == set()
+    assert set(product(EVERYWHERE, steps)) - struck == set()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from effort import share
 from random_tasks import with_random_wishes
 
 from benchmarks.htn_brute import TooManyNetworks, cheapest
@@ -52,7 +53,7 @@ def is_named(problem, result):
 @pytest.mark.parametrize("features", [SEQUENCES, PARTIAL], ids=["sequences", "any order"])
 def test_the_optimum_of_tasks_within_budgets_is_that_of_enumeration(features):
     solved = excluded = 0
-    for seed in range(80):
+    for seed in share(range(80), 4):
         problem, how = limited(seed, features), CONFIGURATIONS[seed % len(CONFIGURATIONS)]
         try:
             best = cheapest(problem, 2000)
@@ -73,8 +74,8 @@ def test_the_optimum_of_tasks_within_budgets_is_that_of_enumeration(features):
         if result.status is Status.OPTIMAL:
             assert result.plan.charge == best, seed
             solved += 1
-    assert solved > 30
-    assert excluded > 5
+    assert solved > 5
+    assert excluded
 
 
 def knapsack(seed):
@@ -96,7 +97,7 @@ def knapsack(seed):
 
 def test_among_many_ways_the_cheapest_within_the_budgets_is_found():
     dearer = excluded = 0
-    for seed in range(40):
+    for seed in share(range(40), 2):
         problem, how = knapsack(seed), CONFIGURATIONS[seed % len(CONFIGURATIONS)]
         best, result = cheapest(problem), solve(problem, time_limit=None, **how)
         if best is None:
@@ -111,5 +112,5 @@ def test_among_many_ways_the_cheapest_within_the_budgets_is_found():
             dearer += (
                 best > solve(replace(problem, classical=replace(problem.classical, budgets={})), time_limit=None).cost
             )
-    assert dearer > 8
+    assert dearer > 3
     assert excluded

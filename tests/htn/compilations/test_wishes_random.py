@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from effort import share
 from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.htn_brute import TooManyNetworks, cheapest
@@ -32,7 +33,7 @@ def wishful(seed, features):
 @pytest.mark.parametrize("features", [SEQUENCES, PARTIAL], ids=["sequences", "any order"])
 def test_the_net_benefit_of_tasks_is_the_most(features):
     settled = forgone = granted = 0
-    for seed in range(60):
+    for seed in share(range(60), 4):
         problem = wishful(seed, features)
         try:
             best = cheapest(problem, 2000)
@@ -52,4 +53,4 @@ def test_the_net_benefit_of_tasks_is_the_most(features):
             settled += 1
         forgone += bool(result.forgone)
         granted += bool(problem.classical.wishes and result.utility)
-    assert min(settled, forgone, granted) > 12
+    assert min(settled, forgone, granted) > 1

@@ -1,6 +1,7 @@
 """What is said to be proved about problems without a plan is true of random ones."""
 
 import pytest
+from effort import share
 
 from benchmarks.htn_brute import TooManyNetworks, cheapest
 from benchmarks.random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
@@ -16,7 +17,7 @@ KINDS = [ORDERED, PARTIAL, HtnFeatures(classical=WILD)]
 @pytest.mark.parametrize("features", KINDS)
 def test_a_proof_is_given_only_where_there_is_no_plan(features):
     solvable = proved = 0
-    for seed in range(60):
+    for seed in share(range(60), 3):
         problem = random_htn(seed, features)
         try:
             cost = cheapest(problem, 1_000)
@@ -32,8 +33,8 @@ def test_a_proof_is_given_only_where_there_is_no_plan(features):
             assert found.dead_ends == () or not found.exhausted, seed
             solvable += found.solvable
         assert bool(found.summary) is bool(found.failures or found.goal or found.dead_ends), seed
-    assert solvable > 10
-    assert proved > 3
+    assert solvable > 2
+    assert proved
 
 
 @pytest.mark.parametrize("features", KINDS)
@@ -53,7 +54,7 @@ def test_what_is_pulled_up_rules_out_what_is_ruled_out_anyway(features):
 @pytest.mark.parametrize("features", KINDS)
 def test_what_is_tried_without_the_relaxed_world_is_no_proof(features):
     dead_ends = solvable = 0
-    for seed in range(40):
+    for seed in share(range(40), 2):
         problem = random_htn(seed, features)
         try:
             cost = cheapest(problem, 1_000)
@@ -64,14 +65,14 @@ def test_what_is_tried_without_the_relaxed_world_is_no_proof(features):
         assert not met.solvable or cost is not None, seed
         dead_ends += bool(met.dead_ends)
         solvable += met.solvable
-    assert dead_ends > 3
-    assert solvable > 5
+    assert dead_ends
+    assert solvable > 1
 
 
 @pytest.mark.parametrize("features", KINDS)
 def test_each_step_is_there_for_a_task(features):
     steps = 0
-    for seed in range(30):
+    for seed in share(range(30), 3):
         problem = random_htn(seed, features)
         result = solve(problem, mode="first", time_limit=2)
         if result.plan is None:
@@ -82,4 +83,4 @@ def test_each_step_is_there_for_a_task(features):
             top = purpose[-1][0] if purpose else f"{step.action}({', '.join(step.arguments)})"
             assert {top, top.removesuffix("()")} & roots, seed
         steps += len(result.plan.steps)
-    assert steps > 20
+    assert steps > 4

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from effort import share
 
 from benchmarks.htn_brute import cheapest_steps
 from benchmarks.random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
@@ -179,7 +180,7 @@ def test_files_are_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("features", [ORDERED, PARTIAL, HtnFeatures(classical=WILD)])
 def test_what_is_written_reads_back(features: HtnFeatures) -> None:
-    for seed in range(25):
+    for seed in share(range(25), 4):
         problem = plain(random_htn(seed, features))
         for write in (write_yaml, write_json):
             assert read(write(problem)) == problem, seed

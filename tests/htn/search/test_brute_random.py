@@ -1,7 +1,7 @@
 """The slow twins of hierarchical planning agree, and random problems are what they promise to be."""
 
 import pytest
-from effort import examples
+from effort import examples, share
 from hypothesis import given, settings
 
 from benchmarks.htn_brute import Progression, Sequences, TooManyNetworks, World, accepts, cheapest, cheapest_steps
@@ -16,7 +16,7 @@ KINDS = [ORDERED, PARTIAL, HtnFeatures(classical=WILD)]
 @pytest.mark.parametrize("features", KINDS)
 def test_both_ways_of_enumerating_agree_on_sequences(features):
     compared = 0
-    for seed in range(60):
+    for seed in share(range(60), 4):
         problem = random_htn(seed, features)
         if not problem.is_ordered:
             continue
@@ -27,13 +27,13 @@ def test_both_ways_of_enumerating_agree_on_sequences(features):
             continue
         assert (fixed and fixed[0]) == (visited and visited[0]), seed
         compared += 1
-    assert compared > 10
+    assert compared > 1
 
 
 @pytest.mark.parametrize("features", KINDS)
 def test_cheapest_plans_are_plans(features):
     solved = 0
-    for seed in range(60):
+    for seed in share(range(60), 4):
         problem = random_htn(seed, features)
         try:
             steps = cheapest_steps(problem, 2_000)
@@ -44,7 +44,7 @@ def test_cheapest_plans_are_plans(features):
             assert accepts(problem, steps), seed
             assert sum(step.cost for step in steps) == cheapest(problem), seed
             solved += bool(steps)
-    assert solved > 20
+    assert solved > 3
 
 
 @pytest.mark.parametrize("features", KINDS)

@@ -9,6 +9,7 @@ import creation_twin
 import pytest
 from brute_force import TooManyStates
 from constraint_twin import is_kept
+from effort import share
 from random_tasks import with_random_constraints
 
 from htn.compilations.methods_from_actions import as_htn
@@ -25,7 +26,7 @@ from planner.plan_json import read_json_data
 
 pytestmark = pytest.mark.usefixtures("counted_clock")
 
-SEEDS = [range(20 * block, 20 * block + 20) for block in range(5)]
+SEEDS = share([range(25 * block, 25 * block + 25) for block in range(4)], 4)
 STATES = 80
 
 
@@ -46,6 +47,7 @@ def optimum(problem, most):
         return ()
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_so_many_placeholders_are_as_good_as_so_many_fresh_objects(seeds):
     compared = 0
@@ -79,6 +81,7 @@ def random_pools(problem, rng):
     return Pools(pools.splits, frozenset(own))
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_pools_lose_no_plans_and_the_relaxation_bounds_them_all(seeds):
     """Compare with the twin, which knows no placeholders, whatever pools there are."""
@@ -110,6 +113,7 @@ def test_what_a_conditional_effect_adds_may_be_false_in_a_plan():
     assert bound_costs(relax_creation(problem, Limits()), Limits()).total == 0
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_what_is_proved_holds_however_many_objects_are_created(seeds):
     for seed in seeds:
@@ -127,6 +131,7 @@ def test_what_is_proved_holds_however_many_objects_are_created(seeds):
                     assert best is None or bound <= best, seed
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_plans_are_plans_of_the_source_in_every_form_and_order(seeds):
     creating = 0

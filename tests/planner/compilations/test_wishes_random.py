@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from brute_force import TooManyStates, brute_force_plan
+from effort import share
 from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL, random_problem
@@ -59,7 +60,7 @@ def test_the_net_benefit_is_the_most(block):
 @pytest.mark.parametrize("search", [None, "greedy", "weighted", "bfws"])
 def test_every_plan_gains_what_is_said_and_no_more_than_the_bound(search):
     plans = 0
-    for seed in range(40):
+    for seed in share(range(40), 4):
         problem = wishful(seed)
         result = solve(problem, mode="anytime" if search else "first", search=search, time_limit=None)
         if result.plan is not None and problem.wishes:
@@ -69,4 +70,4 @@ def test_every_plan_gains_what_is_said_and_no_more_than_the_bound(search):
             best = solve(problem, time_limit=None)
             assert result.net_benefit <= best.net_benefit <= result.most_net_benefit
             assert result.gap >= 0
-    assert plans > 10
+    assert plans > 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import examples
+from effort import examples, share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pddl_trees import canonical_domain, canonical_problem
@@ -42,7 +42,8 @@ def test_all_tasks_are_at_hand() -> None:
     assert sum(map(len, tasks().values())) == 560
 
 
-@pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in tasks().items()])
+@pytest.mark.drawn
+@pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in share([*tasks().items()], 4)])
 def test_real_files_come_back_as_they_were(files: list[tuple[Path, Path]]) -> None:
     for domain_file, problem_file in files:
         problem = read(domain_file, problem_file)

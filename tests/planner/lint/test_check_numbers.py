@@ -76,7 +76,7 @@ def cases() -> list[object]:
 
 def findings_of(text: str) -> list[str]:
     (problem,) = read_documents(text).problems
-    return [str(each) for each in check_problem(problem, Limits(10)) if each.rule in RULES]
+    return [str(each) for each in check_problem(problem, Limits(2)) if each.rule in RULES]
 
 
 def test_the_text_itself_gives_one_finding() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import share
 from uncertain_twin import least, success
 from unknown_random import random_unknown
 from unknown_twin import Beliefs, belief_options
@@ -33,7 +34,8 @@ def tasks(seeds, features):
 
 
 @pytest.mark.parametrize("features", [PLAIN, UNCERTAIN], ids=["certain", "uncertain"])
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", share(range(4), 4))
+@pytest.mark.drawn
 def test_the_best_policy_is_found(features, part) -> None:
     sensing = 0
     for problem, options, ends in tasks(range(20 * part, 20 * part + 20), features):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from brute_force import TooManyStates
 from budget_twins import cheapest_within, limited_problem
+from effort import share
 from random_plans import changes
 
 from benchmarks.random_problems import STRIPS, Features
@@ -32,7 +33,7 @@ def walk(problem, rng):
 
 def test_patches_keep_the_budgets_or_there_is_no_plan():
     found, none, relaxed = 0, 0, 0
-    for seed in range(160):
+    for seed in share(range(160), 4):
         rng = random.Random(seed)
         problem = limited_problem(rng, rng.choice([STRIPS, Features(objects=3)]))
         remaining = walk(problem, rng)
@@ -53,14 +54,14 @@ def test_patches_keep_the_budgets_or_there_is_no_plan():
         assert result.lower_bound <= result.objective
         assert weight or (result.status is Status.OPTIMAL and result.cost == optimum), seed
         relaxed += patch(replace(problem, budgets={}), remaining, weight=weight).objective < result.objective
-    assert found > 40
-    assert none > 15
-    assert relaxed > 3
+    assert found > 6
+    assert none > 1
+    assert relaxed
 
 
 def test_what_is_at_work_is_paid_for():
     checked = 0
-    for seed in range(300):
+    for seed in share(range(300), 4):
         rng = random.Random(seed)
         problem = limited_problem(rng, STRIPS, resources=1)
         steps = walk(problem, rng)
@@ -79,7 +80,7 @@ def test_what_is_at_work_is_paid_for():
         result = patch(within, [], fixed=steps[:1], time_limit=None)
         assert result.cost == optimum, seed
         checked += 1
-    assert checked > 60
+    assert checked > 9
 
 
 def test_what_is_mended_keeps_the_budgets_or_says_that_it_does_not():

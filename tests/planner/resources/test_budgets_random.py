@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from brute_force import TooManyStates
 from budget_twins import cheapest_within, limited_problem, routes
+from effort import share
 
 from benchmarks.random_problems import ALL, STRIPS
 from planner.grounding.ground import ground
@@ -45,7 +46,7 @@ def cases(features, seeds, resources=2):
 @pytest.mark.parametrize(("features", "seeds"), [(ALL, range(100)), (STRIPS, range(1000, 1290))])
 def test_the_optimum_within_budgets_is_that_of_brute_force(features, seeds):
     seen, solvable, dearer = 0, 0, 0
-    for seed, problem, optimum in cases(features, seeds, resources=3):
+    for seed, problem, optimum in cases(features, share(seeds, 4), resources=3):
         seen += 1
         solvable += optimum is not None
         result = solve(problem, **CONFIGURATIONS[seed % len(CONFIGURATIONS)], time_limit=None)
@@ -59,9 +60,9 @@ def test_the_optimum_within_budgets_is_that_of_brute_force(features, seeds):
             assert all(used[name] <= limits for name, limits in problem.budgets.items() if name in used)
         elif "every plan uses" in result.reason or "budget on" in result.reason:
             assert free is not None or "budget on" in result.reason, (seed, result.reason)
-    assert seen > 60
-    assert 20 < solvable < seen
-    assert dearer > 10
+    assert seen > 12
+    assert 4 < solvable < seen
+    assert dearer
 
 
 def test_searches_for_other_costs_alone_give_plans_and_bounds_that_hold():
@@ -110,7 +111,7 @@ SEARCHES = ["greedy", "weighted", "bfws", "breadth", "mcts"]
 @pytest.mark.parametrize("features", [ALL, STRIPS])
 def test_every_search_keeps_the_budgets(features):
     solved = excluded = 0
-    for seed, problem, optimum in cases(features, range(3000, 3060)):
+    for seed, problem, optimum in cases(features, share(range(3000, 3060), 3)):
         search = SEARCHES[seed % len(SEARCHES)]
         result = solve(problem, search=search, time_limit=None)
         if optimum is None:
@@ -122,8 +123,8 @@ def test_every_search_keeps_the_budgets(features):
         assert result.cost >= optimum
         if search in ("weighted", "mcts"):
             assert (result.status, result.cost) == (Status.OPTIMAL, optimum), seed
-    assert solved > 10
-    assert excluded > 2
+    assert solved > 2
+    assert excluded
 
 
 def test_simulations_within_budgets_are_counted_and_draw_from_the_seed():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
+from effort import share
 
 from benchmarks.numeric_brute import Best, TooManyStates, Unbounded, find_best
 from benchmarks.numeric_semantics import NumericSemantics
@@ -72,10 +73,10 @@ def random_case(seed: int, features: NumericFeatures) -> tuple[Problem, NumericT
     return problem, task, value
 
 
-@pytest.mark.parametrize(("features", "many"), [(SIMPLE, 20), (ALL, 10)], ids=["simple", "all"])
+@pytest.mark.parametrize(("features", "many"), [(SIMPLE, 4), (ALL, 1)], ids=["simple", "all"])
 def test_the_search_proves_what_enumeration_finds(features: NumericFeatures, many: int) -> None:
     compared = 0
-    for seed in range(60):
+    for seed in share(range(60), 4):
         case = random_case(seed, features)
         if case is None or not case[1].is_priced:
             continue
@@ -98,10 +99,10 @@ def test_the_search_proves_what_enumeration_finds(features: NumericFeatures, man
     assert compared > many
 
 
-@pytest.mark.parametrize(("features", "many"), [(SIMPLE, 3), (ALL, 3)], ids=["simple", "all"])
-def test_changes_of_the_metric_are_proved_where_they_depend_on_the_state(features: NumericFeatures, many: int) -> None:
+@pytest.mark.parametrize("features", [SIMPLE, ALL], ids=["simple", "all"])
+def test_changes_of_the_metric_are_proved_where_they_depend_on_the_state(features: NumericFeatures) -> None:
     compared = 0
-    for seed in range(150):
+    for seed in share(range(150), 2):
         case = random_case(seed, features)
         if case is None or case[1].is_priced or case[1].task.unreachable_goal is not None:
             continue
@@ -125,7 +126,7 @@ def test_changes_of_the_metric_are_proved_where_they_depend_on_the_state(feature
                 priced = price_steps(problem, steps)
                 assert check_steps(problem, Plan(priced, problem)).valid
                 assert sum(exact_value(step.cost) for step in priced) == value
-    assert compared > many
+    assert compared
 
 
 def true_costs(space: NumericSpace) -> dict[tuple[int, ...], int]:
@@ -176,7 +177,7 @@ def estimators(space: NumericSpace) -> Callable[[tuple[int, ...]], tuple[int, ..
 @pytest.mark.parametrize("features", [SIMPLE, ALL], ids=["simple", "all"])
 def test_bounds_are_below_the_true_costs_of_all_states(features: NumericFeatures) -> None:
     compared = 0
-    for seed in range(100, 140):
+    for seed in share(range(100, 140), 4):
         case = random_case(seed, features)
         if case is None or case[1].task.unreachable_goal is not None:
             continue
@@ -185,7 +186,7 @@ def test_bounds_are_below_the_true_costs_of_all_states(features: NumericFeatures
         for state, cost in true_costs(space).items():
             assert max(estimate(state)) <= cost, (seed, state)
             compared += 1
-    assert compared > 100
+    assert compared > 10
 
 
 DOMAIN = """(define (domain d) (:requirements :adl :numeric-fluents) (:predicates (p) (q))
