@@ -38,6 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.timeout(300)
 def test_the_commands_of_the_page(folder: Path) -> None:
     environment = {**os.environ, "FORETHOUGHT_PEERS": str(folder / "peers"), "PYTHONPATH": str(ROOT)}
     commands = COMMAND.findall(PAGE)

@@ -344,10 +344,10 @@ def test_clients_that_break_off_in_a_request_harm_nobody(server, client):
 
 def test_a_process_that_is_killed_is_replaced_and_its_question_asked_again(server, client):
     wait_until(lambda: is_idle(client))
-    task = {**ENDLESS, "time_limit": 8, "wait": False}
+    task = {**ENDLESS, "time_limit": 4, "wait": False}
     place = client.post("/v1/solve", json=task).headers["location"]
     wait_until(lambda: client.get(place).json()["state"] == "running")
-    time.sleep(1)
+    time.sleep(0.5)
     os.kill(server.busy_child(), signal.SIGKILL)
     assert client.post("/v1/solve", json={**SMALL, "fresh": True}).status_code == 200
     ended = client.get(place, params={"wait": 40}).json()

@@ -337,7 +337,9 @@ def test_a_client_that_leaves_in_the_midst_of_a_run_leaves_a_run_that_waits(tmp_
 
 
 def test_two_servers_do_not_drive_one_run(tmp_path) -> None:
-    write_real(tmp_path, 3.0)
+    work, go = write_real(tmp_path), tmp_path / "go"
+    wait = f"while not os.path.exists({str(go)!r}):\n            await asyncio.sleep(0.02)"
+    work.write_text("import os\n" + work.read_text().replace("await asyncio.sleep(0.0)", wait))
     log, journal = tmp_path / "log.txt", tmp_path / "runs.db"
     arguments = tmp_path / "work.py", "--real", "--journal", journal
     with serving(*arguments) as (url, _):
@@ -347,6 +349,7 @@ def test_two_servers_do_not_drive_one_run(tmp_path) -> None:
             await until(log.exists)
             async with Client(subprocess_of(*arguments)) as other:
                 refused = await fail(other, "resume", run="r")
+            go.touch()
             return refused, (await task).structured_content
 
         refused, ended = talk(url, both)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-from effort import share
 from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL, random_problem
@@ -71,7 +70,7 @@ def with_names(problem: Problem, new: dict[str, str], rng: random.Random) -> Pro
 
 def test_what_a_cache_answers_is_what_search_answers() -> None:
     kept = hits = differ = 0
-    for seed in share(range(90), 3):
+    for seed in range(90):
         rng = random.Random(f"reuse {seed}")
         problem = wishful(seed)
         other, changed = renamed(problem, rng), swapped(problem, rng)
@@ -90,6 +89,6 @@ def test_what_a_cache_answers_is_what_search_answers() -> None:
                 assert validate(each, found.plan).valid
                 differ += direct.plan.charge != getattr(first.plan, "charge", None)
         hits += cache.savings.hits
-    assert kept >= 25
-    assert hits >= 5
-    assert differ
+    assert kept >= 80
+    assert hits >= 20
+    assert differ >= 2
