@@ -43,6 +43,7 @@ def check_purposes(domain: HtnDomain, written: Written) -> Iterator[Finding]:
         if method.network.subtasks and not recurses:
             yield from _check_end(method, table)
         yield from _check_open_end(method, domain)
+        yield from _check_name(method, domain)
         yield from _check_order(method, table)
 
 
@@ -133,6 +134,22 @@ def _check_open_end(method: Method, domain: HtnDomain) -> Iterator[Finding]:
             hint = "require what is so where the task is done"
             yield Finding(Level.HINT, "open-case", f"method {method.name}", message, hint, "task")
             return
+
+
+def _check_name(method: Method, domain: HtnDomain) -> Iterator[Finding]:
+    """Yield a method that has the name of another task before its own, as all methods for that task do."""
+    own = method.task.predicate
+    for task in domain.tasks:
+        namesakes = [each for each in domain.methods.values() if _is_named_after(each, task)]
+        others = [each.task.predicate for each in namesakes if each is not method]
+        if task != own and method in namesakes and not _is_named_after(method, own) and set(others) == {task}:
+            message = f"it is for {unmarked(method.task)}, though its name is like those of methods for {task}"
+            hint = f"should it be for {task}?"
+            yield Finding(Level.HINT, "other-task", f"method {method.name}", message, hint, "task", method.task)
+
+
+def _is_named_after(method: Method, task: str) -> bool:
+    return method.name.startswith((f"{task}-", f"{task}_"))
 
 
 def _find_beginning(part: Formula, method: Method, table: _Table) -> str:

@@ -126,6 +126,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "unused-argument": ("FT609", "an argument of a task that one method leaves out and all others use"),
     "idle-recursion": ("FT630", "a method that does its task again for what it has made true already: it stops there"),
     "open-case": ("FT631", "a method that applies wherever a sister does which does more"),
+    "other-task": ("FT610", "a method for one task that has the name of another one, as the methods for that have"),
     "no-handler": ("FT701", "nobody carries an action out"),
     "creates-nothing": ("FT702", "the handler of a creating action returns nothing"),
     "no-field": ("FT703", "a data parameter comes from a field that no handler returns"),

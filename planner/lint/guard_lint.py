@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from planner.lint.findings import Finding, Level
 from planner.model.actions import Action, NumericEffect
-from planner.model.arithmetic import Exact, exact_value
-from planner.model.domain import DomainModel, numeric_effects
+from planner.model.arithmetic import Exact, exact_value, show_number
+from planner.model.domain import DomainModel, numeric_effects, numeric_fluents
 from planner.model.formulas import (
     Arithmetic,
     Atom,
@@ -251,20 +251,27 @@ def _size_of(name: str, domain: DomainModel) -> Exact | None:
 
 
 def _check_amounts(domain: DomainModel, problem: Problem) -> Iterator[Finding]:
-    """Yield the values of a function that are beyond the range of each fluent that they are compared with."""
-    changing = {each.fluent.predicate for action in domain.actions.values() for each in numeric_effects(action)}
+    """Yield the values of a function that are more than there can be of what they are taken from, or added to."""
+    changing = numeric_fluents(domain)
     told: set[Atom] = set()
     for action in domain.actions.values():
         for guard in guards_of(action):
-            amount, size = guard.amount, _size_of(guard.fluent.predicate, domain)
-            if not isinstance(amount, Atom) or size is None or amount.predicate in changing:
+            most = _find_most(guard, domain, problem) if isinstance(guard.amount, Atom) else None
+            if most is None or not isinstance(guard.amount, Atom) or guard.amount.predicate in changing:
                 continue
             for term, value in problem.values.items():
-                if term.predicate == amount.predicate and exact_value(value) > size and term not in told:
+                if term.predicate == guard.amount.predicate and exact_value(value) > most and term not in told:
                     told.add(term)
-                    name = guard.fluent.predicate
-                    message = (
-                        f"{term} is {value}, and {name}, of which action {action.name} takes it, has a range of {size}"
-                    )
-                    hint = "is it in another unit?"
-                    yield Finding(Level.WARNING, "whole-range", "values", message, hint, part=term)
+                    message = f"{term} is {value}, and action {action.name} requires {unmarked(guard.condition)}, where"
+                    message += f" there is room for {show_number(most)} at most"
+                    yield Finding(Level.WARNING, "whole-range", "values", message, "is it in another unit?", part=term)
+
+
+def _find_most(guard: Guard, domain: DomainModel, problem: Problem) -> Exact | None:
+    """Return the most that the guard may let its fluent change: its range, or the greatest limit; None if unknown."""
+    size = _size_of(guard.fluent.predicate, domain)
+    part = guard.condition
+    limit = part.right if part.relation in ("<", "<=") else part.left
+    if size is None and guard.sign > 0 and isinstance(limit, Atom) and limit.predicate not in numeric_fluents(domain):
+        return max([exact_value(x) for t, x in problem.values.items() if t.predicate == limit.predicate], default=None)
+    return size

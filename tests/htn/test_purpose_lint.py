@@ -81,6 +81,16 @@ def test_the_other_order_is_told_first() -> None:
     assert [each.level for each in repairs] == [Level.WARNING, *[Level.HINT] * (len(repairs) - 1)]
 
 
+def test_a_method_for_another_task_than_its_name_says() -> None:
+    named = (("next:", "admit_next:"), ("all:", "admit_all:"))
+    assert lines(found(*named), "other-task") == []
+    wrong = (
+        "task: admit(p)\n    parameters: {p: person, s: system}",
+        "task: equip(p)\n    parameters: {p: person, s: system}",
+    )
+    assert lines(found(*named, wrong), "other-task") == [20]
+
+
 def test_a_method_that_leaves_an_argument_out() -> None:
     errand = """\
 domain: errand

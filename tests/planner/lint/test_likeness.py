@@ -129,6 +129,18 @@ def test_both_of_two_inverse_actions_lower_a_number() -> None:
     assert lines(found(PRESS, *changes, ('"room(c) += 1"', '"room(c) -= 1"')), "wrong-sign") == [23]
 
 
+def test_more_than_any_object_has_room_for() -> None:
+    changes = [
+        ("  length:", "  load: {parameters: [cart]}\n  room: {parameters: [cart]}\n  length:"),
+        ('"free(c)"]', '"free(c)", "load(c) + length(r) <= room(c)"]'),
+        ('"not lies(r, b)"]', '"not lies(r, b)"]\n    modifies: ["load(c) += length(r)"]'),
+        ('"not on(r, c)"]', '"not on(r, c)"]\n    modifies: ["load(c) -= length(r)"]'),
+        ("  ink(c1): 10", "  load(c1): 0\n  room(c1): 30\n  ink(c1): 10"),
+    ]
+    assert lines(found(PRESS, *changes), "whole-range") == []
+    assert lines(found(PRESS, *changes, ("length(blue): 30", "length(blue): 31")), "whole-range") == [57]
+
+
 LIBRARY = """\
 domain: library
 types: [reader, book, shelf]
