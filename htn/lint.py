@@ -98,8 +98,8 @@ def check_htn_problem(problem: HtnProblem, limits: Limits, *, prove: bool = True
     """
     domain = problem.domain
     classical = list(_keep_valid(domain, check_problem(problem.classical, limits, prove=False, search=search)))
-    if problem.classical.goal == Goal():  # what the last task of all provides is required by nobody
-        classical = [each for each in classical if each.rule != "never-required"]
+    results = _find_results(problem)  # what the last tasks of all provide is required by nobody
+    classical = [each for each in classical if each.rule != "never-required" or each.at not in results]
     wanted = frozenset(atom.predicate for atom in wanted_atoms(problem.classical))
     structure = [*_check_structure(domain), *check_methods(domain, wanted, in_turn=problem.network.is_sequence)]
     conditions = check_conditions(domain, problem.classical)
@@ -111,6 +111,22 @@ def check_htn_problem(problem: HtnProblem, limits: Limits, *, prove: bool = True
         relevant = [f"action {name}" for name in domain.classical.actions]
         found = judge_by_proof(problem, found, limits, relevant, repairs=lambda: _repairs(problem), judge=_look_again)
     return _sort_by_level(found)
+
+
+def _find_results(problem: HtnProblem) -> set[str]:
+    """Return the actions, such as "action drive", that may be the last of an initial task; all without a goal."""
+    names = [each.task.predicate for each in problem.network.subtasks]
+    if problem.classical.goal == Goal():
+        return {f"action {name}" for name in problem.domain.classical.actions}
+    seen = set(names)
+    while names:
+        for method in problem.domain.methods_for(names.pop()):
+            network = method.network
+            last = {*range(len(network.subtasks))} - {first for first, _ in network.ordering}
+            new = {network.subtasks[place].task.predicate for place in last} - seen
+            seen |= new
+            names += new
+    return {f"action {name}" for name in seen}
 
 
 def _repairs(problem: HtnProblem) -> Sequence[Repair]:

@@ -14,7 +14,7 @@ from planner.compilations.normal_form import Conjunction, split_disjuncts
 from planner.grounding.ground import find_single_valued
 from planner.language.declare.declared_names import Types
 from planner.limits import Limits
-from planner.lint.findings import Finding, Level, Mend, conjoined_atoms
+from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, provided_atoms
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not
 from planner.model.actions import (
     CHECK,
@@ -278,12 +278,17 @@ def check_single_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
 
 
 def _open_patterns(domain: DomainModel) -> dict[Atom, tuple[Action, Atom]]:
-    """Return the open patterns of `modifies`, each with the first place that has it."""
+    """Return the open patterns of `modifies`, each with the first place that has it.
+
+    An action that gives the item no new value may be meant to end all of them.
+    """
     found: dict[Atom, tuple[Action, Atom]] = {}
     for action in domain.actions.values():
+        given = {fact.predicate for fact in provided_atoms(action)}
         for patterns in [*[effect.modifies for effect in action.effects], *[x.modifies for x in action.outcomes]]:
             for pattern in filter(has_open_argument, patterns):
-                found.setdefault(_item_of(pattern), (action, pattern))
+                if pattern.predicate in given:
+                    found.setdefault(_item_of(pattern), (action, pattern))
     return found
 
 

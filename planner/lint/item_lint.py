@@ -554,7 +554,7 @@ def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Fi
                 and atom.predicate.startswith(_FREE)
                 and atom.predicate not in domain.derived
             ):
-                yield _report_kept(action, atom, domain)
+                yield from _report_kept(action, atom, domain)
 
 
 def _is_undone(action: Action, taken: Atom, domain: DomainModel) -> bool:
@@ -575,19 +575,26 @@ def _report_taken(action: Action, needed: str, made: str, atom: Atom, level: Lev
     return Finding(level, "never-given-back", f"action {action.name}", message, hint, "provides", atom)
 
 
-def _report_kept(taker: Action, atom: Atom, domain: DomainModel) -> Finding:
-    """Report what nobody gives back at the one action that ends what it was taken for, else where it is taken."""
+def _report_kept(taker: Action, atom: Atom, domain: DomainModel) -> Iterator[Finding]:
+    """Yield what nobody gives back at the one action that ends what it was taken for, else where it is taken.
+
+    What is taken for another fact of it, which nobody ends, is used up.
+    """
     from planner.lint.pair_lint import find_leak
 
     leak = find_leak(atom, taker, domain)
     if leak is None:
-        return _report_taken(taker, unmarked(atom), f"not {unmarked(atom)}", atom, Level.HINT)
+        given = [x for each in taker.effects for x in positive_atoms(each.provides)]
+        is_kept = any(set(atom.args) <= set(x.args) for x in given)
+        if _is_undone(taker, atom, domain) or not is_kept:
+            yield _report_taken(taker, unmarked(atom), f"not {unmarked(atom)}", atom, Level.HINT)
+        return
     action, fact = leak
     message = (
         f"it ends {unmarked(fact)}, for which action {taker.name} takes {unmarked(atom)}, and no action gives it back"
     )
     hint = f"provide {atom.predicate} here: else it is taken once and for all"
-    return Finding(Level.HINT, "never-given-back", f"action {action.name}", message, hint, "provides")
+    yield Finding(Level.HINT, "never-given-back", f"action {action.name}", message, hint, "provides")
 
 
 def _positively_required(domain: DomainModel) -> set[str]:

@@ -49,12 +49,13 @@ class Effects:
     def of(cls, action: Action) -> Effects:
         """Collect them; an item of `modifies` without an open argument stays true."""
         sure = [each for each in action.effects if each.requires == TRUE and not each.variables]
-        ended = [atom for each in sure for atom in (*negated_atoms(each.provides), *each.modifies)]
+        ended = [atom for each in sure for atom in negated_atoms(each.provides)]
+        ended += [item for each in sure for item in each.modifies if OPEN in item.args]
         return cls(
             action,
             tuple(conjoined_atoms(action.requires)),
             tuple([atom for each in sure for atom in positive_atoms(each.provides)]),
-            tuple([x for x in ended if OPEN in x.args or x not in {y for each in sure for y in each.modifies}]),
+            tuple(ended),
         )
 
     def ends(self, fact: Atom) -> bool:
@@ -102,11 +103,20 @@ def _check_pair(pair: Pair, taker: Effects, users: list[Effects], items: list[It
     losers = [each for each in users if _loses(pair, each) is not None]
     backs = [each for each in users if each not in losers and _gives_back(pair, each)]
     doubles = [each for each in users if _doubles(pair, each) is not None]
+    if any(each.provided for each in losers):
+        backs = [each for each in backs if not _calls_off(each, taker)]
     if len(losers) == 1 and backs and not doubles:
         yield _report_loss(pair, losers[0], taker, backs[0])
     is_single = any(item.predicate == pair.given and item.place not in pair.places for item in items)
     if len(doubles) == 1 and not losers and (is_single or backs):
         yield _report_double(pair, doubles[0], taker, Level.WARNING if is_single else Level.HINT)
+
+
+def _calls_off(back: _Effects, taker: _Effects) -> bool:
+    """Return whether an action brings back just the state before `taker`: that shows nothing of what uses take up."""
+    given = {x.predicate for x in taker.provided}
+    needed, restored = {x.predicate for x in back.required}, {x.predicate for x in back.provided}
+    return needed <= given and restored <= {x.predicate for x in taker.taken}
 
 
 def _check_careless(

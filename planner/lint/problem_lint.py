@@ -18,6 +18,7 @@ from planner.grounding.reachability import Database, Reachability, SchemaRules, 
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.action_lint import check_action, check_arguments, check_single_values, find_contradiction
+from planner.lint.balance_lint import check_balances, check_divisors
 from planner.lint.cost_lint import check_free_actions, check_values
 from planner.lint.findings import (
     Finding,
@@ -360,6 +361,7 @@ def check_problem(
         *check_lost_goals(problem),
         *check_given_goals(problem),
         *check_endless_metric(problem),
+        *check_divisors(problem),
         *check_useless(problem),
     ]
     enough = add_enough_placeholders(problem)
@@ -459,6 +461,7 @@ def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterato
     yield from check_likeness(domain)
     yield from check_copies(domain)
     yield from check_parameters(domain)
+    yield from check_balances(domain)
     yield from check_types(domain)
 
 

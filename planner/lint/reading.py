@@ -19,6 +19,7 @@ from planner.language.documents.text_formats import Document, json_positions, pa
 from planner.lightweight import Final
 from planner.lint.findings import Edit, Finding, Fix, Level, Span
 from planner.lint.outlines import SourceText
+from planner.model.formulas import Atom
 from planner.problem_kinds import AnyDomain, AnyProblem
 
 MOST: Final = 200
@@ -66,6 +67,9 @@ def mistake_of(error: InputError, texts: Mapping[str, SourceText], within: tuple
     location = error.location
     finding = Finding(Level.ERROR, rule, "file", error.message, error.hint or "")
     source = texts.get(location.source) if location else None
+    if rule == "no-value" and (term := re.search(r"needs ([^\s(]+)(?:\(([^)]*)\))?, which", error.message)):
+        missing = Atom(term[1], tuple(term[2].split(", ") if term[2] else ()))
+        return replace(finding, place="values", part=missing)
     if location is None or source is None:
         return _with_place(finding, location)
     if within is not None:

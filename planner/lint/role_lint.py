@@ -276,7 +276,9 @@ def _check_lonely(
     having = {fact.args[0] for fact in facts}
     lacking = [each for kind in types for each in members.get(kind, []) if each not in having]
     named = {arg for atom in goal_atoms(problem.goal) for arg in atom.args}
-    if len(lacking) == 1 and lacking[0] in named and len(having) > 1:
+    kinds = {each.name: each.types for each in problem.all_objects}
+    likes = [each for each in having if lacking and kinds.get(each) == kinds.get(lacking[0])]
+    if len(lacking) == 1 and lacking[0] in named and len(likes) > 1:
         missing = Atom(name, (lacking[0],))
         message = (
             f"{missing} is not stated, though the goal names {lacking[0]} and all others of its type have such a fact"
