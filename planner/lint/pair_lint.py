@@ -112,7 +112,7 @@ def _check_pair(pair: Pair, taker: Effects, users: list[Effects], items: list[It
         yield _report_double(pair, doubles[0], taker, Level.WARNING if is_single else Level.HINT)
 
 
-def _calls_off(back: _Effects, taker: _Effects) -> bool:
+def _calls_off(back: Effects, taker: Effects) -> bool:
     """Return whether an action brings back just the state before `taker`: that shows nothing of what uses take up."""
     given = {x.predicate for x in taker.provided}
     needed, restored = {x.predicate for x in back.required}, {x.predicate for x in back.provided}
