@@ -38,6 +38,12 @@ class StoppedBy(Enum):
     CANCELLED = "cancellation"
     INCOMPLETE = "a search that gives up parts without proof came to its end"
 
+    @property
+    def clause(self) -> str:
+        """Why the work ended, as a part of a sentence."""
+        is_limit = self in (StoppedBy.TIME, StoppedBy.MEMORY, StoppedBy.EXPANSIONS, StoppedBy.CANCELLED)
+        return f"stopped by {self.value}" if is_limit else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -159,7 +165,7 @@ class Plan:
         return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
 
     def _repr_html_(self) -> str | None:
-        return _render_html(self)
+        return render_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …], …}`.
@@ -344,10 +350,13 @@ class Result:
 
     def describe(self) -> str:
         """Return one line of text: the status, what stopped the work, cost and lower bound."""
-        words = [f"{self.status.name} ({self.status.value}); stopped by {self.stopped_by.value}"]
+        words = [f"{self.status.name} ({self.status.value}); {self.stopped_by.clause}"]
         if self.plan is not None:
             words += self._benefit() or [f"cost {self.plan.cost}, lower bound {self.lower_bound}"]
         return "; ".join([*words, *([self.reason] if self.reason else [])])
+
+    def __str__(self) -> str:
+        return self.describe() if self.plan is None else f"{self.describe()}\n{self.plan}".rstrip()
 
     def _benefit(self) -> list[str]:
         """Return phrases for the net benefit and the forgone wishes, where there are wishes."""
@@ -358,7 +367,7 @@ class Result:
         return [gained, *describe_forgone(self.forgone)]
 
     def _repr_html_(self) -> str | None:
-        return _render_html(self)
+        return render_html(self)
 
     def __bool__(self) -> bool:
         raise TypeError("a Result is neither true nor false; ask result.has_plan, or compare result.status with `is`")
@@ -382,7 +391,7 @@ class Result:
         return data
 
 
-def _render_html(item: Plan | Result) -> str | None:
+def render_html(item: object) -> str | None:
     """Return `item` as HTML for a notebook; None where no installed package draws it.
 
     The package names its function in the entry point `notebook` of the group `forethought.pages`.

@@ -34,6 +34,11 @@ PAGES: Final = {
 """Files of the repository that are pages of the site, with their places there."""
 GROUP: Final = re.compile(r"^(?:## (?P<group>[^:\n]+).*|(?P<part>For \w+):|- \[(?P<title>.+?)\]\((?P<page>[^)]+)\).*)$")
 LINK: Final = re.compile(r"(?P<text>\[[^\[\]]*\])\((?P<target>[^()#\s]+)(?P<anchor>#[^()\s]*)?\)")
+PICTURE: Final = (
+    "![A plan: each arrow is a fact that one step provides and another one needs](assets/gallery/assistant-graph.svg)"
+    "{.picture}"
+)
+"""What the home page shows before its first commands."""
 HTN: Final = {
     "compilations.methods_from_actions": "as_htn derived_methods",
     "explain.task_explanations": "explain_plan explain_unsolvable",
@@ -74,8 +79,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Let links to files outside docs/ lead to the pages that the site makes of them."""
+    """Let links to files outside docs/ lead to the pages that the site makes of them; show a plan on the home page."""
     place = page.file.src_uri
+    if place == PAGES["README.md"]:
+        markdown = markdown.replace("    make demo", f"{PICTURE}\n\n    make demo", 1)
     source = next((file for file, made in PAGES.items() if made == place), f"docs/{place}")
     return relink(markdown, source, place)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Final
 
 from desk.pages import document as doc
@@ -85,11 +86,14 @@ def mermaid_chart(page: doc.Page) -> str:
     if chart is None:
         raise InputError("there is no schedule to write", hint="plans with durations or independent steps have one")
     lines = []
-    for number, (step, start, end) in enumerate(zip(page.steps, chart.starts, chart.ends, strict=True), start=1):
+    begin = datetime.fromisoformat(chart.origin[:19]) if chart.origin else datetime(2000, 1, 1)  # noqa: DTZ001 - drawn alone
+    for number, (step, *times) in enumerate(zip(page.steps, chart.starts, chart.ends, strict=True), start=1):
         name = _mermaid_text(f"{number} {step.action}({', '.join(step.arguments)})").replace(":", "#58;")
         state = "crit, " if number in chart.critical else ""
-        lines.append(f"  {name} :{state}s{number}, {round(start * 1000)}, {round(end * 1000)}")
-    return "\n".join(["gantt", "  dateFormat x", "  axisFormat %M:%S", *lines, ""])
+        moments = [(begin + timedelta(seconds=float(each))).isoformat("T", "milliseconds") for each in times]
+        lines.append(f"  {name} :{state}s{number}, {', '.join(moments)}")
+    axis = "%H:%M" if chart.origin or max(chart.ends) >= 3600 else "%M:%S"  # the seconds of an hour
+    return "\n".join(["gantt", "  dateFormat YYYY-MM-DDTHH:mm:ss.SSS", f"  axisFormat {axis}", *lines, ""])
 
 
 def _mermaid_box(node: doc.GraphNode) -> str:

@@ -25,6 +25,8 @@ SHEET: Final = 1200.0
 HEIGHT, GAP, BETWEEN, MARGIN, GUTTER, WIDEST = 44.0, 16.0, 44.0, 34.0, 42.0, 200.0
 """Heights and distances of nodes, as on the page."""
 LANE: Final = 26.0
+_ROUND: Final = (60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+"""Steps of an axis of minutes, hours or days, in seconds."""
 _FONT: Final = "system-ui, 'Segoe UI', 'Noto Sans', Arial, sans-serif"
 _STROKES: Final = {
     "threat": f'stroke="{WARN}" stroke-dasharray="5 4"',
@@ -200,7 +202,9 @@ class _GraphDrawing:
             parts.append(_text(x + 12, first, str(node.ref), 11, colour=MUTED))
             shift += text_width(str(node.ref), 11) + 8
         label = _cut(node.label, width - shift - 10, 13, bold=True)
-        parts.append(_text(x + shift, first, label, 13, colour=PAPER if is_goal else INK, extra='font-weight="600"'))
+        at, anchor = (x + width / 2, ' text-anchor="middle"') if round_ == 22 else (x + shift, "")
+        bold = f'font-weight="600"{anchor}'
+        parts.append(_text(at, first, label, 13, colour=PAPER if is_goal else INK, extra=bold))
         if node.detail:
             parts.append(_text(x + 12, y + 34, _cut(node.detail, width - 22, 12), 12, colour=MUTED))
         if is_far:
@@ -310,10 +314,11 @@ def draw_chart(page: doc.Page) -> str:
     span = max([end for _, _, end, _ in bars], default=1) or 1
     scale = (SHEET - left - 40) / span
     parts = []
-    for at in _ticks(span):
+    in_rounds = page.chart is not None and page.chart.unit == "rounds"
+    for at, label in _ticks(span, in_rounds=in_rounds):
         x = left + at * scale
         parts.append(f'<path d="M{x:.1f} 36V{36 + LANE * len(names) + 6:.1f}" stroke="{LINE}"/>')
-        parts.append(_text(x, 26, f"{at:g}", 12, colour=MUTED, extra='text-anchor="middle"'))
+        parts.append(_text(x, 26, label, 12, colour=MUTED, extra='text-anchor="middle"'))
     for place, name in enumerate(names):
         parts.append(_text(16, 40 + LANE * place + 17, _cut(name, left - 26, 13), 13))
     for number, start, end, colour in bars:
@@ -338,11 +343,18 @@ def _bars(page: doc.Page) -> Iterator[tuple[int, float, float, str]]:
                 yield number, times[each.begin], times[each.end], colours.get(each.status, BAR)
 
 
-def _ticks(span: float) -> list[float]:
-    """Return some ten round numbers from 0 to `span`."""
-    power = 10 ** math.floor(math.log10(span / 8))
-    step = next(each * power for each in (1, 2, 5, 10) if each * power >= span / 8)
-    return [each * step for each in range(int(span / step) + 1)]
+def _ticks(span: float, *, in_rounds: bool) -> Iterator[tuple[float, str]]:
+    """Yield some round numbers from 0 to `span`, in seconds or rounds, each with its label; rounds count from 1."""
+    least = span / 8
+    power = 10 ** math.floor(math.log10(least))
+    step = next((each for each in _ROUND if each >= least > 30), 0) if not in_rounds else 0
+    step = step or max(int(in_rounds), next(each * power for each in (1, 2, 5, 10) if each * power >= least))
+    for place in range(int(span / step) + 1):
+        at = place * step
+        if not in_rounds:
+            yield at, f"{at:g} s" if step < 60 else f"{at // 3600:.0f}:{at % 3600 // 60:02.0f} h"
+        elif at < span:
+            yield at, f"{at + 1:g}"
 
 
 def draw_tree(page: doc.Page) -> str:
@@ -358,10 +370,9 @@ def draw_tree(page: doc.Page) -> str:
             parts.append(_text(x, y, str(node.step), 11, colour=ACCENT))
             parts.append(_text(x + text_width(str(node.step), 11) + 8, y, node.label, 13))
         else:
-            parts.append(_text(x, y, node.label, 13, extra='font-weight="600"'))
-            parts.append(
-                _text(x + text_width(node.label, 13, bold=True) + 10, y, f"by {node.method}", 12, colour=MUTED)
-            )
+            by = f'<tspan dx="8" font-size="12" fill="{MUTED}">\u2068by {_escape(node.method)}\u2069</tspan>'
+            label = f'<tspan font-weight="600">\u2068{_escape(node.label)}\u2069</tspan>'
+            parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="13" fill="{INK}">{label}{by}</text>')
     width = max(
         20
         + level * 22

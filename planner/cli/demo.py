@@ -7,8 +7,11 @@ Other packages add parts by entry points: of the group `forethought.demo_opening
 from __future__ import annotations
 
 import itertools
+import re
+import shutil
 import sys
 import tempfile
+import textwrap
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -32,6 +35,8 @@ OPENING: Final = "forethought.demo_opening"
 CLOSING: Final = "forethought.demo"
 SECONDS: Final = 20.0
 """Time limit of each search, in seconds; a search takes a fraction of a second."""
+_COLUMN: Final = re.compile(r" *\S.*?\S {2,}(?=\S)")
+"""What stands before the second column of a line."""
 Show = Callable[[str], None]
 Part = Callable[[Show, Show, Show, Path], bool]
 """Shows something by functions for headings, results and text, and shares a folder; returns whether all went well."""
@@ -54,9 +59,9 @@ def run(_started: float, _given: Namespace) -> Exit:
     folder = Path(tempfile.mkdtemp(prefix="forethought-demo-"))
     heading = make_numbered_heading()
     parts = [*load_parts(OPENING), show_planning, *load_parts(CLOSING)]
-    verdicts = [part(heading, print_highlighted, give, folder) for part in parts]
+    verdicts = [part(heading, print_highlighted, print_folded, folder) for part in parts]
     print_heading("Now you")
-    give(COMMANDS.replace("forethought", find_command()))
+    print_folded(COMMANDS.replace("forethought", find_command()))
     return Exit.OK if all(verdicts) else Exit.NO_VERDICT
 
 
@@ -165,10 +170,33 @@ def print_highlighted(text: str) -> None:
     _print(text, "green")
 
 
+def print_folded(text: str) -> None:
+    """Print text; on a terminal, lines that are too long go on below their second column, or their beginning."""
+    give(fold(text, shutil.get_terminal_size().columns) if is_terminal(sys.stdout) else text)
+
+
+def fold(text: str, width: int) -> str:
+    """Return `text` in lines of `width`, broken between words; words that are longer stay whole."""
+    return "\n".join([folded for line in text.splitlines() for folded in _fold_line(line, width)])
+
+
+def _fold_line(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    column = _COLUMN.match(line)
+    indent = len(line) - len(line.lstrip())
+    if column is not None:
+        indent = column.end() if column.end() <= width // 2 else indent + 4
+    after = " " * indent
+    return textwrap.wrap(line, width, subsequent_indent=after, break_long_words=False, break_on_hyphens=False)
+
+
 def _print(text: str, style: str) -> None:
     if not is_terminal(sys.stdout):
         give(text)
         return
     from rich.console import Console
 
-    Console().print(printable(text), style=style, highlight=False, markup=False)
+    console = Console()
+    folded = fold(printable(text), console.width)
+    console.print(folded, style=style, highlight=False, markup=False, soft_wrap=True)

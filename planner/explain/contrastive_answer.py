@@ -13,7 +13,7 @@ from planner.explain.cost_proof import CostShare, describe_costs
 from planner.explain.unsolvability import Diagnosis
 from planner.lightweight import Any, Final, dataclass
 from planner.model.formulas import Number
-from planner.plan import Plan, Step, StoppedBy, exact, exact_sum, json_number, name_as_written
+from planner.plan import Plan, Step, StoppedBy, exact, exact_sum, json_number, name_as_written, render_html
 from planner.problem_kinds import Reasons
 
 MOST_LINES: Final = 20
@@ -95,6 +95,9 @@ class WhyNot:
 
     def __str__(self) -> str:
         return self.describe()
+
+    def _repr_html_(self) -> str | None:
+        return render_html(self)
 
     @property
     def _asks_for_plan(self) -> bool:

@@ -9,7 +9,7 @@ from planner.errors import NoPlan
 from planner.heuristics import REGISTRY
 from planner.lightweight import Any, Final, Protocol, dataclass, field
 from planner.model import COST
-from planner.plan import Result, Statistics, Status, StoppedBy
+from planner.plan import Result, Statistics, Status, StoppedBy, render_html
 from planner.policies.markov_decision_process import NOTHING, OPEN, STOP, Left, Option, Process
 from planner.policies.policy import Policy, percent
 from planner.task.ground_task import INFINITY, State, Task
@@ -173,10 +173,16 @@ class Decision:
 
     def describe(self) -> str:
         """Return one line for people: the status, what stopped the search, the values and the bounds."""
-        words = [f"{self.status.name}; stopped by {self.stopped_by.value}"]
+        words = [f"{self.status.name}; {self.stopped_by.clause}"]
         if self.policy is not None:
             words += self._worth(self.policy)
         return "; ".join([*words, *([self.reason] if self.reason else [])])
+
+    def __str__(self) -> str:
+        return self.describe() if self.policy is None else f"{self.describe()}\n{self.policy}".rstrip()
+
+    def _repr_html_(self) -> str | None:
+        return render_html(self)
 
     def _worth(self, policy: Policy) -> list[str]:
         limits = ("", "", "") if self.is_proved else self._limits()

@@ -9,7 +9,7 @@ from itertools import islice
 from planner.errors import InputError
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
 from planner.model import Number
-from planner.plan import Plan, Progress, StoppedBy, forgone_as_data, json_number
+from planner.plan import Plan, Progress, StoppedBy, forgone_as_data, json_number, render_html
 from planner.problem_kinds import AnyProblem
 from planner.topk.candidates import candidates
 
@@ -42,6 +42,14 @@ class CandidateSet:
         """Return a text for people: the number of plans, and what is proved about them."""
         text = self._describe_proof()
         return text if self.diversity is None or not self.plans else f"{text}; {self.diversity.summary(self.plans)}"
+
+    def __str__(self) -> str:
+        plans = enumerate(self.plans, start=1)
+        lines = [f"{number}. cost {plan.cost}: {'; '.join(map(str, plan.steps))}" for number, plan in plans]
+        return "\n".join([self.summary(), *lines])
+
+    def _repr_html_(self) -> str | None:
+        return render_html(self)
 
     def _describe_proof(self) -> str:
         number = len(self.plans) - self.unproved

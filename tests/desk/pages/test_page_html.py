@@ -8,14 +8,14 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
-from sample_pages import HOSTILE, SHIPPED, chain_plan, data_of, hostile_plan, html_of, page_of, solved
+from sample_pages import HOSTILE, SHIPPED, chain_plan, data_of, hostile_plan, html_of, over, page_of, solved
 
 from desk.pages.document import to_json
 from desk.pages.domain_page import domain_page
 from desk.pages.html import LIVE_MODULES, MODULES, escape_json, write_html
 from desk.pages.notebook import render
 from desk.pages.plan_page import plan_page
-from planner import load
+from planner import decide, k_best, load, why_not
 
 MOST_BYTES = 1_500_000
 
@@ -87,7 +87,7 @@ def test_a_page_shows_its_steps_without_scripts() -> None:
     html = html_of("courier")
     shown = html.partition("<noscript>")[2].partition("</noscript>")[0]
     assert "pick_up" in shown
-    assert shown.count("<tr>") == len(page_of("courier").steps)
+    assert shown.count("<tr>") == len(page_of("courier").steps) + 1
 
 
 def test_the_script_never_parses_text_as_markup() -> None:
@@ -147,14 +147,23 @@ def test_notebooks_show_plans_and_results(domain: str) -> None:
     assert shown == render(result)
     assert result.plan._repr_html_() in shown
     assert result.status.name in shown
-    assert shown.count("<tr>") == len(result.plan)
+    assert shown.count("<tr>") == len(result.plan) + 1, "a head and the steps"
     assert ("<svg" in shown) == bool(result.plan.times)
+    assert str(result) == f"{result.describe()}\n{result.plan}"
 
 
 def test_notebooks_escape_names() -> None:
     shown = hostile_plan()._repr_html_()
-    assert {tag for tag, _ in Reader(shown).elements} <= {"table", "tbody", "tr", "td", "b", "bdi", "p"}
+    assert {tag for tag, _ in Reader(shown).elements} <= {"table", "thead", "tbody", "tr", "th", "td", "b", "bdi", "p"}
     assert HOSTILE[0] in "".join(Reader(shown).texts)
+
+
+def test_notebooks_show_answers_decisions_and_candidates_as_text() -> None:
+    problem = load("courier", "two-robots")
+    shown = why_not(problem, "cheaper")._repr_html_()
+    assert "It is proved that no plan costs less than 20." in shown
+    assert "success 100 %" in decide(over())._repr_html_()
+    assert "1. cost 20: " in k_best(problem, 2)._repr_html_()
 
 
 def test_long_plans_are_cut_in_notebooks() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from planner import load, validate
 from planner.cli import Exit, interrupt, main, root
+from planner.cli.demo import fold
 from planner.cli.options import read_plan_file
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.language.loading.python_files import list_shipped_names
@@ -495,6 +496,16 @@ def test_the_demo_shows_a_proof_and_a_reason(run: Run) -> None:
     assert "was done once" in out
     assert Path(page).read_text(encoding="utf-8").startswith("<!doctype html>")
     shutil.rmtree(Path(page).parent)
+
+
+def test_the_demo_folds_lines_between_words_below_their_column() -> None:
+    said = "  killed  send(memo, ada): the process got signal 9 when the mail was out"
+    assert fold(said, 40).splitlines() == [
+        "  killed  send(memo, ada): the process",
+        "          got signal 9 when the mail was",
+        "          out",
+    ]
+    assert fold(f"short\n{'a' * 50} b", 40).splitlines() == ["short", "a" * 50, "b"]
 
 
 def test_the_demo_tells_commands_that_can_be_typed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
