@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,8 @@ from planner.lint.outlines import SourceText
 
 SECONDS: Final = 5.0
 """For the checks of one file; what they have not found by then stays unsaid."""
+CHARACTERS: Final = 50_000
+"""Characters of a text for which the checks have a second more; 10,000 tools, a million characters, take 10 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,14 @@ class Diagnostic:
     fix: tuple[str, tuple[tuple[int, int, str], ...]] | None = None
 
 
-def find_diagnostics(path: Path, texts: Texts, seconds: float = SECONDS) -> list[Diagnostic]:
-    """Return what `forethought check` says about the text of `path`, together with the domain that it names."""
+def find_diagnostics(
+    path: Path, texts: Texts, seconds: float = SECONDS, cancel: threading.Event | None = None
+) -> list[Diagnostic]:
+    """Return what `forethought check` says about the text of `path`, together with the domain that it names.
+
+    Where `cancel` is set meanwhile, there may be nothing.
+    """
+    texts.refresh(path)
     text = texts.text(path)
     if text is None or not text.strip():
         return []
@@ -43,7 +52,8 @@ def find_diagnostics(path: Path, texts: Texts, seconds: float = SECONDS) -> list
     if domain is not None and domain != path:
         chosen.insert(0, SourceText(str(domain), texts.text(domain) or ""))
     try:
-        findings = check_texts(chosen, Limits(seconds)).findings
+        size = sum(len(each.text) for each in chosen)
+        findings = check_texts(chosen, Limits(seconds + size / CHARACTERS, cancel=cancel)).findings
     except LimitReached:
         return []
     except ForethoughtError as error:

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,7 +63,8 @@ class DeskServer(LanguageServer):
         self.texts = Texts()
         self.diagnostics: dict[Path, list[Diagnostic]] = {}
         self.format_text = format_text
-        self.waiting: dict[Path, asyncio.Task[None]] = {}
+        self.waiting: dict[Path, tuple[asyncio.Task[None], threading.Event]] = {}
+        self.checker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="check")
 
     def place(self, uri: str, position: types.Position) -> tuple[Path, Index, int] | None:
         """Return the file, its index and the offset of a position; None where the file cannot be read."""
@@ -79,15 +83,25 @@ class DeskServer(LanguageServer):
 
     def check_soon(self, path: Path) -> None:
         """Check `path` when nobody has changed it for a while, and after it the open files of the same domain."""
-        earlier = self.waiting.pop(path, None)
-        if earlier is not None:
-            earlier.cancel()
-        self.waiting[path] = asyncio.ensure_future(self._check(path))
+        self.stop_checking(path)
+        cancel = threading.Event()
+        self.waiting[path] = asyncio.ensure_future(self._check(path, cancel)), cancel
 
-    async def _check(self, path: Path) -> None:
+    def stop_checking(self, path: Path) -> None:
+        """Call off the check of `path` that waits or goes on, if there is one."""
+        if path in self.waiting:
+            task, cancel = self.waiting.pop(path)
+            cancel.set()
+            task.cancel()
+
+    async def _check(self, path: Path, cancel: threading.Event) -> None:
+        """Check `path` and its dependents in the one thread for that, so that checks do not pile up."""
         await asyncio.sleep(PAUSE)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self.checker, self.texts.refresh, path)
         for each in dict.fromkeys([path, *self._dependents(path)]):
-            found = await asyncio.get_running_loop().run_in_executor(None, find_diagnostics, each, self.texts)
+            find = partial(find_diagnostics, each, self.texts, cancel=cancel)
+            found = await loop.run_in_executor(self.checker, find)
             if each in self.texts.paths:
                 self.publish(each, found)
 
@@ -158,6 +172,7 @@ def _follow_texts(server: DeskServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(params: types.DidCloseTextDocumentParams) -> None:
         path = path_of(params.text_document.uri)
+        server.stop_checking(path)
         server.texts.close(path)
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
 

@@ -14,6 +14,8 @@ PDDL: Final = frozenset({".pddl", ".hddl"})
 DOCUMENTS: Final = frozenset({".yaml", ".yml", ".json"})
 LARGEST: Final = 2_000_000
 """Bytes of the largest file beside an open one that is read."""
+AT_ONCE: Final = 100_000
+"""Characters of the longest text that is indexed when it changes (0.1 s); others are, before they are checked."""
 MOST_FILES: Final = 200
 """Files of a folder that are looked at."""
 
@@ -37,10 +39,18 @@ class Texts:
         self._files: dict[Path, tuple[int, Index | None]] = {}
 
     def put(self, path: Path, text: str) -> None:
-        """Take `text` for that of an open file; while it cannot be read, its last index stays."""
+        """Take `text` for that of an open file; while it cannot be read, or waits for that, its last index stays."""
         self._open[path] = text
+        if len(text) <= AT_ONCE:
+            self.refresh(path)
+
+    def refresh(self, path: Path) -> None:
+        """Read the index of an open file if it is that of an earlier text; other threads may put texts meanwhile."""
+        text = self._open.get(path)
+        if text is None or not self.is_stale(path):
+            return
         index = read_index(path, text)
-        if index is not None:
+        if index is not None and self._open.get(path) is text:
             self._indices[path] = index
 
     def close(self, path: Path) -> None:

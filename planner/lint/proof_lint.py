@@ -348,13 +348,14 @@ def _find_mutexes(problem: Problem, limits: Limits) -> _Exclusion:
     """Return the pairs of facts that no reachable state has, whatever numbers are; raises `LimitReached`."""
     from planner.compilations.number_abstraction import abstract_numbers
     from planner.grounding.ground import ground
+    from planner.jit import library
     from planner.pruning.h2 import Pruning
 
     plain = replace(problem, goal=Goal(), constraints=(), seal=())
     if is_numeric(problem):
         plain = abstract_numbers(plain).problem
     task = ground(plain, limits, whole=True)
-    pruning = Pruning(task, limits.check)
+    pruning = Pruning(task, limits.check, library.load("h2", "disambiguation"))
     for _ in pruning.steps():
         limits.check()
     unreachable, _ = pruning.find_mutexes(range(len(task.facts)))

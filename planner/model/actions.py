@@ -375,7 +375,9 @@ class Action:
     def effects(self) -> tuple[When, ...]:
         """All effects: the unconditional one, if there is any, the conditional ones, those of both moments."""
         own = _join_effects(self.provides, self.modifies, self.numbers, self.when)
-        return (*own, *self.at_start.effects, *self.at_end.effects) if self.has_moments else own
+        if self.at_start is NO_MOMENT and self.at_end is NO_MOMENT:
+            return own
+        return (*own, *self.at_start.effects, *self.at_end.effects)
 
     @property
     def has_moments(self) -> bool:
