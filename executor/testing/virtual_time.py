@@ -89,8 +89,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             except BaseException as error:  # noqa: BLE001 - raised again where the future is awaited
                 future.set_exception(error)
 
+        awaited = asyncio.wrap_future(future, loop=self)
         threading.Thread(target=work, daemon=True).start()
-        return asyncio.wrap_future(future, loop=self)
+        return awaited
 
     def is_waiting_for_threads(self) -> bool:
         """Return whether a thread that was started after the loop is working, and has left nothing to be done.

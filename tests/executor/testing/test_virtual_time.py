@@ -198,3 +198,21 @@ def test_the_clock_stands_still_for_short_work() -> None:
         return virtual_time.now()
 
     assert run_virtual(main()) == 0
+
+
+def test_what_threads_leave_at_one_moment_comes_in_the_order_in_which_they_began() -> None:
+    order: list[str] = []
+
+    def work(name: str) -> None:
+        if name == "first":
+            time.sleep(0.2)  # the other one ends before it
+
+    async def call(name: str) -> None:
+        await asyncio.to_thread(work, name)
+        order.append(name)
+
+    async def main() -> None:
+        await asyncio.gather(call("first"), call("second"))
+
+    run_virtual(main())
+    assert order == ["first", "second"]
