@@ -105,14 +105,15 @@ def _uses(method: Method, place: int) -> bool:
 
 
 def _check_end(method: Method, table: _Table) -> Iterator[Finding]:
-    """Yield that `method` changes what an empty method of its task asks for, and does not bring that about."""
+    """Yield that `method` changes what the last method of its task asks for, and does not bring that about."""
     again = unmarked(method.task)
     for empty in table.domain.methods_for(method.task.predicate):
-        if empty.network.subtasks:
+        if empty is method:
             continue
         binding = dict(zip(empty.task.args, method.task.args, strict=True))
         for part in conjuncts(empty.precondition):
-            made = _find_beginning(substitute(part, binding), method, table)
+            whole = isinstance(part, Forall) or not empty.network.subtasks  # the last of many does something, too
+            made = _find_beginning(substitute(part, binding), method, table) if whole else ""
             if made:
                 message = f"it brings about {made}, and ends; method {empty.name} takes the task for done only where"
                 message += f" {unmarked(part)}"

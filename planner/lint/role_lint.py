@@ -7,6 +7,7 @@ used with these roles in one order. Where a relation is used in the other order 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -149,7 +150,7 @@ def check_facts(problem: Problem) -> Iterator[Finding]:
     for own in facts.values():
         if len(own[0].args) == 2:
             yield from _check_reflexive(own, problem)
-            yield from _check_one_way(own, problem)
+            yield from list(_check_one_way(own, problem)) or _check_mutual(own, problem)
         if len(own[0].args) == 2 and len(own) >= _FEWEST:
             yield from _check_chain(own)
         elif len(own[0].args) == 1:
@@ -180,6 +181,37 @@ def _check_one_way(facts: list[Atom], problem: Problem) -> Iterator[Finding]:
         back = Atom(fact.predicate, fact.args[::-1])
         message = f"{back} is not stated, though {fact} is, and all other facts of {fact.predicate} go both ways"
         yield Finding(Level.HINT, "one-way-fact", "initial", message, f"state {back}, if it holds", part=fact)
+
+
+_MUTUAL: Final = re.compile(r"same|adjacent|neighbou?rs?|neighbou?ring|beside|touching|siblings?|linked", re.IGNORECASE)
+"""Words in names of relations that hold both ways, if they hold."""
+
+
+def _check_mutual(facts: list[Atom], problem: Problem) -> Iterator[Finding]:
+    """Yield the first fact that is stated one way only, of a relation that is mutual by its name."""
+    name = facts[0].predicate
+    first, second = [each.types for each in problem.domain.predicates[name].parameters]
+    words = re.split(r"[-_]", name)
+    pairs = {fact.args for fact in facts}
+    alone = [fact for fact in facts if fact.args[::-1] not in pairs]
+    turned = any(
+        {atom.args, atom.args[::-1]} <= {x.args for x in own}
+        for own in _uses_by_name(problem.domain, name)
+        for atom in own
+        if atom.args[0] != atom.args[-1]
+    )
+    if first == second and any(map(_MUTUAL.fullmatch, words)) and alone and not turned:
+        back = Atom(name, alone[0].args[::-1])
+        more = f" ({len(alone) - 1} more are like it)" if len(alone) > 1 else ""
+        message = f"{back} is not stated, though {alone[0]} is{more}: by its name, {name} holds both ways"
+        yield Finding(Level.HINT, "one-way-fact", "initial", message, f"state {back}, if it holds", part=alone[0])
+
+
+def _uses_by_name(domain: DomainModel, name: str) -> Iterator[list[Atom]]:
+    """Yield the atoms of the predicate in the condition of each action and axiom."""
+    conditions = [action.requires for action in domain.actions.values()] + [each.condition for each in domain.axioms]
+    for condition in conditions:
+        yield [atom for atom in atoms_in(condition) if atom.predicate == name]
 
 
 def _check_values(problem: Problem) -> Iterator[Finding]:

@@ -129,3 +129,13 @@ def test_a_gain_that_is_minimised_without_a_bound() -> None:
     assert (
         lines(found_in_yaml(("parameters: []}\n  earned", "parameters: [], low: 0}\n  earned")), "endless-metric") == []
     )
+
+
+def test_a_relation_that_is_mutual_by_its_name() -> None:
+    twins = ("(steady))\n  (:goal", "(steady) (adjacent b1 b2){0})\n  (:goal")
+    declare = ("(sleeps ?p - person ?b - berth)", "(sleeps ?p - person ?b - berth) (adjacent ?a ?b - berth)")
+    require = ("(free ?to) (not", "(free ?to) (adjacent ?from ?to) (not")
+    one_way = found_in_pddl((twins[0], twins[1].format("")), declare, require)
+    assert lines(one_way, "one-way-fact") == [4]
+    both = found_in_pddl((twins[0], twins[1].format(" (adjacent b2 b1)")), declare, require)
+    assert both == []
