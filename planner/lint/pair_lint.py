@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import permutations
 
 from planner.lightweight import Final
-from planner.lint.findings import Finding, Level, conjoined_atoms
+from planner.lint.findings import Finding, Level, conjoined_atoms, ended_atoms
 from planner.lint.item_lint import Item, declared_items
 from planner.model.actions import Action, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, cache_per_domain, numeric_effects
@@ -240,9 +240,7 @@ def check_undoing(domain: DomainModel) -> Iterator[Finding]:
     if any(action.outcomes for action in domain.actions.values()):
         return
     effects = [*effects_of(domain).values()]
-    ended = {atom.predicate for action in domain.actions.values() for x in action.effects for atom in x.modifies}
-    ended |= {x.predicate for y in domain.actions.values() for z in y.effects for x in negated_atoms(z.provides)}
-    ended |= {*domain.derived}
+    ended = {atom.predicate for action in domain.actions.values() for atom in ended_atoms(action)} | {*domain.derived}
     undoers, rising = _find_undoers(effects), _find_rising(domain)
     for doer in effects:
         told: dict[tuple[str, str], Finding] = {}

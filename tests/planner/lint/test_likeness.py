@@ -269,6 +269,7 @@ goal: ["lies(tug, high)"]
     [
         (', "not level(s)"', "", "second-value", 4),
         (", not chamber_free", "", "never-taken", 8),
+        (", not chamber_free]", "]\n    modifies: [chamber_free]", "never-taken", 8),
         ('"lies(b, s)", "calm', '"calm', "unlike-condition", 15),
     ],
 )
