@@ -146,13 +146,13 @@ def _check_unused(action: Action, guard: Guard, flow: _Flow) -> Iterator[Finding
     """Yield that an action requires enough of a fluent, or room in it, and neither it nor another one takes that.
 
     A fluent that never changes is told only where the action moves just that amount of another one, and where no other
-    action compares it: what a crane can lift limits each load alone.
+    action compares it: what a crane can lift limits each load alone. An action that changes no number takes none.
     """
     if guard.amount is None or _sign_of_amount(guard.amount) != 1 or flow.is_used(guard):
         return
     own = list(numeric_effects(action))
     compared = {term.predicate for term in guard.condition.functions}
-    if any(each.fluent.predicate in compared for each in own):
+    if not own or any(each.fluent.predicate in compared for each in own):
         return
     moved = next((x for x in own if x.is_additive and x.value == guard.amount), None)
     if flow.changes and not isinstance(guard.amount, Atom) and flow.bounds == (None, None):
