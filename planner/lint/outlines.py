@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
 
-from planner.language.documents.yaml_events import read_events
 from planner.lightweight import Any, Final
 from planner.lint.findings import Span
 from planner.model.formulas import OPEN, Atom
@@ -161,6 +160,8 @@ _PLAIN: Final = (
 
 def _read_nodes(text: str) -> Iterator[tuple[tuple[Any, ...], Node]]:
     """Yield the nodes of a document in YAML (of which JSON is a part), the inner ones first."""
+    from planner.language.documents.yaml_events import read_events
+
     stack: list[list[Any]] = []  # path, kind, start, is_flow, key, number of items
     number = 0
     try:

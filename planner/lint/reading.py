@@ -14,13 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from planner.errors import DocumentError, InputError, Location
-from planner.language.documents.document_reader import Documents, read_parsed
-from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
-from planner.lightweight import Final
+from planner.lightweight import TYPE_CHECKING, Final
 from planner.lint.findings import Edit, Finding, Fix, Level, Span
 from planner.lint.outlines import SourceText
 from planner.model.formulas import Atom
 from planner.problem_kinds import AnyDomain, AnyProblem
+
+if TYPE_CHECKING:  # files in PDDL need no schema of documents, which takes longer to import than most take to check
+    from planner.language.documents.document_reader import Documents
+    from planner.language.documents.text_formats import Document
 
 MOST: Final = 200
 """Mistakes of a file after which reading ends."""
@@ -190,6 +192,8 @@ class _Data:
     positions: dict[tuple[Any, ...], tuple[int, int]]
 
     def document(self, source: str) -> Document:
+        from planner.language.documents.text_formats import Document
+
         return Document(self.data, source, 0, lambda: self.positions)
 
     def find(self, location: Location) -> tuple[Any, ...] | None:
@@ -239,6 +243,8 @@ class _Data:
 
 
 def _read_document(source: SourceText, found: Reading, texts: Mapping[str, SourceText]) -> None:
+    from planner.language.documents.document_reader import Documents, read_parsed
+
     tainted: set[str] = set()
     mended: set[tuple[Any, ...]] = set()
     parts = _parse_all(source, found, texts, tainted)
@@ -361,6 +367,8 @@ def _leave_out(part: _Data, path: tuple[Any, ...], tainted: set[str], error: Inp
 
 def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceText], tainted: set[str]) -> list[_Data]:
     """Parse the documents; a key that stands twice is kept once, and lines that are no YAML are left out."""
+    from planner.language.documents.text_formats import json_positions, parse_json, parse_yaml, yaml_positions
+
     text = source.text
     left: list[str] = []
     for _ in range(MOST):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -226,3 +228,11 @@ def _run(*line: str) -> int:
     with pytest.raises(SystemExit) as end:
         main(list(line))
     return int(end.value.code or 0)
+
+
+def test_files_in_pddl_are_checked_without_the_schema_of_documents() -> None:
+    script = (
+        "import sys\nfrom planner.lint.check_files import check_texts\nfrom planner.lint.outlines import SourceText\n"
+        f"check_texts([SourceText('d.pddl', {BROKEN_PDDL!r})])\nprint(*{{'pydantic', 'ruamel'}} & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "\n"
