@@ -5,7 +5,8 @@ ForethoughtError
 │   ├── DamagedError     ... because kept data are missing or changed
 │   │   └── ReplacedError   ... because its file was deleted, moved or replaced
 │   ├── DrivenError      ... because another process, or another part of this one, drives the run
-│   │   └── FencedError  ... because another process has taken over a run that was driven here
+│   │   ├── FencedError  ... because another process has taken over a run that was driven here
+│   │   └── MovingError  ... because the run is on its way from one journal to another
 │   └── NoRunError       ... because the run does not exist, or was deleted
 └── ModelError           a language model gives no valid answer
     ├── NoAnswer         ... its answers did not pass their checks; has the `objections`
@@ -50,6 +51,10 @@ class DrivenError(JournalError):
 
 class FencedError(DrivenError):
     """Another process has taken over a run that was driven here: nothing more of it may be done or recorded here."""
+
+
+class MovingError(DrivenError):
+    """The run is on its way from one journal to another: nobody drives it until the move is finished."""
 
 
 class NoRunError(JournalError):

@@ -16,7 +16,7 @@ from planner.errors import InputError
 app = typer.Typer(no_args_is_help=True, help="List and delete the runs in a journal, and answer their questions.")
 UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 """Seconds in each unit of time."""
-_LISTED: Final = ("run", "plan", "created", "updated", "events")
+_LISTED: Final = ("run", "plan", "created", "updated", "events", "move")
 Journal = Annotated[
     Any, typer.Argument(parser=journal_place, metavar="JOURNAL", help="The file or the address that --journal named.")
 ]
@@ -32,6 +32,7 @@ def list_runs(
 ) -> None:
     """List the runs, the oldest first: id, status, time of the last event, events, plan."""
     from executor.events.stored_runs import load_runs
+    from executor.journal.moves import explain_move
 
     with open_history(journal) as opened:
         found = load_runs(opened).values()
@@ -41,6 +42,8 @@ def list_runs(
     for each in found:
         last = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(each.updated))
         give(f"{each.run}  {each.status.name}  {last} UTC  {each.events} events  {each.plan}")
+        if each.move:
+            give("  " + "; ".join(explain_move(opened.place, each.run, each.move)))
 
 
 @app.command()
@@ -104,19 +107,36 @@ def copy(
     target: Annotated[Any, typer.Argument(parser=journal_place, metavar="TO", help="The journal to copy them to.")],
     runs: Annotated[list[str] | None, typer.Argument(metavar="RUN…", help="Ids of runs.", show_default="all")] = None,
 ) -> None:
-    """Copy runs to another journal; those that are not over leave the first one, as they must not go on twice."""
+    """Copy runs to another journal; those that are not over leave the first one, as they must not go on twice.
+
+    The same command finishes what was broken off: until then, nobody drives such a run, in either journal.
+    """
     from executor.events.stored_runs import copy_run
     from executor.journal import open_journal
 
     driven = False
     with open_existing(source) as old, open_journal(target) as new:
-        for run in runs or [each.run for each in old.runs()]:
+        arrived = [each.run for each in new.runs() if each.move == f"from {old.place}"]
+        for run in runs or dict.fromkeys([*[each.run for each in old.runs()], *arrived]):
             try:
                 give(f"{copy_run(old, new, run)} {run}")
             except DrivenError as error:
                 driven = True
                 tell(str(error))
     raise typer.Exit(Exit.NEGATIVE if driven else Exit.OK)
+
+
+@app.command()
+def keep(
+    journal: Journal, run: Annotated[str, typer.Argument(metavar="RUN", help="The id of a run whose copy broke off.")]
+) -> None:
+    """Keep a run here whose move to or from another journal broke off: for when that journal is lost.
+
+    If the other journal still has the run, delete it there by `runs keep` and `runs delete`, or it goes on twice.
+    """
+    with open_existing(journal) as opened, opened.drive(run, move=opened.find_move(run)):
+        opened.set_move(run, "")
+    give(f"kept {run}")
 
 
 def _read_age(option: str, age: str | None) -> float | None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from executor.errors import DrivenError, NoRunError
 from executor.events.events import RunStatus
 from executor.journal import AnyJournal, RunHistory
+from executor.journal.records import check_same
 from executor.plans.action_plan import ActionPlan, Goals, PlanStatus
 from executor.tools.containment import quote_value
 from executor.tools.json_data import load_json
@@ -47,6 +48,8 @@ class RunInfo:
     created: float
     updated: float
     events: int
+    move: str = ""
+    """"to PLACE" or "from PLACE" while the run is on its way from one journal to another: nobody drives it."""
 
 
 PLANNING: Final = 3600.0
@@ -101,19 +104,47 @@ def delete_expired(journal: AnyJournal, retention: Retention) -> list[str]:
 def copy_run(source: AnyJournal, target: AnyJournal, run: str) -> str:
     """Copy `run` with all its events; return "copied", or "moved" for a run that is not over: it leaves `source`.
 
-    A run that `target` has already, with the same events, counts as copied. Raises `DrivenError` for a run that is
-    being driven, and `JournalError` if `target` has another run of this name.
+    Called again, it finishes a move that broke off; meanwhile, nobody drives the run in either journal. A run that
+    `target` has already, with the same events, counts as copied. Raises `DrivenError` for a run that is being driven,
+    and `JournalError` if `target` has another run of this name.
     """
-    with source.drive(run):
+    leaving, arriving = f"to {target.place}", f"from {source.place}"
+    here, there = _find_move(source, run), _find_move(target, run)
+    if here is None and there == arriving:
+        _end_move(target, run, arriving)
+        return "moved"
+    with source.drive(run, move=leaving if here == leaving else ""):
         entries = list(source.read(run))
-        if all(each.run != run for each in target.runs()):
+        is_over = bool(entries) and RunStatus[entries[-1].status or "PROPOSED"].is_over
+        if there is None:
             target.create(run)
-        with target.drive(run):
-            target.restore(run, entries)
-    is_over = bool(entries) and RunStatus[entries[-1].status or "PROPOSED"].is_over
-    if not is_over:
-        source.delete(run, events=len(entries))
-    return "copied" if is_over else "moved"
+        with target.drive(run, move=arriving if there == arriving else "") as events:
+            if events:
+                check_same(target.place, run, target.read(run), entries)
+            if not is_over:
+                source.set_move(run, leaving)
+                target.set_move(run, arriving)
+            if not events:
+                target.restore(run, entries)
+    if is_over:
+        return "copied"
+    for posted in source.posted.read(run):
+        target.posted.post(run, posted.question, posted.shown, posted.answer)
+    source.delete(run, events=len(entries), move=leaving)
+    _end_move(target, run, arriving)
+    return "moved"
+
+
+def _find_move(journal: AnyJournal, run: str) -> str | None:
+    """Return the way of `run`, None where the journal has no such run."""
+    with contextlib.suppress(NoRunError):
+        return journal.find_move(run)
+    return None
+
+
+def _end_move(journal: AnyJournal, run: str, move: str) -> None:
+    with journal.drive(run, move=move):
+        journal.set_move(run, "")
 
 
 def load_goals(journal: AnyJournal) -> dict[str, Goals]:
@@ -159,4 +190,4 @@ def _iterate_runs(journal: RunHistory) -> Iterator[tuple[RunInfo, dict[str, Any]
         plan = None if first is None else load_json(first.data)["plan"]
         status = RunStatus[record.status] if record.status else RunStatus.PROPOSED
         name = "" if plan is None else plan["id"]
-        yield RunInfo(record.run, name, status, record.created, record.updated, record.events), plan
+        yield RunInfo(record.run, name, status, record.created, record.updated, record.events, record.move), plan

@@ -93,11 +93,17 @@ class AnyJournal(RunHistory, Protocol):
     def create(self, run: str) -> None:
         """Create a run without events; the name must be new, or that of a run without events."""
 
-    def drive(self, run: str) -> AbstractContextManager[int]:
+    def drive(self, run: str, *, move: str = "") -> AbstractContextManager[int]:
         """Drive `run`: become its only writer in all processes; yield its number of events.
 
-        Raises `DrivenError` if it is driven already.
+        Raises `DrivenError` if it is driven already, `MovingError` if it is on another way than `move`.
         """
+
+    def find_move(self, run: str) -> str:
+        """Return "to PLACE" or "from PLACE" for a run on its way between two journals, "" for any other."""
+
+    def set_move(self, run: str, move: str) -> None:
+        """Keep the way on which a run is that is driven here: "to PLACE", "from PLACE", or "" at its end."""
 
     def is_driven(self, run: str) -> bool:
         """Return whether some process drives `run`."""
@@ -124,12 +130,12 @@ class AnyJournal(RunHistory, Protocol):
         """Append the events of another journal, with their times, to a run without events; all or none."""
 
     def free(self, statuses: Collection[str]) -> list[RunRecord]:
-        """Return the runs with one of `statuses` that nobody drives, in the order of their creation."""
+        """Return the runs with one of `statuses` that somebody may drive and nobody does, in the order of creation."""
 
-    def delete(self, run: str, *, events: int | None = None) -> bool:
+    def delete(self, run: str, *, events: int | None = None, move: str = "") -> bool:
         """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.
 
-        Its name is free again, and what it reserved. Raises `DrivenError` if it is being driven.
+        Its name is free again, and what it reserved. Raises as `drive`.
         """
 
     def logs(self) -> list[RunRecord]:

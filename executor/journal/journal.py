@@ -22,6 +22,7 @@ from uuid import uuid4
 from executor.errors import DamagedError, JournalError, NoRunError
 from executor.journal.driven_runs import DrivenRuns
 from executor.journal.locks import RESTORE, LockFile
+from executor.journal.moves import MovesInJournal, check_move
 from executor.journal.posted_answers import PostedAnswersInJournal
 from executor.journal.rates import RatesInJournal
 from executor.journal.records import (
@@ -148,6 +149,7 @@ class Journal(DrivenRuns):
         self._driven: dict[str, RunHead] = {}
         self._last_read: dict[int, tuple[int, str]] = {}
         """Number of events and status, by number of the run, when `free` read it last."""
+        self._moves = MovesInJournal(self._store)
         self.rates: Final = RatesInJournal(self._store)
         """The start times of rated steps, which all processes of this journal share."""
         self.reservations: Reservations = ReservationsInJournal(self._store)
@@ -188,16 +190,17 @@ class Journal(DrivenRuns):
             self._store.locks.add_slot(last + 1)
 
     @contextlib.contextmanager
-    def drive(self, run: str) -> Iterator[int]:
+    def drive(self, run: str, *, move: str = "") -> Iterator[int]:
         """Drive `run`: become its only writer in all processes; yield its number of events.
 
-        Raises `DrivenError` if it is driven already.
+        Raises `DrivenError` if it is driven already, `MovingError` if it is on another way than `move`.
         """
         with self._store.use():
             self._store.check_file()
             at, _ = self._find_run(run)
             self._store.locks.take(at.number, run)
             try:
+                check_move(self.path, run, self._moves.read(at.number), move)
                 self._driven[run] = self._read_to_end(at)
                 at.token = at.seq + 1  # whoever takes a run up appends to it
             except BaseException:
@@ -209,6 +212,16 @@ class Journal(DrivenRuns):
         finally:
             if self._store.is_ours:
                 self._release(run)
+
+    def find_move(self, run: str) -> str:
+        """Return "to PLACE" or "from PLACE" for a run on its way between two journals, "" for any other."""
+        with self._store.use():
+            return self._moves.read(self._find_run(run)[0].number)
+
+    def set_move(self, run: str, move: str) -> None:
+        """Keep the way on which a run is that is driven here: "to PLACE", "from PLACE", or "" at its end."""
+        with self._store.use(), self._store.safe_transaction():
+            self._moves.keep(self._find_driven(run).number, move)
 
     def check(self, run: str) -> None:
         """Do nothing: nobody can take a run over while its process exists, as the operating system keeps its lock."""
@@ -245,20 +258,22 @@ class Journal(DrivenRuns):
             self._store.locks.set_count(driven.number, driven.seq)
             self._store.check_file()
 
-    def delete(self, run: str, *, events: int | None = None) -> bool:
+    def delete(self, run: str, *, events: int | None = None, move: str = "") -> bool:
         """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.
 
-        Its name is free again, and what it reserved. Raises `DrivenError` if it is being driven.
+        Its name is free again, and what it reserved. Raises as `drive`.
         """
         with self._store.use():
             self._store.check_file()
             at, _ = self._find_run(run)
             self._store.locks.take(at.number, run)
             try:
+                check_move(self.path, run, self._moves.read(at.number), move)
                 if events is not None and self._read_to_end(at).seq != events:
                     return False
-                with self._store.transaction():
+                with self._store.safe_transaction() if move else self._store.transaction():
                     delete_events(self._store.connection, at.number)
+                    self._moves.keep(at.number, "")
                 self._store.locks.set_count(at.number, 0)
             finally:
                 self._store.locks.release(at.number)
@@ -305,14 +320,14 @@ class Journal(DrivenRuns):
         return self._list_records(logs=False)
 
     def free(self, statuses: Collection[str]) -> list[RunRecord]:
-        """Return the runs with one of `statuses` that nobody drives, in the order of their creation."""
+        """Return the runs with one of `statuses` that somebody may drive and nobody does, in the order of creation."""
         with self._store.use():
             self._store.check_runs(self._store.locks.find_last_number())
             runs = self._store.connection.execute(_LENGTHS).fetchall()
         return [found for number, run, seq in runs if (found := self._read_if_free(number, run, seq, statuses))]
 
     def _read_if_free(self, number: int, run: str, seq: int | None, statuses: Collection[str]) -> RunRecord | None:
-        """Return a run if it has one of `statuses` and nobody drives it.
+        """Return a run if it has one of `statuses`, nobody drives it, and it is on no way.
 
         A run that had another status when it was read last, and the same number of events, is not read again.
         """
@@ -323,7 +338,7 @@ class Journal(DrivenRuns):
             at, created = self._find_run(run)
             end = self._read_to_end(at)
             self._last_read[number] = end.seq, end.status
-            if end.status in statuses and self._store.locks.is_free(number):
+            if end.status in statuses and self._store.locks.is_free(number) and not self._moves.read(number):
                 return RunRecord(run, created, end.time, end.seq, end.status)
         return None
 
@@ -341,7 +356,8 @@ class Journal(DrivenRuns):
             with self._store.use(), contextlib.suppress(NoRunError):  # another process deletes it at this moment
                 at, created = self._find_run(name)
                 end = self._read_to_end(at)
-                records.append(RunRecord(name, created, end.time, end.seq, end.status))
+                move = self._moves.read(at.number)
+                records.append(RunRecord(name, created, end.time, end.seq, end.status, move))
         return records
 
     def _list_names(self) -> list[str]:

@@ -42,13 +42,17 @@ class Entry(NamedTuple):
 
 
 class RunRecord(NamedTuple):
-    """A run: when it was created and last written (seconds since 1970), how many `events`, and its last status."""
+    """A run: when it was created and last written (seconds since 1970), how many `events`, and its last status.
+
+    `move` is "to PLACE" or "from PLACE" while the run is on its way from one journal to another.
+    """
 
     run: str
     created: float
     updated: float
     events: int
     status: str
+    move: str = ""
 
 
 class Document(NamedTuple):

@@ -201,6 +201,17 @@ class Store:
             yield
 
     @contextlib.contextmanager
+    def safe_transaction(self) -> Iterator[None]:
+        """Commit the writes of the body, with all earlier ones, so that they survive a power failure, too."""
+        ((usual,),) = self.connection.execute("PRAGMA synchronous")
+        self.connection.execute("PRAGMA synchronous = FULL")
+        try:
+            with self.transaction():
+                yield
+        finally:
+            self.connection.execute(f"PRAGMA synchronous = {usual}")
+
+    @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit the writes of the body, or roll all of them back."""
         self.connection.execute("BEGIN IMMEDIATE")

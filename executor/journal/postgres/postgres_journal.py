@@ -17,6 +17,7 @@ from uuid import uuid4
 from executor.errors import DamagedError, DrivenError, FencedError, JournalError, NoRunError
 from executor.journal.driven_runs import DrivenRuns
 from executor.journal.locks import convert_encoding_error
+from executor.journal.moves import check_move
 from executor.journal.places import DatabaseAddress
 from executor.journal.postgres.connection import Database, Statements
 from executor.journal.postgres.leases import Lease, bury, identify_machine
@@ -67,9 +68,9 @@ _EVENTS: Final = f"""SELECT run, seq, time, kind, data, status, checksum FROM ev
     WHERE run = :run AND seq > :seq ORDER BY seq LIMIT {_BATCH}"""  # noqa: S608 - a number
 _LAST: Final = """SELECT run, seq, time, kind, data, status, checksum FROM events
     WHERE run = :run ORDER BY seq DESC LIMIT 2"""
-_RECORDS: Final = """SELECT number, name, created, runs.checksum, updated, events, status FROM runs JOIN heads
-    ON run = number WHERE created <> 0"""
-_UNDRIVEN: Final = f"""{_RECORDS} AND status = ANY(:statuses) AND (holder IS NULL OR holder NOT IN
+_RECORDS: Final = """SELECT number, name, created, runs.checksum, updated, events, status, move FROM runs
+    JOIN heads ON run = number WHERE created <> 0"""
+_UNDRIVEN: Final = f"""{_RECORDS} AND status = ANY(:statuses) AND move = '' AND (holder IS NULL OR holder NOT IN
     (SELECT number FROM holders WHERE expires > clock_timestamp())) ORDER BY number"""  # noqa: S608 - no values
 _IS_FREE: Final = """SELECT 1 FROM heads WHERE run = :number AND (holder IS NULL OR holder NOT IN
     (SELECT number FROM holders WHERE expires > clock_timestamp()))"""
@@ -148,10 +149,10 @@ class PostgresJournal(DrivenRuns):
         self._database.repeat(create, together=True)
 
     @contextlib.contextmanager
-    def drive(self, run: str) -> Iterator[int]:
+    def drive(self, run: str, *, move: str = "") -> Iterator[int]:
         """Drive `run`: become its only writer in all processes; yield its number of events.
 
-        Raises `DrivenError` if it is driven already.
+        Raises `DrivenError` if it is driven already, `MovingError` if it is on another way than `move`.
         """
         holder = self._lease.begin()
         with self._database.use():
@@ -159,7 +160,7 @@ class PostgresJournal(DrivenRuns):
                 raise DrivenError(self.place, f"this process drives run {run!r} already", "wait until it is over")
             head = self._find_run(run)[0]
             head.token, kept = self._database.repeat(
-                lambda execute, _: self._take(execute, head.number, run, holder), together=True
+                lambda execute, _: self._take(execute, head.number, run, holder, move), together=True
             )
             self._driven[run], self._holders[run] = head, holder
             try:
@@ -174,18 +175,35 @@ class PostgresJournal(DrivenRuns):
             if self._database.is_ours:
                 self._release(run)
 
-    def _take(self, execute: Statements, number: int, run: str, holder: int) -> tuple[int, int]:
+    def find_move(self, run: str) -> str:
+        """Return "to PLACE" or "from PLACE" for a run on its way between two journals, "" for any other."""
+        number = self._find_run(run)[0].number
+        ((move,),) = self._database.run("SELECT move FROM heads WHERE run = :number", number=number)
+        return str(move)
+
+    def set_move(self, run: str, move: str) -> None:
+        """Keep the way on which a run is that is driven here: "to PLACE", "from PLACE", or "" at its end."""
+        head = self._find_driven(run)
+        changed = "UPDATE heads SET move = :move WHERE run = :number AND token = :token RETURNING 1"
+        if not self._database.run(changed, move=move, number=head.number, token=head.token):
+            raise self._make_fenced_error(run)
+
+    def _take(self, execute: Statements, number: int, run: str, holder: int, move: str) -> tuple[int, int]:
         """Take a run that nobody drives; return its new token, and its number of events."""
-        self._lock_free_head(execute, number, run, holder)
+        self._lock_free_head(execute, number, run, holder, move)
         taken = "UPDATE heads SET holder = :holder, since = :since, token = token + 1 WHERE run = :number"
         ((token, events),) = execute(
             f"{taken} RETURNING token, events", holder=holder, since=time.time(), number=number
         )
         return token, events
 
-    def _lock_free_head(self, execute: Statements, number: int, run: str, own: int = 0) -> None:
-        """Lock the head of a run within a transaction; raises `DrivenError` if another process drives it."""
-        execute("SELECT 1 FROM heads WHERE run = :number FOR UPDATE", number=number)
+    def _lock_free_head(self, execute: Statements, number: int, run: str, own: int, move: str) -> None:
+        """Lock the head of a run within a transaction; raises `DrivenError` if another process drives it.
+
+        Raises `MovingError` if the run is on another way than `move`.
+        """
+        ((kept,),) = execute("SELECT move FROM heads WHERE run = :number FOR UPDATE", number=number)
+        check_move(self.place, run, kept, move)
         bury(execute)
         found = execute(
             """SELECT host, machine, process, since FROM heads JOIN holders ON holder = holders.number
@@ -283,21 +301,21 @@ class PostgresJournal(DrivenRuns):
         found = f"another process has taken over run {run!r}: this one gave no sign of life for its lease"
         return FencedError(self.place, found, "nothing more is done here; the run goes on there")
 
-    def delete(self, run: str, *, events: int | None = None) -> bool:
+    def delete(self, run: str, *, events: int | None = None, move: str = "") -> bool:
         """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.
 
-        Its name is free again, and what it reserved. Raises `DrivenError` if it is being driven.
+        Its name is free again, and what it reserved. Raises as `drive`.
         """
         number = self._find_run(run)[0].number
         name = f"deleted {uuid4().hex}"
 
         def delete(execute: Statements, is_repeated: bool) -> bool:
-            self._lock_free_head(execute, number, run)
-            ((kept,),) = execute("SELECT events FROM heads WHERE run = :number", number=number)
-            if execute("SELECT created FROM runs WHERE number = :number", number=number) == [[DELETED]]:
-                if is_repeated:
-                    return True
+            if is_repeated and self._is_deleted(execute, number):
+                return True
+            self._lock_free_head(execute, number, run, 0, move)
+            if self._is_deleted(execute, number):
                 raise self._make_deleted_error(run)
+            ((kept,),) = execute("SELECT events FROM heads WHERE run = :number", number=number)
             if events is not None and kept != events:
                 return False
             checksum = compute_first_checksum(number, name, DELETED)
@@ -306,8 +324,8 @@ class PostgresJournal(DrivenRuns):
             execute("DELETE FROM events WHERE run = :number", number=number)
             execute("UPDATE runs SET name = :name, created = 0, checksum = :checksum WHERE number = :number", **row)
             execute(
-                """UPDATE heads SET events = 0, status = '', updated = 0, checksum = :checksum, holder = NULL,
-                token = token + 1 WHERE run = :number""",
+                """UPDATE heads SET events = 0, status = '', move = '', updated = 0, checksum = :checksum,
+                holder = NULL, token = token + 1 WHERE run = :number""",
                 number=number,
                 checksum=checksum,
             )
@@ -326,9 +344,12 @@ class PostgresJournal(DrivenRuns):
         while rows := self._database.run(_EVENTS, run=at.number, seq=at.seq):
             yield from self._follow_rows(at, map(tuple, rows))
         if at.seq < kept:
-            if self._database.run("SELECT created FROM runs WHERE number = :number", number=at.number) == [[DELETED]]:
+            if self._is_deleted(self._database.run, at.number):
                 raise self._make_deleted_error(run)
             raise self._make_event_loss_error(at, kept)
+
+    def _is_deleted(self, execute: Statements, number: int) -> bool:
+        return execute("SELECT created FROM runs WHERE number = :number", number=number) == [[DELETED]]
 
     def follow(self, run: str) -> Iterator[Entry | None]:
         """Yield the events of `run` in their order, and None whenever there is no further one yet; raises as `read`."""
@@ -360,7 +381,7 @@ class PostgresJournal(DrivenRuns):
         return [each for each in self._list_records() if each.run.startswith(LOG_PREFIX)]
 
     def free(self, statuses: Collection[str]) -> list[RunRecord]:
-        """Return the runs with one of `statuses` that nobody drives, in the order of their creation."""
+        """Return the runs with one of `statuses` that somebody may drive and nobody does, in the order of creation."""
 
         def find(execute: Statements, _: bool) -> list[list[Any]]:
             bury(execute)
@@ -377,10 +398,10 @@ class PostgresJournal(DrivenRuns):
 
     def _make_records(self, rows: Iterable[list[Any]]) -> list[RunRecord]:
         records = []
-        for number, name, created, checksum, updated, events, status in rows:
+        for number, name, created, checksum, updated, events, status, move in rows:
             if checksum != compute_first_checksum(number, name, created):
                 raise DamagedError(self.place, f"run {number} is changed", _RESTORE)
-            records.append(RunRecord(name, created, updated, events, status))
+            records.append(RunRecord(name, created, updated, events, status, move))
         return records
 
     def _save(self, sort: Sort, document: Document) -> None:

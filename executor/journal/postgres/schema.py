@@ -73,6 +73,7 @@ CREATE TABLE posted_answers(run TEXT NOT NULL, question TEXT NOT NULL, shown TEX
 MIGRATIONS: Final = (
     _FIRST + "".join(_APPEND_ONLY.format(each) for each in ("runs", "events", "documents")),
     _POSTED,
+    "ALTER TABLE heads ADD COLUMN move TEXT NOT NULL DEFAULT ''",
 )
 """The statements that lead from each version to the next one, the first from nothing."""
 _LOCK: Final = 0x466F7265

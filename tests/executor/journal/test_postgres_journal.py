@@ -18,7 +18,7 @@ from executor.errors import DamagedError, DrivenError, FencedError, JournalError
 from executor.events.stored_runs import copy_run
 from executor.journal import DatabaseAddress, Journal, open_journal, read_place
 from executor.journal.postgres import schema
-from executor.journal.postgres.connection import Database, _text_of
+from executor.journal.postgres.connection import JUST_TRIED, Database, _text_of
 from planner import Domain
 from planner.errors import InputError
 
@@ -229,6 +229,7 @@ def test_a_database_that_stays_away_is_told_with_what_to_do(postgres):
                     journal.append("r1", "B", "")
             finally:
                 postgres.start()
+            time.sleep(JUST_TRIED)
             assert journal.append("r1", "C", "") == 2
 
 

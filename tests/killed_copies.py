@@ -1,0 +1,94 @@
+"""A move of a run between two journals that is killed at each write; a program of its own, as it forks and kills.
+
+    python tests/killed_copies.py SOURCE TARGET
+
+SOURCE and TARGET are places of empty journals, with `{}` for the number of the kill. Prints, as JSON, one line for each
+place where the move was killed: in how many journals the run was due then, and after the same copy again.
+"""
+
+import json
+import os
+import signal
+import sys
+
+from executor.events.stored_runs import copy_run
+from executor.journal import open_journal
+
+WRITES = ("create", "set_move", "restore", "delete")
+DUE = ("PROPOSED", "ACTIVE", "WAITING")
+
+
+def kill_at_write(journals, number):
+    """Let this process be killed before the write with this number, from 0, or after the last one."""
+    writes = iter(range(number))
+
+    def kill_in_turn(write):
+        def killed(*args, **options):
+            if next(writes, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return write(*args, **options)
+
+        return killed
+
+    for journal in journals:
+        for name in WRITES:
+            setattr(journal, name, kill_in_turn(getattr(journal, name)))
+
+
+def copy(places, kill_at=None):
+    source, target = map(open_journal, places)
+    with source, target:
+        if kill_at is not None:
+            kill_at_write((source, target), kill_at)
+        return copy_run(source, target, "r")
+
+
+def in_child(work):
+    """Do `work` in a child process; return its exit code, negative for a signal."""
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def prepare(place):
+    with open_journal(place) as journal:
+        journal.create("r")
+        with journal.drive("r"):
+            journal.append("r", "RunStarted", '{"plan": {"id": "p"}}', status="ACTIVE")
+        journal.posted.post("r", "doubt:s1", "shown", "yes")
+
+
+def look(places):
+    """Return where the run is due, and where it is, with its number of events."""
+    due, events = [], []
+    for place in places:
+        with open_journal(place) as journal:
+            due += [place for each in journal.free(DUE) if each.run == "r"]
+            events.append([each.events for each in journal.runs()])
+    return due, events
+
+
+def main(*patterns):
+    for kill_at in range(100):
+        places = [each.format(kill_at) for each in patterns]
+        in_child(lambda: prepare(places[0]))  # noqa: B023 - done at once
+        code = in_child(lambda: copy(places, kill_at))  # noqa: B023 - as above
+        killed, _ = look(places)
+        again = 0 if code == 0 else in_child(lambda: copy(places))  # noqa: B023 - as above
+        due, events = look(places)
+        with open_journal(places[1]) as journal:
+            answers = [each.answer for each in journal.posted.read("r")]
+        line = {"at": kill_at, "code": code, "killed": killed, "again": again, "due": due, "events": events}
+        sys.stdout.write(json.dumps(line | {"places": places, "answers": answers}) + "\n")
+        if code == 0:
+            break
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
