@@ -83,7 +83,8 @@ class Executor:
     With `learned`, planning and patching use the costs expected from earlier runs: those in the journal (True, or a
     `Learning` with options), or an `Experience`, combined with the journal. `client` is a `ModelClient`: handlers with
     a context ask its language model, within its allowance. `retention` limits how long runs are kept; expired ones are
-    deleted in a thread when a run begins or ends. `clock` tells the time of events, and when windows open and close.
+    deleted in a thread when a run begins or ends. `clock` tells the time of events, and when windows open and close;
+    with a journal, it is that of the journal unless another is given.
     """
 
     world: World
@@ -110,7 +111,7 @@ class Executor:
     _unfinished: dict[str, _UnfinishedRun] = field(init=False, default_factory=dict)
     """Unfinished runs, without a journal."""
     _deletion_due: float = field(init=False, default=0.0)
-    """Time of the next deletion of expired runs, in seconds since 1970."""
+    """Time of the next deletion of expired runs, in seconds of the monotonic clock."""
     _names: set[str] = field(init=False, default_factory=set)
     """Ids of runs that callers chose."""
 
@@ -119,6 +120,8 @@ class Executor:
         self.listeners = tuple(self.listeners)
         if isinstance(self.journal, str | Path | DatabaseAddress):
             self.journal = open_journal(self.journal, self.durability)
+        if self.journal is not None and self.clock is WALL:
+            self.clock = self.journal.clock
         turns = Turns() if self.journal is None else Turns(self.journal.locks, self.journal.rates)
         self.performer = Performer(Slots(self.concurrency), self.world.model.name, turns, self.world.hooks)
         if self.journal is not None:
@@ -451,8 +454,8 @@ class Executor:
 
     def _delete_expired_if_due(self) -> None:
         """Delete expired runs in a thread, if that is due."""
-        if self.retention is not None and time.time() >= self._deletion_due:
-            self._deletion_due = time.time() + self.retention.pause
+        if self.retention is not None and time.monotonic() >= self._deletion_due:
+            self._deletion_due = time.monotonic() + self.retention.pause
             asyncio.get_running_loop().run_in_executor(None, self._delete_expired_and_log)
 
     def _delete_expired_and_log(self) -> None:

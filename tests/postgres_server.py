@@ -114,6 +114,15 @@ class PostgresServer:
             self.halt("immediate")
         shutil.rmtree(self.folder)
 
+    def run_sql(self, *statements):
+        """Run statements as the superuser."""
+        import pg8000.native
+
+        socket_path = f"{self.folder}/.s.PGSQL.{self.port}"
+        with pg8000.native.Connection("postgres", unix_sock=socket_path, database="postgres") as connection:
+            for each in statements:
+                connection.run(each)
+
     def address(self, schema, *, port=None, **options):
         """Return the address of a journal with this `schema`: by the socket, or by TCP at `port`."""
         query = "&".join(f"{name}={value}" for name, value in {"schema": schema, **options}.items())

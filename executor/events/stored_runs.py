@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -90,7 +89,7 @@ class Retention:
 
 def delete_expired(journal: AnyJournal, retention: Retention) -> list[str]:
     """Delete expired runs that nobody drives; return their ids. Raises `JournalError`."""
-    deleted, now = [], time.time()
+    deleted, now = [], journal.clock.time()
     for each in journal.runs():
         status = RunStatus[each.status] if each.status else RunStatus.PROPOSED
         if now - each.updated < retention.seconds(status):

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from executor.journal.records import Document, Sort
+from executor.tools.clock import Clock
 
 
 class KeptDocuments(ABC):
     """The goals, plans and rooms of a journal; every version that was saved is kept, and the latest one is read."""
 
+    @property
+    @abstractmethod
+    def clock(self) -> Clock:
+        """The clock that all processes of this journal go by."""
+
     def save_goal(self, name: str, data: str, *, status: str = "") -> None:
         """Save a version of a goal."""
-        self._save("goal", Document(name, time.time(), status, data))
+        self._save("goal", Document(name, self.clock.time(), status, data))
 
     def save_plan(self, name: str, data: str, *, status: str = "") -> None:
         """Save a version of a plan."""
-        self._save("plan", Document(name, time.time(), status, data))
+        self._save("plan", Document(name, self.clock.time(), status, data))
 
     def save_room(self, name: str, data: str) -> None:
         """Save a version of a room."""
-        self._save("room", Document(name, time.time(), "", data))
+        self._save("room", Document(name, self.clock.time(), "", data))
 
     def goals(self) -> Iterator[Document]:
         """Yield the latest version of each goal, in the order of first saving."""

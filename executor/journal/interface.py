@@ -14,6 +14,7 @@ from typing import Protocol, Self, TypeGuard
 from executor.journal.posted_answers import PostedAnswers
 from executor.journal.records import Document, Entry, NewEvent, RunRecord
 from executor.journal.reservations import Reservations
+from executor.tools.clock import Clock
 
 
 class RunHistory(Protocol):
@@ -68,6 +69,10 @@ class AnyJournal(RunHistory, Protocol):
     """
 
     @property
+    def clock(self) -> Clock:
+        """The clock that all processes of this journal go by: the machine's for a file, or that of the database."""
+
+    @property
     def locks(self) -> SharedLocks:
         """The locks that all processes of this journal share."""
 
@@ -120,7 +125,8 @@ class AnyJournal(RunHistory, Protocol):
     def append(self, run: str, kind: str, data: str, *, status: str | None = None, at: float | None = None) -> int:
         """Append an event to a run that is driven here; return its number. A `status` is the new status of the run.
 
-        `at` is its time in seconds since 1970; None: now. Raises `FencedError` if another process has taken it over.
+        `at` is its time in seconds since 1970; None: now, by `clock`. Raises `FencedError` if another process has taken
+        it over.
         """
 
     def extend(self, run: str, events: Iterable[NewEvent], at: float | None = None) -> int:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import time
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -43,6 +42,7 @@ from executor.journal.records import (
 )
 from executor.journal.reservations import Reservations, ReservationsInJournal
 from executor.journal.store import TRIGGERS, Store
+from executor.tools.clock import WALL, Clock
 from planner.errors import did_you_mean
 
 _LIFTED: Final = ("events_last", "runs_stay")
@@ -158,6 +158,11 @@ class Journal(DrivenRuns):
         """Answers that people have posted to runs, and that no driver has taken yet."""
 
     @property
+    def clock(self) -> Clock:
+        """The clock that all processes of this journal go by: that of the machine."""
+        return WALL
+
+    @property
     def place(self) -> Path:
         """The file of the journal."""
         return self.path
@@ -184,7 +189,7 @@ class Journal(DrivenRuns):
                         return
                     raise JournalError(self.path, f"there is already a run {run!r}", "resume it, or take another name")
                 ((last,),) = self._store.connection.execute("SELECT ifnull(max(number), 0) FROM runs")
-                created = time.time()
+                created = self.clock.time()
                 row = (last + 1, run, created, compute_first_checksum(last + 1, run, created))
                 self._store.connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", row)
             self._store.locks.add_slot(last + 1)
@@ -231,7 +236,7 @@ class Journal(DrivenRuns):
         events = tuple(events)
         with self._store.use():
             driven = self._find_driven(run)
-            self._append(driven, list(driven.make_rows(events, time.time() if at is None else at)))
+            self._append(driven, list(driven.make_rows(events, self.clock.time() if at is None else at)))
             return driven.seq
 
     def restore(self, run: str, entries: Iterable[Entry]) -> None:

@@ -1,15 +1,15 @@
 """Start times of the steps that share a rate, in the file of a journal, for all processes of one machine.
 
-They are no events: a start is forgotten as soon as it no longer counts. Times are those of the machine's clock; starts
-that were noted in its future, before it was set back, do not count.
+They are no events: a start is forgotten as soon as it no longer counts. Times are seconds since the machine was
+started, which nobody sets; starts that were noted in their future, before another start of it, do not count.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 from executor.journal.store import Store
+from executor.tools.clock import read_uptime
 
 _TABLE: Final = """CREATE TABLE IF NOT EXISTS starts(number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
     noted REAL NOT NULL, starts REAL NOT NULL, ends REAL NOT NULL)"""
@@ -18,7 +18,7 @@ _FORGET: Final = "DELETE FROM starts WHERE name = ? AND (ends < ? OR noted > ?)"
 _BLOCKING: Final = "SELECT starts FROM starts WHERE name = ? ORDER BY starts DESC LIMIT 1 OFFSET ?"
 _RESERVE: Final = "INSERT INTO starts(name, noted, starts, ends) VALUES (?, ?, ?, ?)"
 SAME: Final = 1.0
-"""Largest difference of two readings of the clock that does not show that it was set back, in seconds."""
+"""Largest difference of two readings that does not show that the machine was started again, in seconds."""
 
 
 class RatesInJournal:
@@ -36,7 +36,7 @@ class RatesInJournal:
         with self._store.use():
             self._prepare()
             with self._store.transaction():
-                run, now = self._store.connection.execute, time.time()
+                run, now = self._store.connection.execute, read_uptime()
                 run(_FORGET, (name, now, now + SAME))
                 found = run(_BLOCKING, (name, most - 1)).fetchone()
                 delay = 0.0 if found is None else max(found[0] + seconds - now, 0.0)

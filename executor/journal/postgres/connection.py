@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from executor.errors import JournalError
 from executor.journal.places import DatabaseAddress
+from executor.tools.clock import ServerClock, read_uptime
 from planner.errors import InputError
 
 SOCKET_SECONDS: Final = 10.0
@@ -47,7 +48,11 @@ _HINTS: Final = {
     "23505": "two processes are writing one run past its lease; end one of them",
 }
 """What to do, by the database's codes of errors."""
-_FOUND: Final = {"23505": "somebody else has appended to it what was about to be appended"}
+_FOUND: Final = {
+    "23505": "somebody else has appended to it what was about to be appended",
+    "53100": "the disk of the database is full",
+}
+READ_CLOCK: Final = "extract(epoch FROM clock_timestamp())::float8"
 _GO_ON: Final = (
     "what was appended before is kept; look whether it runs and can be reached, then resume the runs, or let a worker "
     "take them up"
@@ -75,6 +80,8 @@ class Database:
     def __init__(self, address: DatabaseAddress, *, is_safe: bool = False) -> None:
         self.address: Final = address
         self.place: Final = str(address)
+        self.clock: Final = ServerClock()
+        """The clock of the database, which is read whenever a connection is made or a lease renewed."""
         self._process = os.getpid()
         self._guard = threading.RLock()
         self._connections: list[Any] = []
@@ -271,11 +278,13 @@ class Database:
             said = error.__context__  # what the database said before it hung up
             raise _Lost from said if isinstance(said, pg8000.exceptions.DatabaseError) else error
         milliseconds = int(STATEMENT_SECONDS * 1000)
-        self._execute(f"SET search_path TO {address.schema}")
+        self._execute(f'SET search_path TO "{address.schema}"')
         self._execute(f"SET statement_timeout TO {milliseconds}")
         self._execute("SET default_transaction_isolation TO 'read committed'")
         if self._is_safe:
             self._execute("SET synchronous_commit TO on")
+        sent = read_uptime()
+        self.clock.note(sent, self._execute(f"SELECT {READ_CLOCK}")[0][0])
         self._execute(f"SET idle_in_transaction_session_timeout TO {milliseconds}")
 
 

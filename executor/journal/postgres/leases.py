@@ -14,7 +14,6 @@ import functools
 import os
 import socket
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,21 +22,17 @@ from typing import Any, Final
 
 from executor.errors import JournalError
 from executor.journal.places import DatabaseAddress
-from executor.journal.postgres.connection import Database, Statements
+from executor.journal.postgres.connection import READ_CLOCK, Database, Statements
+from executor.tools.clock import read_uptime
 
 _BEGIN: Final = """INSERT INTO holders(host, machine, process, expires)
     VALUES (:host, :machine, :process, clock_timestamp() + CAST(:lease AS float8) * interval '1 second')
     RETURNING number"""
-_RENEW: Final = """UPDATE holders SET expires = clock_timestamp() + CAST(:lease AS float8) * interval '1 second'
-    WHERE number = :holder RETURNING number"""
+_RENEW: Final = f"""UPDATE holders SET expires = clock_timestamp() + CAST(:lease AS float8) * interval '1 second'
+    WHERE number = :holder RETURNING {READ_CLOCK}"""  # noqa: S608 - no values
 _EXPIRED: Final = "DELETE FROM holders WHERE expires < clock_timestamp()"
 _NEIGHBOURS: Final = "SELECT number, process FROM holders WHERE machine = :machine AND machine <> ''"
 _END: Final = "DELETE FROM holders WHERE number = :holder"
-
-
-def read_clock() -> float:
-    """Return the seconds since this machine was started, also those in which it slept, where that can be known."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 @functools.cache
@@ -101,7 +96,7 @@ class Lease:
         """Return the number of this process as a holder, with a lease that has not expired as far as anybody knows."""
         with self._guard:
             if self._holder is None:
-                sent = read_clock()
+                sent = read_uptime()
                 values = {"host": socket.gethostname(), "machine": identify_machine(), "process": os.getpid()}
                 ((self._holder,),) = self._database.run(_BEGIN, lease=self._seconds, **values)
                 self._valid_until = sent + self._seconds
@@ -129,7 +124,7 @@ class Lease:
     def is_sure(self, holder: int) -> bool:
         """Return whether `holder` is this process, and nobody can have declared it dead, by this machine's clock."""
         with self._guard:
-            return self._holder == holder and read_clock() < self._valid_until - self._seconds / 3
+            return self._holder == holder and read_uptime() < self._valid_until - self._seconds / 3
 
     def confirm(self, holder: int) -> bool:
         """Renew the lease now; return whether `holder` is this process and was not declared dead."""
@@ -148,18 +143,23 @@ class Lease:
 
     def _renew(self, database: Database) -> bool:
         """Renew the lease; return whether it was still there. A lease that is gone is forgotten."""
-        sent = read_clock()
-        if self._holder is None or not database.run(_RENEW, lease=self._seconds, holder=self._holder):
+        sent = read_uptime()
+        found = None if self._holder is None else database.run(_RENEW, lease=self._seconds, holder=self._holder)
+        if not found:
             self._holder = None
             return False
-        self._valid_until = sent + self._seconds
+        self._note(sent, found)
         return True
 
-    def note_renewal(self, holder: int, sent: float, *, is_there: bool) -> None:
-        """Note that the lease of `holder` was renewed by what was `sent` at that time, or that it is gone."""
+    def _note(self, sent: float, found: list[list[Any]]) -> None:
+        self._valid_until = max(self._valid_until, sent + self._seconds)
+        self._database.clock.note(sent, found[0][0])
+
+    def note_renewal(self, holder: int, sent: float, found: list[list[Any]]) -> None:
+        """Note what a renewal `found` that was `sent` for `holder` at that uptime: nothing if the lease is gone."""
         with self._guard:
-            if self._holder == holder and is_there:
-                self._valid_until = max(self._valid_until, sent + self._seconds)
+            if self._holder == holder and found:
+                self._note(sent, found)
             elif self._holder == holder:
                 self._holder = None
 
@@ -180,9 +180,8 @@ def _keep(lease: Callable[[], Lease | None], ending: threading.Event, address: D
                 except JournalError:
                     kept.confirm(holder)
                 else:
-                    sent = read_clock()
-                    is_there = bool(database.run(_RENEW, lease=3 * address.lease, holder=holder))
-                    kept.note_renewal(holder, sent, is_there=is_there)
+                    sent = read_uptime()
+                    kept.note_renewal(holder, sent, database.run(_RENEW, lease=3 * address.lease, holder=holder))
                 kept.do_chores(database)
         del kept
     if database is not None:

@@ -44,6 +44,7 @@ from executor.journal.records import (
     compute_document_checksum,
     compute_first_checksum,
 )
+from executor.tools.clock import Clock
 from planner.errors import did_you_mean
 
 _BATCH: Final = 64
@@ -114,6 +115,11 @@ class PostgresJournal(DrivenRuns):
         """Answers that people have posted to runs, and that no driver has taken yet."""
 
     @property
+    def clock(self) -> Clock:
+        """The clock that all processes of this journal go by: that of the database."""
+        return self._database.clock
+
+    @property
     def place(self) -> str:
         """The address of the database, without a password."""
         return self._database.place
@@ -132,7 +138,7 @@ class PostgresJournal(DrivenRuns):
     def create(self, run: str) -> None:
         """Create a run without events; the name must be new, or that of a run without events."""
         self._check_text(run)
-        created = time.time()
+        created = self.clock.time()
 
         def create(execute: Statements, _: bool) -> None:
             ((number,),) = execute(_COUNT, what="runs")
@@ -193,7 +199,7 @@ class PostgresJournal(DrivenRuns):
         self._lock_free_head(execute, number, run, holder, move)
         taken = "UPDATE heads SET holder = :holder, since = :since, token = token + 1 WHERE run = :number"
         ((token, events),) = execute(
-            f"{taken} RETURNING token, events", holder=holder, since=time.time(), number=number
+            f"{taken} RETURNING token, events", holder=holder, since=self.clock.time(), number=number
         )
         return token, events
 
@@ -242,7 +248,7 @@ class PostgresJournal(DrivenRuns):
         with self._database.use():
             head = self._find_driven(run)
             with self._explain_texts():
-                rows = list(head.make_rows(events, time.time() if at is None else at))
+                rows = list(head.make_rows(events, self.clock.time() if at is None else at))
             if rows:
                 self._append(head, rows)
                 head.move_to(rows[-1])

@@ -101,7 +101,7 @@ def _migrate(run: Statements, database: Database) -> None:
         if _list_tables(run):
             found = f"its schema {schema} has tables of another program"
             raise JournalError(database.place, found, "name another schema: …?schema=NAME; it was not touched")
-        run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        run(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         run("CREATE TABLE version(number INTEGER PRIMARY KEY, applied TIMESTAMPTZ NOT NULL DEFAULT now())")
         ((encoding,),) = run("SHOW server_encoding")
         if encoding != "UTF8":

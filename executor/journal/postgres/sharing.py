@@ -6,7 +6,6 @@ stays until its step is over, whoever takes the run up: what the step has done m
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Final
@@ -154,8 +153,8 @@ class PostedAnswersInPostgres:
 
     def post(self, run: str, question: str, shown: str, answer: str) -> None:
         """Keep an answer in place of an earlier one to the same question."""
-        values = {"run": run, "question": question, "shown": shown, "answer": answer, "time": time.time()}
-        self._database.run(_POST, **values)
+        now = self._database.clock.time()
+        self._database.run(_POST, run=run, question=question, shown=shown, answer=answer, time=now)
 
     def read(self, run: str) -> list[PostedAnswer]:
         """Return the answers posted to `run`, refused ones too, the oldest first."""

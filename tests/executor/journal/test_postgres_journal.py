@@ -106,7 +106,7 @@ def test_who_was_taken_over_hears_of_it_before_a_handler_is_called(address, jour
         expire()
         with other.drive("r1"):
             now = time.clock_gettime(time.CLOCK_BOOTTIME)
-            monkeypatch.setattr("executor.journal.postgres.leases.read_clock", lambda: now + 1000)
+            monkeypatch.setattr("executor.journal.postgres.leases.read_uptime", lambda: now + 1000)
             with pytest.raises(FencedError):
                 journal.check("r1")
             other.check("r1")
@@ -116,7 +116,7 @@ def test_a_lease_that_expired_and_that_nobody_needed_goes_on(journal, expire, mo
     with journal.drive("r1"):
         expire()
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
-        monkeypatch.setattr("executor.journal.postgres.leases.read_clock", lambda: now + 1000)
+        monkeypatch.setattr("executor.journal.postgres.leases.read_uptime", lambda: now + 1000)
         journal.check("r1")
         journal.append("r1", "A", "")
 

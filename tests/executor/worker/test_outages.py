@@ -192,7 +192,7 @@ def test_journals_do_not_depend_on_how_the_database_isolates_transactions(postgr
     place, errors = postgres.address("isolated"), []
     open_journal(place).close()
     change = "ALTER DATABASE postgres {} default_transaction_isolation {}"
-    run_sql(postgres, change.format("SET", "TO 'serializable'"))
+    postgres.run_sql(change.format("SET", "TO 'serializable'"))
 
     def work(name):
         try:
@@ -214,7 +214,7 @@ def test_journals_do_not_depend_on_how_the_database_isolates_transactions(postgr
         each.start()
     for each in threads:
         each.join()
-    run_sql(postgres, change.format("RESET", ""))
+    postgres.run_sql(change.format("RESET", ""))
     assert errors == []
 
 
@@ -222,26 +222,17 @@ READ_ONLY = "ALTER DATABASE postgres {} default_transaction_read_only {}"
 HANG_UP = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'forethought'"
 
 
-def run_sql(server, *statements):
-    import pg8000.native
-
-    socket = f"{server.folder}/.s.PGSQL.{server.port}"
-    with pg8000.native.Connection("postgres", unix_sock=socket, database="postgres") as connection:
-        for each in statements:
-            connection.run(each)
-
-
 def test_a_database_that_becomes_a_standby_is_waited_for_and_then_told(postgres):
     place = postgres.address("standby", patience=0.5)
     with open_journal(place) as journal:
         journal.create("a")
         with journal.drive("a"):
-            run_sql(postgres, READ_ONLY.format("SET", "TO on"), HANG_UP)
+            postgres.run_sql(READ_ONLY.format("SET", "TO on"), HANG_UP)
             try:
                 with pytest.raises(JournalError, match=r"read-only transaction.*name the primary server"):
                     journal.append("a", "A", "")
             finally:
-                run_sql(postgres, "SET default_transaction_read_only TO off", READ_ONLY.format("RESET", ""), HANG_UP)
+                postgres.run_sql("SET default_transaction_read_only TO off", READ_ONLY.format("RESET", ""), HANG_UP)
             time.sleep(0.3)
             assert journal.append("a", "B", "") == 1
 
@@ -363,13 +354,12 @@ def test_what_a_replica_has_lost_is_noticed_and_not_done_again():
         server.stop()
 
 
-def test_rates_in_a_file_outlive_a_clock_that_is_set_back(tmp_path, monkeypatch):
+def test_rates_in_a_file_outlive_another_start_of_the_machine(tmp_path, monkeypatch):
     with open_journal(tmp_path / "runs.db") as journal:
-        now = time.time()
-        monkeypatch.setattr("executor.journal.rates.time.time", lambda: now + 3600)
+        monkeypatch.setattr("executor.journal.rates.read_uptime", lambda: 3605.0)
         assert journal.rates.reserve("mail", 1, 60, None)[1] == 0
         assert journal.rates.reserve("mail", 1, 60, 0) == (None, 60)
-        monkeypatch.setattr("executor.journal.rates.time.time", lambda: now)
+        monkeypatch.setattr("executor.journal.rates.read_uptime", lambda: 5.0)
         assert journal.rates.reserve("mail", 1, 60, None)[1] == 0
 
 
