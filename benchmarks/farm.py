@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -42,6 +42,8 @@ CONNECT_SECONDS: Final = 30.0
 """Most seconds until the scheduler answers."""
 WORKERS_SECONDS: Final = 60.0
 """Most seconds until there is a worker; and the silence after which the driver looks whether there is one left."""
+AT_ONCE_SECONDS: Final = 0.5
+"""Seconds of waiting that are not worth a message."""
 AHEAD: Final = 2
 """Parcels at the scheduler for each thread of a worker: enough that none waits for the driver."""
 MEND: Final = "start the workers again with the version of the driver"
@@ -220,13 +222,15 @@ class Farm:
             hint = "pip install 'forethought[farm]'"
             raise InputError(f"this needs {error.name}, which is not installed", hint=hint) from None
         try:
-            client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+            with _tell_of_waiting(f"the dask scheduler at {self.address}", CONNECT_SECONDS):
+                client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError) as error:
             hint = "`dask scheduler` starts one"
             raise InputError(f"no dask scheduler answers at {self.address}: {error}", hint=hint) from None
         try:
             try:
-                client.wait_for_workers(1, timeout=WORKERS_SECONDS)
+                with _tell_of_waiting(f"a worker of the farm at {self.address}", WORKERS_SECONDS):
+                    client.wait_for_workers(1, timeout=WORKERS_SECONDS)
             except TimeoutError:
                 hint = f"`dask worker {self.address} --nthreads 1` starts one"
                 raise InputError(f"the farm at {self.address} has no workers", hint=hint) from None
@@ -234,6 +238,18 @@ class Farm:
         finally:
             with suppress(Exception):  # the scheduler may be gone
                 client.close(timeout=CONNECT_SECONDS)
+
+
+@contextmanager
+def _tell_of_waiting(what: str, seconds: float) -> Generator[None, None, None]:
+    """Say that the body waits for `what`, and for how long at most, unless it comes at once."""
+    telling = Timer(AT_ONCE_SECONDS, tell, [f"waiting for {what}, {seconds:g} s at most"])
+    telling.daemon = True
+    telling.start()
+    try:
+        yield
+    finally:
+        telling.cancel()
 
 
 class Errand:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_SECONDS: Final = 15.0
@@ -44,3 +45,21 @@ class BoundedProtocol(H11Protocol):  # type: ignore[misc] # uvicorn is not looke
             return
         self._idle_after = self.cycle if is_idle else _AT_WORK
         self._looking = self.loop.call_later(REQUEST_SECONDS, self._look)
+
+
+def make_bounded_server(app: Any, *, connections: int, grace: int) -> uvicorn.Server:
+    """Return the HTTP server of an application, with so many connections at most.
+
+    Open connections have `grace` seconds when the server stops.
+    """
+    config = uvicorn.Config(
+        app,
+        http=BoundedProtocol,
+        ws="none",
+        log_level="error",
+        access_log=False,
+        lifespan="on",
+        limit_concurrency=connections,
+        timeout_graceful_shutdown=grace,
+    )
+    return uvicorn.Server(config)

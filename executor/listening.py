@@ -9,6 +9,7 @@ import socket
 import stat
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from planner.errors import InputError, Location
 from planner.lightweight import dataclass
@@ -77,6 +78,26 @@ def _check_mode(found: os.stat_result, file: Path) -> None:
     if found.st_mode & (stat.S_IRWXO | (stat.S_IRWXG if is_own else 0)):
         what = f"others may read this secret: its mode is {stat.S_IMODE(found.st_mode):04o}"
         raise InputError(what, Location(str(file)), f"chmod {'600' if is_own else 'o='} {shlex.quote(str(file))}")
+
+
+def read_token(file: Path | None, variable: str) -> str | None:
+    """Read a token from `file`, or else from the environment; return None without either.
+
+    Raises `InputError` for one that can be guessed, or that others may read.
+    """
+    if file is not None:
+        return check_token(read_secret(file), str(file))
+    found = os.environ.get(variable)
+    return None if found is None else check_token(found, variable)
+
+
+def names_this_machine(host: str) -> bool:
+    """Return whether a header `Host` names a loopback address: a page that rebinds its own name does not."""
+    try:
+        name = urlsplit(f"//{host}").hostname
+    except ValueError:
+        return False
+    return name is not None and Address(name, 0).is_loopback
 
 
 def check_access(address: Address, *, has_token: bool, hint: str) -> None:

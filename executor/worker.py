@@ -11,17 +11,20 @@ import asyncio
 import logging
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from executor.errors import DamagedError, DrivenError, JournalError, NoRunError
-from executor.events.events import RunEnded, RunStatus, event_to_data
+from executor.errors import DamagedError, DrivenError, FencedError, JournalError, NoRunError, RunError
+from executor.events.events import Event, RunEnded, RunStatus, StepEnded, event_to_data
+from executor.events.stored_runs import Retention, delete_expired
 from executor.executor import Executor
 from executor.journal import AnyJournal, Entry, RunRecord
 from executor.loop.run_loop import INTERRUPTED
 from executor.run import Run
 from executor.tools.json_data import dump_json, load_json
+from executor.worker_health import WorkerHealth
 from planner.errors import ForethoughtError, InputError
 
 _log = logging.getLogger(__name__)
@@ -38,6 +41,8 @@ LEISURE: Final = 10
 """Shortest time from one list of free runs to the next, as a multiple of the time that the list took."""
 SHUFFLED: Final = 4
 """Number of runs, for each that a worker may drive at once, that it tries in any order."""
+_PRUNING: Final = "retention"
+"""The lock of the process that deletes expired runs: one of those that share a journal does it at a time."""
 _PROGRESS: Final = frozenset({"StepEnded", "StepReturned", "Answered"})
 """Kinds of events that show that a run gets on."""
 _MOST_JUDGED: Final = 10_000
@@ -47,22 +52,28 @@ _MOST_JUDGED: Final = 10_000
 class History(NamedTuple):
     """What the events of a run say to a worker.
 
-    `deaths` is the number of processes that died while they drove the run, since it last got on; `at_work` are the
-    steps whose handlers had been called then.
+    `actions` are those of its first plan, which was made when it `began`, in seconds since 1970. `deaths` is the number
+    of processes that died while they drove the run, since it last got on; `at_work` are the steps whose handlers had
+    been called then.
     """
 
     domain: str
     deaths: int
     at_work: tuple[str, ...]
     is_due: bool
+    actions: tuple[str, ...] = ()
+    began: float = 0.0
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> History:
         """Read the events of a run."""
         domain, deaths, at_work, is_driven, last = "", 0, dict[str, None](), False, None
+        actions, began = (), 0.0
         for last in entries:
             if last.kind == "RunStarted":
-                domain, is_driven = load_json(last.data).get("domain", ""), last.status == RunStatus.ACTIVE.name
+                started, began = load_json(last.data), last.time
+                domain, is_driven = started.get("domain", ""), last.status == RunStatus.ACTIVE.name
+                actions = tuple(dict.fromkeys(each.get("action") for each in started.get("plan", {}).get("steps", ())))
             elif last.kind == "RunResumed":
                 deaths, is_driven = deaths + is_driven, True
             elif last.kind == "RunEnded":
@@ -75,7 +86,7 @@ class History(NamedTuple):
                 at_work.pop(load_json(last.data)["step"], None)
         is_interrupted = last is not None and last.kind == "RunEnded" and load_json(last.data)["reason"] == INTERRUPTED
         is_due = last is not None and last.status in UNDRIVEN and (last.status != UNDRIVEN[-1] or is_interrupted)
-        return cls(domain, deaths + is_driven, tuple(at_work), is_due)
+        return cls(domain, deaths + is_driven, tuple(at_work), is_due, actions, began)
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +95,8 @@ class Worker:
 
     `poll` is the time between questions to the journal, in seconds. A run is given up after `deaths` of its processes
     without any progress: it ends as IN_DOUBT, or as FAILED where no step was at work. `entities` are the Python values
-    of objects. `tell` is called with messages for people.
+    of objects. `tell` is called with messages for people. Runs that have expired by `retention` are deleted, by one
+    worker of the journal at a time.
     """
 
     executor: Executor
@@ -93,6 +105,11 @@ class Worker:
     deaths: int = 5
     entities: Mapping[str, object] | None = None
     tell: Callable[[str], None] = lambda _: None
+    retention: Retention | None = None
+    health: WorkerHealth = field(init=False)
+    """What this worker has done, and when its journal answered last."""
+    open: dict[str, RunStatus | None] = field(init=False, default_factory=dict)
+    """The runs that `work(once=True)` has driven and that did not succeed, with their last status; None: broken off."""
     done: int = field(init=False, default=0)
     """Number of runs that were driven here until they ended or waited."""
     _at_work: dict[str, tuple[Run, asyncio.Task[None]]] = field(init=False, default_factory=dict)
@@ -110,6 +127,9 @@ class Worker:
     """The kinds of events that were heard of the runs at work here that may kill this process."""
     _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _is_stopping: bool = field(init=False, default=False)
+    _is_once: bool = field(init=False, default=False)
+    _deletion_due: float = field(init=False, default=0.0)
+    """When expired runs are deleted next, in seconds of the monotonic clock."""
     _journal: AnyJournal = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,6 +140,7 @@ class Worker:
         if self.executor.journal is None:
             raise InputError("a worker needs a journal", hint="Executor(world, 'postgresql://…')")
         self._journal = self.executor.journal
+        self.health = WorkerHealth(self.poll)
 
     async def work(self, *, once: bool = False) -> None:
         """Take up runs until `stop` is called; with `once`, until no run is due any more.
@@ -127,6 +148,7 @@ class Worker:
         Errors of single runs are told. Raises `JournalError` with `once`; otherwise a journal that cannot be read is
         tried again.
         """
+        self._is_once = once
         try:
             while not self._is_stopping:
                 was_idle = not self._at_work
@@ -172,14 +194,14 @@ class Worker:
     async def _take_up_due(self, *, once: bool) -> int:
         """Take up runs that are due, as many as there is room for; return how many."""
         begun, room = 0, self.concurrency - len(self._at_work)
-        if room <= 0:
-            return 0
         try:
             is_fresh = once and not self._at_work
             found = await asyncio.to_thread(self._find_due, room, is_fresh=is_fresh)
+            await asyncio.to_thread(self._delete_expired_if_due)
         except JournalError as error:
             if once:
                 raise
+            self.health.count("journal_errors")
             self.tell(str(error))
             return 0
         for run, history in found:
@@ -193,13 +215,18 @@ class Worker:
         return begun
 
     def _find_due(self, room: int, *, is_fresh: bool) -> list[tuple[str, History]]:
-        """Return up to `room` runs of this domain that are due; raises `JournalError`.
+        """Return up to `room` runs of this domain that are due; ask the journal without room, too.
+
+        Raises `JournalError`.
 
         At most one of them may be what kills its processes, so that the others do not die with it again and again.
         """
         found, has_suspect = list[tuple[str, History]](), self._has_suspect()
         self._left = {run: until for run, until in self._left.items() if until > time.monotonic()}
-        answered = self._journal.posted.runs()
+        with self.health.look():
+            answered = self._journal.posted.runs()
+        if room <= 0:
+            return found
         self._list_free(has_answers=bool(answered), is_fresh=is_fresh)
         while self._listed and len(found) < room:
             record = self._listed.pop()
@@ -231,6 +258,7 @@ class Worker:
         if began < self._listed_until and not is_fresh:
             return
         self._listed = self._journal.free((*UNDRIVEN, RunStatus.IN_DOUBT.name) if has_answers else UNDRIVEN)
+        self.health.free = Counter(each.status for each in self._listed)
         first = self._listed[: SHUFFLED * self.concurrency]
         random.shuffle(first)
         self._listed[: len(first)] = first
@@ -259,40 +287,94 @@ class Worker:
         heard: set[str] = set()
         if self._is_suspect(history):
             self._suspects[name] = heard
-        run.listen(lambda event: heard.add(type(event).__name__))
-        task = asyncio.get_running_loop().create_task(self._drive(name, run, heard))
-        self._at_work[name] = run, task
 
-    async def _drive(self, name: str, run: Run, heard: Collection[str]) -> None:
+        def hear(event: Event) -> None:
+            heard.add(type(event).__name__)
+            if isinstance(event, StepEnded):
+                self.health.count("steps_ended", status=event.status.name)
+
+        run.listen(hear)
+        task = asyncio.get_running_loop().create_task(self._drive(name, run, heard, history))
+        self._at_work[name] = run, task
+        self.health.at_work = len(self._at_work)
+        self.health.count("runs_taken_up", died="yes" if history.deaths else "no")
+
+    async def _drive(self, name: str, run: Run, heard: Collection[str], history: History) -> None:
         """Drive a run until it ends or waits, and say how; of one that had ended elsewhere, nothing is `heard`."""
         try:
             outcome = await run
+        except FencedError as error:
+            self.tell(f"{name}: {error}")
+            self._left[name] = time.monotonic() + self.poll
+            self.health.count("runs_broken_off", reason="fenced")
         except DrivenError as error:
             _log.info("%s", error)  # another worker was faster, or has taken it over
             self._left[name] = time.monotonic() + self.poll
         except (DamagedError, NoRunError) as error:
             self.tell(f"{name}: {error}")
-            self._leave_alone(name)
+            self._leave_alone(name, "damaged")
         except JournalError as error:
             self.tell(f"{name}: {error}; it is taken up again after {RETRY_SECONDS:g} s")
             self._left[name] = time.monotonic() + RETRY_SECONDS
+            self._note_open(name, None)
+            self.health.count("runs_broken_off", reason="journal")
         except ForethoughtError as error:
-            self.tell(f"{name}: {error}")
-            self._leave_alone(name)
+            is_misfit = isinstance(error, InputError) and not isinstance(error, RunError) and not heard
+            self.tell(f"{name}: {self._explain_misfit(name, history, error) if is_misfit else error}")
+            self._leave_alone(name, "version" if is_misfit else "input")
         except Exception as error:  # noqa: BLE001 - what breaks one run off must not end the others
             _log.exception("the run %s broke off", name)
             self.tell(f"{name}: broke off by {type(error).__name__}: {error}")
-            self._leave_alone(name)
+            self._leave_alone(name, "internal")
         else:
-            self.done += bool(heard)
+            if heard:
+                self._note_end(name, outcome.status)
             self.tell(f"{name}: {outcome.status.name}{f' ({outcome.reason})' if outcome.reason else ''}")
         finally:
             del self._at_work[name]
+            self.health.at_work = len(self._at_work)
             self._suspects.pop(name, None)
             self._news.set()
 
-    def _leave_alone(self, name: str) -> None:
+    def _note_end(self, name: str, status: RunStatus) -> None:
+        self.done += 1
+        self.health.count("runs_ended", status=status.name)
+        self._note_open(name, status)
+
+    def _note_open(self, name: str, status: RunStatus | None) -> None:
+        """Note how a run that was driven here stands; a worker that works on and on would note ever more."""
+        self.open.pop(name, None)
+        if self._is_once and status not in (RunStatus.SUCCEEDED, RunStatus.LOWERED):
+            self.open[name] = status
+
+    def _explain_misfit(self, name: str, history: History, error: ForethoughtError) -> str:
+        """Say that the plan of a run was made with another version of the domain, and what to do."""
+        made = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(history.began))
+        domain = self.executor.world.model
+        there, here = ", ".join(history.actions), ", ".join(domain.actions)
+        return (
+            f"its plan does not fit this worker's version of the domain {domain.name!r}: {error}; the plan was made on "
+            f"{made} with the actions {there}, and this version has {here}; start a worker with the file that the plan "
+            f"was made with, or delete the run: forethought runs delete {self._journal.place} {name}"
+        )
+
+    def _delete_expired_if_due(self) -> None:
+        """Delete expired runs, if that is due and no other process is deleting some; raises `JournalError`."""
+        now = time.monotonic()
+        if self.retention is None or now < self._deletion_due or not self._journal.locks.hold(_PRUNING):
+            return
+        try:
+            for run in delete_expired(self._journal, self.retention):
+                self.health.count("runs_deleted")
+                self.tell(f"{run}: deleted, as it has expired")
+        finally:
+            self._journal.locks.let_go(_PRUNING)
+        self._deletion_due = now + self.retention.pause
+
+    def _leave_alone(self, name: str, reason: str) -> None:
         """Take a run that cannot be driven here up no more, until something is appended to it."""
+        self._note_open(name, None)
+        self.health.count("runs_broken_off", reason=reason)
         try:
             for record in self._journal.runs():
                 if record.run == name:
@@ -313,4 +395,5 @@ class Worker:
                 self._journal.append(run, "RunEnded", dump_json(event_to_data(ended)), status=status.name)
         except DrivenError:
             return
+        self._note_end(run, status)
         self.tell(f"{run}: {status.name} ({reason})")

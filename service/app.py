@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from executor.prometheus import CONTENT_TYPE
 from planner.errors import InputError
 from planner.lightweight import dataclass
 from service import planutils
@@ -24,7 +25,6 @@ from service.guard import OPEN, Guard
 from service.jobs import Job, State, join_json
 from service.keys import Busy, Client, Clients
 from service.messages import write_json
-from service.metrics import CONTENT_TYPE
 from service.questions import OPTIONS, read_request
 from service.questions import Request as Asked
 from service.refusals import Refusal, refuse_input, refuse_path

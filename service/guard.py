@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from executor.listening import Address
+from executor.listening import names_this_machine
 from service.keys import Client, Clients
 from service.metrics import Metrics
 from service.refusals import Refusal
@@ -58,7 +58,7 @@ class Guard:
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if origin is not None and split_host(origin)[0] != host:
             raise Refusal(403, "origin", "pages of other sites may not ask")
-        if not self._clients.need_keys and not _names_this_machine(host):
+        if not self._clients.need_keys and not names_this_machine(host):
             raise Refusal(403, "host", "without keys, only names of this machine are answered")
         if request.url.path == OPEN:
             return Client("")
@@ -78,8 +78,3 @@ def split_host(url: str) -> tuple[str, str]:
     except ValueError:
         return "", ""
     return parts.netloc, parts.hostname or ""
-
-
-def _names_this_machine(host: str) -> bool:
-    """Return whether a header `Host` names a loopback address: a page that rebinds its own name does not."""
-    return Address(split_host(f"//{host}")[1], 0).is_loopback

@@ -23,7 +23,12 @@ def exit_of(ended: RunReport) -> Exit:
         return judge(ended.error)[0]
     if ended.is_enqueued:
         return Exit.OK
-    match ended.outcome.status:
+    return exit_of_status(ended.outcome.status)
+
+
+def exit_of_status(status: RunStatus) -> Exit:
+    """Return the exit code for a run with this status."""
+    match status:
         case RunStatus.SUCCEEDED | RunStatus.LOWERED:
             return Exit.OK
         case RunStatus.IMPOSSIBLE | RunStatus.FAILED | RunStatus.COMPENSATED:
@@ -55,10 +60,15 @@ def show_proposal(proposal: Proposal, *, json: bool, quiet: bool) -> Exit:
 
 
 def show(ended: RunReport, *, json: bool, quiet: bool) -> None:
-    """Print the steps, or everything as JSON, on stdout, and the verdict on stderr."""
+    """Print the steps, or everything as JSON, on stdout, and the verdict on stderr.
+
+    Of a run that was recorded for workers, print the id alone on stdout if `quiet`.
+    """
     outcome = ended.outcome
     if json:
         give(dumps(to_dict(ended)))
+    elif ended.is_enqueued and quiet:
+        give(outcome.run)
     else:
         width = max((len(each.id) for each in outcome.steps), default=0)
         lines = [f"{status_text(each.status):12} {each.id:{width}} {each.step}" for each in outcome.steps]

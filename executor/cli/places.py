@@ -1,4 +1,4 @@
-"""Places of journals as arguments of commands."""
+"""Places of journals, and ages of runs, as arguments of commands."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from planner.errors import InputError
 
 if TYPE_CHECKING:
     from executor.journal import AnyJournal, Place, RunHistory
     from executor.temporal.connection import TemporalAddress
+
+
+UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+"""Seconds in each unit of time."""
 
 
 def journal_place(text: str | Place) -> Place:
@@ -51,9 +55,17 @@ def _import_temporal() -> ModuleType:
 
 
 def open_existing(place: Place) -> AnyJournal:
-    """Open the journal in a file that exists, or in a database; raises `InputError` where there is no file."""
+    """Open the journal in a file or a database; make none, and raise an error where there is none."""
     from executor.journal import open_journal
 
-    if isinstance(place, Path) and not place.is_file():
-        raise InputError(f"there is no journal {place}", hint="forethought run … --journal FILE makes one")
-    return open_journal(place)
+    return open_journal(place, makes=False)
+
+
+def read_age(option: str, age: str | None) -> float | None:
+    """Read an age such as 30d in seconds; raises `InputError` for any other text."""
+    if age is None:
+        return None
+    number, unit = age[:-1], UNITS.get(age[-1:])
+    if unit is None or not number.isdecimal():
+        raise InputError(f"{option} takes a number and a unit of time, not {age!r}", hint=f"such as {option} 30d")
+    return int(number) * float(unit)

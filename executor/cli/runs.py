@@ -8,14 +8,12 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from executor.cli.places import history_place, journal_place, open_existing, open_history
+from executor.cli.places import history_place, journal_place, open_existing, open_history, read_age
 from executor.errors import DrivenError
 from planner.cli.output import Exit, give, tell
 from planner.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="List and delete the runs in a journal, and answer their questions.")
-UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-"""Seconds in each unit of time."""
 _LISTED: Final = ("run", "plan", "created", "updated", "events", "move")
 Journal = Annotated[
     Any, typer.Argument(parser=journal_place, metavar="JOURNAL", help="The file or the address that --journal named.")
@@ -95,7 +93,7 @@ def prune(journal: Journal, *, over: Age = None, unfinished: Age = None) -> None
 
     if over is None and unfinished is None:
         raise InputError("nothing says which runs expire", hint="such as --over 30d")
-    retention = Retention(_read_age("--over", over), _read_age("--unfinished", unfinished))
+    retention = Retention(read_age("--over", over), read_age("--unfinished", unfinished))
     with open_existing(journal) as opened:
         for run in delete_expired(opened, retention):
             give(f"deleted {run}")
@@ -137,13 +135,3 @@ def keep(
     with open_existing(journal) as opened, opened.drive(run, move=opened.find_move(run)):
         opened.set_move(run, "")
     give(f"kept {run}")
-
-
-def _read_age(option: str, age: str | None) -> float | None:
-    """Read an age such as 30d in seconds; raises `InputError` for any other text."""
-    if age is None:
-        return None
-    number, unit = age[:-1], UNITS.get(age[-1:])
-    if unit is None or not number.isdecimal():
-        raise InputError(f"{option} takes a number and a unit of time, not {age!r}", hint=f"such as {option} 30d")
-    return int(number) * float(unit)

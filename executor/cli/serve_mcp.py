@@ -65,9 +65,9 @@ def mcp(
         from executor.mcp_server.build_server import build_server
         from executor.mcp_server.http_endpoint import (
             PATH,
+            TOKEN_VARIABLE,
             check_mcp_access,
             make_http_server,
-            read_token,
             security_options,
         )
     except ModuleNotFoundError as error:
@@ -75,7 +75,7 @@ def mcp(
             f"this needs {error.name}, which is not installed", hint="pip install 'forethought[mcp]'"
         ) from None
     from executor.cli.execute import RunOptions
-    from executor.listening import listen, name_url, read_address
+    from executor.listening import listen, name_url, read_address, read_token
     from executor.mcp_server.call_limits import CallLimits
 
     memory = _find_memory_limit(memory_limit, real=real)
@@ -88,7 +88,7 @@ def mcp(
         server, runs = build_server(source, problem, options, limits)
         code = asyncio.run(_serve(server.run_stdio_async(), runs))
     else:
-        address, token = read_address(http, "--http"), read_token(token_file)
+        address, token = read_address(http, "--http"), read_token(token_file, TOKEN_VARIABLE)
         check_mcp_access(address, token)
         server, runs = build_server(source, problem, options, limits, **security_options(token))
         listening = listen(address)

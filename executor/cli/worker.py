@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from executor.cli.places import journal_place
+from executor.cli.places import journal_place, read_age
 from executor.cli.run import seconds_of
 from planner.cli.output import Exit, tell
+from planner.errors import InputError
 
 if TYPE_CHECKING:
+    from executor.events.events import RunStatus
     from executor.journal import Place
+    from executor.listening import Address
     from executor.worker import Worker
 
 app = typer.Typer()
@@ -35,6 +40,23 @@ def worker(
         int, typer.Option("--give-up-after", min=1, metavar="N", help="Give a run up that so many processes died of.")
     ] = 5,
     once: Annotated[bool, typer.Option("--once", help="End when no run is due any more.")] = False,
+    kept: Annotated[
+        str | None,
+        typer.Option(
+            "--keep-finished",
+            metavar="AGE",
+            help="Delete runs so long after they were over, such as 30d.",
+            show_default="keep them",
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--listen", metavar="HOST:PORT", help="Answer /health and /metrics here.", show_default="nowhere"),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The token that readers of /metrics send; else FORETHOUGHT_WORKER_TOKEN."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Approve all that needs approval.")] = False,
     seed: Annotated[int, typer.Option(help="Determines the jitter of pauses.")] = 0,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages, only errors.")] = False,
@@ -43,25 +65,55 @@ def worker(
 
     Workers on several hosts share the journal in a PostgreSQL database. SIGTERM and Ctrl-C stop a worker when the steps
     at work have ended; its runs are free at once.
+
+    With --once, the exit code is 0 if all runs that were driven succeeded, 10 if one failed or is impossible, and
+    otherwise 11: one waits, is in doubt or unverified, or could not be driven here.
     """
+    from executor.events.stored_runs import Retention
+
     say: Callable[[str], None] = (lambda _: None) if quiet else tell
-    code = asyncio.run(_work(domain, journal, seed, say, once=once, yes=yes, most=(concurrency, poll, deaths)))
+    retention = None if kept is None else Retention(over=read_age("--keep-finished", kept))
+    listening = _read_listening(at, token_file)
+    options = {"concurrency": concurrency, "poll": poll, "deaths": deaths, "tell": say, "retention": retention}
+    code = asyncio.run(_work(domain, journal, seed, options, listening, once=once, yes=yes))
     raise typer.Exit(code)
+
+
+def _read_listening(at: str | None, token_file: Path | None) -> tuple[Address, str | None] | None:
+    """Read where to listen, and the token to ask for; raises `InputError` where other machines would need none."""
+    if at is None:
+        if token_file is not None:
+            raise InputError("--token-file is for --listen", hint="add --listen 127.0.0.1:8001")
+        return None
+    try:
+        import starlette  # noqa: F401 - looked for before anything starts
+        import uvicorn  # noqa: F401 - as above
+    except ModuleNotFoundError as error:
+        hint = "pip install 'forethought[serve]'"
+        raise InputError(f"--listen needs {error.name}, which is not installed", hint=hint) from None
+    from executor.listening import check_access, read_address, read_token
+    from executor.worker_health import TOKEN_VARIABLE
+
+    address, token = read_address(at, "--listen"), read_token(token_file, TOKEN_VARIABLE)
+    hint = f"put one into {TOKEN_VARIABLE}, or into a file: --token-file FILE"
+    check_access(address, has_token=token is not None, hint=hint)
+    return address, token
 
 
 async def _work(
     domain: str,
     journal: Place,
     seed: int,
-    say: Callable[[str], None],
+    options: dict[str, Any],
+    listening: tuple[Address, str | None] | None,
     *,
     once: bool,
     yes: bool,
-    most: tuple[int, float, int],
 ) -> int:
     from executor.cli.execute import RunOptions, find_world
     from executor.executor import Executor
     from executor.worker import Worker
+    from executor.worker_health import serve_health
     from planner.cli.options import name_source
     from planner.language.loading.load import open_source
     from planner.problem_kinds import classical_of
@@ -74,11 +126,12 @@ async def _work(
             entities |= classical_of(each).entities
     world = find_world(RunOptions(domain, is_real=True), source, found)
     executor = Executor(world, journal, approve=(lambda _: True) if yes else None, ask="later", seed=seed)
-    concurrency, poll, deaths = most
     try:
-        made = Worker(executor, concurrency, poll, deaths, entities, say)
-        say(f"waiting for runs of {world.model.name} in {executor.journal.place}")
-        return await _serve(made, once=once)
+        made = Worker(executor, entities=entities, **options)
+        with nullcontext() if listening is None else serve_health(made.health, *listening) as url:
+            told = "" if url is None else f"; its health is at {url}/health"
+            made.tell(f"waiting for runs of {world.model.name} in {executor.journal.place}{told}")
+            return await _serve(made, once=once)
     finally:
         executor.journal.close()
 
@@ -94,4 +147,14 @@ async def _serve(made: Worker, *, once: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, number)
     await made.work(once=once)
-    return Exit.INTERRUPTED if signal.SIGINT in signals else Exit.OK
+    if signal.SIGINT in signals:
+        return Exit.INTERRUPTED
+    return judge_runs(made.open.values()) if once else Exit.OK
+
+
+def judge_runs(ends: Iterable[RunStatus | None]) -> Exit:
+    """Return the exit code for runs that did not succeed, by their statuses; None is a run that broke off."""
+    from executor.cli.outcome import exit_of_status
+
+    codes = {Exit.NO_VERDICT if each is None else exit_of_status(each) for each in ends}
+    return Exit.NEGATIVE if Exit.NEGATIVE in codes else Exit.NO_VERDICT if codes else Exit.OK

@@ -245,8 +245,10 @@ def identify_file(file: Path | int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def open_lock_file(path: Path) -> LockFile:
-    """Open the lock file `path`, created if there is none, or share the open one; callers `leave` it at the end.
+def open_lock_file(path: Path, mode: int) -> LockFile:
+    """Open the lock file `path`, or share the open one; callers `leave` it at the end.
+
+    It is created with `mode` if there is none.
 
     Raises `JournalError`, also in a process that was forked while the file was open: SQLite would take the locks of the
     parent for its own.
@@ -254,7 +256,7 @@ def open_lock_file(path: Path) -> LockFile:
     with _guard:
         try:
             # A second descriptor must not even be opened to look: closing it would drop the locks of the first.
-            shared = _shared.get(identify_file(path)) or LockFile(path, os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
+            shared = _shared.get(identify_file(path)) or LockFile(path, os.open(path, os.O_RDWR | os.O_CREAT, mode))
         except OSError as error:
             raise convert_system_error(path, error) from error
         if shared.process != os.getpid():

@@ -18,7 +18,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from executor.journal.interface import AnyJournal
 from executor.journal.journal import Journal
-from executor.journal.records import Durability
+from executor.journal.records import NO_JOURNAL, Durability
+from executor.journal.store import is_empty
 from planner.errors import InputError, did_you_mean
 
 SCHEMES: Final = ("postgresql://", "postgres://")
@@ -58,10 +59,11 @@ class DatabaseAddress:
         """
         try:
             parts = urlsplit(text)
-            port = parts.port or int(os.environ.get("PGPORT", PORT))
+            port = parts.port or _read_port(os.environ.get("PGPORT", ""))
             pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        except ValueError:
-            raise InputError("the address of the journal's database is none", hint=_FORM) from None
+        except ValueError as error:
+            found = str(error).partition(" as ")[0] if "ort " in str(error) else "it cannot be read"
+            raise InputError(f"the address of the journal's database is wrong: {found}", hint=_FORM) from None
         options = dict(pairs)
         for name in options:
             if name not in _OPTIONS:
@@ -101,6 +103,13 @@ class DatabaseAddress:
     __repr__ = __str__
 
 
+def _read_port(text: str) -> int:
+    """Read the variable PGPORT; raises `ValueError`."""
+    if text and not text.isdecimal():
+        raise ValueError("Port in PGPORT is no number")
+    return int(text or PORT)
+
+
 def _read_schema(name: str) -> str:
     if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
         raise InputError(f"{name!r} is no name of a schema", hint="use lower-case letters, digits and underscores")
@@ -133,20 +142,30 @@ def read_place(text: str | Path | DatabaseAddress) -> Place:
         return text
     if text.startswith(SCHEMES):
         return DatabaseAddress.parse(text)
+    if not text.strip():
+        raise InputError("the journal has no name", hint="name a file, such as runs.db, or a database: postgresql://…")
+    if text.strip().startswith((":", "file:")):
+        hint = "name a plain file; run without a journal to keep nothing"
+        raise InputError(f"{text!r} names no file: SQLite would read it as options", hint=hint)
     if "://" in text:
         is_temporal, form = text.startswith("temporal://"), "'runs list' and 'view' read runs on Temporal"
         raise InputError(f"a journal is not kept at {text.split('://')[0]}://…", hint=form if is_temporal else _FORM)
     return Path(text)
 
 
-def open_journal(place: str | Path | DatabaseAddress, durability: Durability = "process") -> AnyJournal:
-    """Open the journal in a file or at the address of a database, made if there is none.
+def open_journal(
+    place: str | Path | DatabaseAddress, durability: Durability = "process", *, makes: bool = True
+) -> AnyJournal:
+    """Open the journal in a file or at the address of a database; where there is none, make it only if it `makes` one.
 
     Raises `JournalError`, and `InputError` for a wrong address or where its driver is not installed.
     """
     read = read_place(place)
     if isinstance(read, Path):
+        if not makes and (not read.is_file() or is_empty(read)):
+            why = ": the file is empty" if read.is_file() else ""
+            raise InputError(f"there is no journal {read}{why}", hint=NO_JOURNAL)
         return Journal(read, durability)
     from executor.journal.postgres.postgres_journal import PostgresJournal
 
-    return PostgresJournal(read, durability)
+    return PostgresJournal(read, durability, makes=makes)

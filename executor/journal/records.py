@@ -27,6 +27,8 @@ NewEvent = tuple[str, str, str | None]
 """Kind, data, and the new status of the run; None leaves it as it is."""
 DELETED: Final = 0.0
 """Creation time in the row of a deleted run."""
+NO_JOURNAL: Final = "forethought run … --journal PLACE makes one"
+"""Hint where a journal is looked for and there is none."""
 MANY: Final = 8
 """Number of latest runs that an error about an unknown run names."""
 

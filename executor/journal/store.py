@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from executor.journal import locks
 
 APPLICATION: Final = 0x466F7265  # "Fore"
 VERSION: Final = 1
+PRIVATE: Final = 0o600
+"""Mode of a new journal: arguments and results may be nobody else's business. SQLite gives its other files the same."""
 WAL_PAGES: Final = 1000
 """Pages of 4096 bytes after which SQLite writes the log back and restarts it: it stays near 4 MB."""
 
@@ -55,11 +58,13 @@ TRIGGERS: Final = {each.split()[2]: each for each in _STATEMENTS if each.startsw
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Connect to the journal in `path`, or to an empty database, without writing.
+    """Connect to the journal in `path`, or to an empty database, which is made if there is no file.
 
     Raises `JournalError` for any other file, and errors of `sqlite3`.
     """
     _check_path(path)
+    with contextlib.suppress(FileExistsError, PermissionError):  # SQLite says what is wrong with the folder
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE))
     connection = sqlite3.connect(path, timeout=locks.BUSY, isolation_level=None, check_same_thread=False)
     try:
         _check_identity(connection, path)
@@ -67,6 +72,12 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether a file that exists has no content, and no log beside it has some."""
+    log = Path(f"{path}-wal")
+    return not path.stat().st_size and not (log.exists() and log.stat().st_size)
 
 
 def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
@@ -169,7 +180,9 @@ class Store:
         self._guard = threading.Lock()
         with contextlib.ExitStack() as opened, self._convert_errors():
             self.connection: sqlite3.Connection = opened.enter_context(contextlib.closing(connect(path)))
-            self.locks: locks.LockFile = locks.open_lock_file(Path(f"{path.resolve()}-lock"))
+            self.locks: locks.LockFile = locks.open_lock_file(
+                Path(f"{path.resolve()}-lock"), stat.S_IMODE(path.stat().st_mode) & 0o666
+            )
             opened.callback(self.locks.leave)
             runs = self.locks.find_last_number()
             prepare(self.connection, path, power=power)

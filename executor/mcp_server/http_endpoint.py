@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import os
-from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -12,8 +10,8 @@ from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
-from executor.bounded_http import BoundedProtocol
-from executor.listening import Address, check_access, check_token, read_secret
+from executor.bounded_http import make_bounded_server
+from executor.listening import Address, check_access
 from planner.lightweight import dataclass
 
 TOKEN_VARIABLE: Final = "FORETHOUGHT_MCP_TOKEN"  # noqa: S105 - a name, no token
@@ -22,20 +20,6 @@ PATH: Final = "/mcp"
 GRACE_SECONDS: Final = 5
 """Seconds that open connections have when the server stops."""
 MOST_CONNECTIONS: Final = 256
-
-
-def read_token(file: Path | None) -> str | None:
-    """Read the token from `file`, or else from the environment.
-
-    Raises `InputError` for one that can be guessed, or that others may read.
-    """
-    if file is None:
-        token, place = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
-        if token is None:
-            return None
-    else:
-        token, place = read_secret(file), str(file)
-    return check_token(token, place)
 
 
 def check_mcp_access(address: Address, token: str | None) -> None:
@@ -68,15 +52,4 @@ def security_options(token: str | None) -> dict[str, Any]:
 def make_http_server(server: MCPServer, address: Address, most_bytes: int) -> uvicorn.Server:
     """Return the HTTP server for `server`; a request may have so many bytes."""
     app = server.streamable_http_app(streamable_http_path=PATH, host=address.host, max_request_body_size=most_bytes)
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            http=BoundedProtocol,
-            ws="none",
-            log_level="error",
-            access_log=False,
-            lifespan="on",
-            limit_concurrency=MOST_CONNECTIONS,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-    )
+    return make_bounded_server(app, connections=MOST_CONNECTIONS, grace=GRACE_SECONDS)

@@ -333,11 +333,12 @@ def test_processors_are_for_this_machine() -> None:
 
 
 @pytest.mark.timeout(200)
-def test_a_farm_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_farm_that_is_not_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("distributed", reason="needs the extra `farm`")
-    monkeypatch.setattr(farm, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(farm, "CONNECT_SECONDS", 1.5)
     with pytest.raises(InputError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:9"):
         Farm.at("dask://127.0.0.1:9").check([], SETTINGS)
+    assert "waiting for the dask scheduler at tcp://127.0.0.1:9, 1.5 s at most" in capsys.readouterr().err
 
 
 def test_a_farm_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import socket
 import struct
 import threading
 import time
@@ -36,9 +37,8 @@ _COLLISIONS: Final = ("40001", "40P01")
 _CHANCES: Final = 10
 """How often a transaction that collides with others is repeated."""
 _HINTS: Final = {
-    "28P01": "put the password into the variable PGPASSWORD",
-    "28000": "allow this user in the file pg_hba.conf of the database",
-    "3D000": "make it by `createdb`",
+    "28P01": "put the right password into the variable PGPASSWORD",
+    "28000": "name a user that there is, and that the file pg_hba.conf of the database allows",
     "42501": "the user needs the right to create a schema in the database, or to use the one that is there",
     "57014": "look for a transaction that holds locks: SELECT * FROM pg_stat_activity",
     "55P03": "look for a transaction that holds locks: SELECT * FROM pg_stat_activity",
@@ -220,14 +220,22 @@ class Database:
         """Make the error for a statement that the database refuses."""
         code = _code_of(error)
         found = _FOUND.get(code, "the database refuses")
-        return JournalError(self.place, f"{found} ({_text_of(error)})", _HINTS.get(code, "see the database's log"))
+        hint = _HINTS.get(code, "see the database's log")
+        if code == "3D000":
+            hint = f"make it by `createdb {self.address.database}`, or correct the name"
+        return JournalError(self.place, f"{found} ({_text_of(error)})", hint)
 
     def _make_loss_error(self, lost: _Lost) -> JournalError:
         cause = lost.__cause__
         if _code_of(cause) in _HINTS:
             return self.make_error(cause)
         inner = None if cause is None else cause.__cause__
+        if isinstance(inner or cause, socket.gaierror):
+            found = f"there is no host {self.address.host} ({_text_of(inner or cause)})"
+            return JournalError(self.place, found, "write the host as the network knows it; " + _GO_ON)
         why = "" if cause is None else f" ({_text_of(inner or cause)})"
+        if isinstance(inner or cause, FileNotFoundError):
+            why = f": there is no socket {self.address.host}/.s.PGSQL.{self.address.port}"
         return JournalError(self.place, f"the database does not answer{why}", _GO_ON)
 
     def _drop(self) -> None:
@@ -272,8 +280,9 @@ class Database:
             if _code_of(error) in _RESTARTS:
                 raise _Lost from error
             raise self.make_error(error) from error
-        except (pg8000.exceptions.InterfaceError, OSError, struct.error) as error:
-            if "password" in str(error):
+        except (pg8000.exceptions.InterfaceError, OSError, struct.error, AttributeError) as error:
+            is_unasked = isinstance(error, AttributeError) and address.password is None  # the driver looks into None
+            if "password" in str(error) or is_unasked:
                 raise JournalError(self.place, "the database asks for a password", _HINTS["28P01"]) from None
             said = error.__context__  # what the database said before it hung up
             raise _Lost from said if isinstance(said, pg8000.exceptions.DatabaseError) else error

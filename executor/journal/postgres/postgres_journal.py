@@ -80,7 +80,7 @@ Result = TypeVar("Result")
 
 
 class PostgresJournal(DrivenRuns):
-    """A record of runs in the database at `address`, whose tables are made if there are none.
+    """A record of runs in the database at `address`, whose tables are made if there are none, unless it `makes` none.
 
     What the methods have written is as safe as the database is set to keep it; with `durability="power"`, the setting
     `synchronous_commit` is "on" for this journal. Methods that lose their connection connect again, look what was
@@ -92,12 +92,12 @@ class PostgresJournal(DrivenRuns):
 
     restoring = _RESTORE
 
-    def __init__(self, address: DatabaseAddress, durability: Durability = "process") -> None:
+    def __init__(self, address: DatabaseAddress, durability: Durability = "process", *, makes: bool = True) -> None:
         if durability not in ("process", "power"):
             raise JournalError(str(address), f"durability {durability!r} is unknown", "say 'process' or 'power'")
         self._database = Database(address, is_safe=durability == "power")
         try:
-            prepare(self._database)
+            prepare(self._database, makes=makes)
         except BaseException:
             self._database.close()
             raise

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from executor.errors import JournalError
 from executor.journal.postgres.connection import Database, Statements
+from executor.journal.records import NO_JOURNAL
 
 _FIRST: Final = """
 CREATE TABLE counts(what TEXT PRIMARY KEY, count BIGINT NOT NULL) WITH (fillfactor = 50);
@@ -80,12 +81,16 @@ _LOCK: Final = 0x466F7265
 """Key of the advisory lock under which schemas are made and changed: "Fore"."""
 
 
-def prepare(database: Database) -> None:
+def prepare(database: Database, *, makes: bool = True) -> None:
     """Make the schema, or bring it to the present version; raises `JournalError` for a newer or a foreign one.
 
-    All changes are one transaction, and processes that open a journal at once take turns.
+    All changes are one transaction, and processes that open a journal at once take turns. Raises `JournalError` where
+    there is no schema and it `makes` none.
     """
-    if _read_version(database.run) < len(MIGRATIONS):
+    version = _read_version(database.run)
+    if not version and not makes:
+        raise JournalError(database.place, f"there is no journal in the schema {database.address.schema!r}", NO_JOURNAL)
+    if version < len(MIGRATIONS):
         database.repeat(lambda run, _: _migrate(run, database), together=True)
     version = _read_version(database.run)
     if version > len(MIGRATIONS):

@@ -212,7 +212,7 @@ def test_deaths_are_counted_since_the_run_last_got_on(place):
     shop = Shop()
     enqueue(shop, place, "a")
     with open_journal(place) as journal:
-        assert History.of(journal.read("a")) == ("shop", 0, (), True)
+        assert History.of(journal.read("a"))[:4] == ("shop", 0, (), True)
     work(shop, place)
     with open_journal(place) as journal:
         assert History.of(journal.read("a")).deaths == 0
