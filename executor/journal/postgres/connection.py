@@ -39,6 +39,7 @@ _CHANCES: Final = 10
 _HINTS: Final = {
     "28P01": "put the right password into the variable PGPASSWORD",
     "28000": "name a user that there is, and that the file pg_hba.conf of the database allows",
+    "3D000": "make it by `createdb {database}`, or correct the name",
     "42501": "the user needs the right to create a schema in the database, or to use the one that is there",
     "57014": "look for a transaction that holds locks: SELECT * FROM pg_stat_activity",
     "55P03": "look for a transaction that holds locks: SELECT * FROM pg_stat_activity",
@@ -220,9 +221,7 @@ class Database:
         """Make the error for a statement that the database refuses."""
         code = _code_of(error)
         found = _FOUND.get(code, "the database refuses")
-        hint = _HINTS.get(code, "see the database's log")
-        if code == "3D000":
-            hint = f"make it by `createdb {self.address.database}`, or correct the name"
+        hint = _HINTS.get(code, "see the database's log").format(database=self.address.database)
         return JournalError(self.place, f"{found} ({_text_of(error)})", hint)
 
     def _make_loss_error(self, lost: _Lost) -> JournalError:
@@ -284,8 +283,14 @@ class Database:
             is_unasked = isinstance(error, AttributeError) and address.password is None  # the driver looks into None
             if "password" in str(error) or is_unasked:
                 raise JournalError(self.place, "the database asks for a password", _HINTS["28P01"]) from None
-            said = error.__context__  # what the database said before it hung up
-            raise _Lost from said if isinstance(said, pg8000.exceptions.DatabaseError) else error
+            said: BaseException = error
+            while said.__context__ is not None:  # what the database said before it hung up
+                said = said.__context__
+            if not isinstance(said, pg8000.exceptions.DatabaseError):
+                raise _Lost from error
+            if _code_of(said) in _RESTARTS:
+                raise _Lost from said
+            raise self.make_error(said) from error
         milliseconds = int(STATEMENT_SECONDS * 1000)
         self._execute(f'SET search_path TO "{address.schema}"')
         self._execute(f"SET statement_timeout TO {milliseconds}")
