@@ -150,12 +150,13 @@ def test_the_page_names_all_that_listens() -> None:
     }
     assert found == {
         "desk/pages/live_server.py",
+        "executor/bounded_http.py",
         "executor/cli/serve_mcp.py",
         "executor/listening.py",
-        "executor/mcp_server/http_endpoint.py",
         "executor/testing/temporal_server.py",
+        "executor/worker_health.py",
         "service/command.py",
     }
     page = (ROOT / "docs" / "how-to" / "deploying.md").read_text(encoding="utf-8")
-    for words in ("forethought serve", "forethought mcp --http", "forethought view --serve", "forethought lsp"):
+    for words in ("forethought serve", "forethought mcp --http", "forethought view --serve", "forethought worker"):
         assert f"| `{words}`" in page

@@ -228,12 +228,12 @@ class Database:
         cause = lost.__cause__
         if _code_of(cause) in _HINTS:
             return self.make_error(cause)
-        inner = None if cause is None else cause.__cause__
-        if isinstance(inner or cause, socket.gaierror):
-            found = f"there is no host {self.address.host} ({_text_of(inner or cause)})"
-            return JournalError(self.place, found, "write the host as the network knows it; " + _GO_ON)
-        why = "" if cause is None else f" ({_text_of(inner or cause)})"
-        if isinstance(inner or cause, FileNotFoundError):
+        said = cause and (cause.__cause__ or cause)
+        why = "" if said is None else f" ({_text_of(said)})"
+        if isinstance(said, socket.gaierror):
+            hint = f"write the host as the network knows it; {_GO_ON}"
+            return JournalError(self.place, f"there is no host {self.address.host}{why}", hint)
+        if isinstance(said, FileNotFoundError):
             why = f": there is no socket {self.address.host}/.s.PGSQL.{self.address.port}"
         return JournalError(self.place, f"the database does not answer{why}", _GO_ON)
 

@@ -207,6 +207,7 @@ def test_metrics_ask_for_the_token_and_health_does_not(tmp_path):
     belt, token = tmp_path / "belt.py", tmp_path / "token"
     belt.write_text(WORLD)
     token.write_text(TOKEN)
+    token.chmod(0o600)
     process, url = start_listening(belt, tmp_path / "runs.db", tmp_path / "log", "--token-file", token)
     try:
         wait_until(lambda: fetch(f"{url}/health")[0] == 200)
