@@ -369,7 +369,7 @@ def test_a_password_is_in_no_message(postgres):
         ("postgresql://u@h/d?schema=X y", "no name of a schema"),
         ("postgresql://u@h/d?lease=0", "lease is a number of seconds above 0, not '0'"),
         ("postgresql://u@h/d?patience=soon", "patience is a number of seconds"),
-        ("postgresql://u:s3cret@h:port/d", "address of the journal's database is none; write postgresql://"),
+        ("postgresql://u:s3cret@h:port/d", "is wrong: Port could not be cast to integer value; write postgresql://"),
         ("postgresql://u@h/d?sslmode=never", "no sslmode 'never'"),
         ("mysql://u:s3cret@h/d", "a journal is not kept at mysql://"),
     ],
