@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from desk.pages.live_server import Access, LiveServer
 from executor import Executor, RunOutcome, World
+from executor.desk.pages.live_server import Access, LiveServer
 from executor.journal import Journal
 from executor.listening import Address, listen
 from planner import Domain

@@ -6,9 +6,9 @@ import json
 import re
 from functools import cache
 
-from desk.pages.document import Page
-from desk.pages.html import write_html
-from desk.pages.plan_page import plan_page
+from executor.desk.pages.document import Page
+from executor.desk.pages.html import write_html
+from executor.desk.pages.plan_page import plan_page
 from planner import Domain, Outcome, Plan, load, solve
 
 HOSTILE = (

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from desk.pages.drawings import draw_chart, draw_graph, draw_tree
-from desk.pages.plan_page import plan_page
+from executor.desk.pages.drawings import draw_chart, draw_graph, draw_tree
+from executor.desk.pages.plan_page import plan_page
 from planner import Result, solve, write_yaml
 
 ROOT: Final = Path(__file__).parents[2]

@@ -43,7 +43,7 @@ class Exit(IntEnum):
     """Interrupted from the keyboard, or asked to terminate."""
 
 
-OWN_PACKAGES: Final = ("planner", "htn", "executor", "domains", "desk", "service", "benchmarks")
+OWN_PACKAGES: Final = ("planner", "htn", "executor", "domains", "benchmarks")
 """The packages of Forethought: a module that is missing there is a bug, elsewhere an incomplete environment."""
 ANY_MAY_WRITE: Final = 0o222
 """The permissions to write in the mode of a file: root may write without, but an author has said no."""

@@ -20,14 +20,14 @@ from ruamel.yaml import YAML
 
 from executor import Executor
 from executor.journal import DatabaseAddress
+from executor.service.command import GRACE_SECONDS
+from executor.service.guard import OPEN
+from executor.service.keys import KEY_VARIABLE
+from executor.service.pool import LATE_SECONDS, MEMORY_SLACK
 from planner.language.loading.load import open_source
-from service.command import GRACE_SECONDS
-from service.guard import OPEN
-from service.keys import KEY_VARIABLE
-from service.pool import LATE_SECONDS, MEMORY_SLACK
 
 ROOT = Path(__file__).parents[2]
-DEPLOY = ROOT / "deploy"
+DEPLOY = ROOT / "docs" / "deploy"
 MIB = 1024**2
 SERVER_MIB = 450
 """What the server of `forethought serve` may take with its 64 MiB of kept answers, and a process in reserve."""
@@ -214,7 +214,7 @@ def test_files_that_are_named_exist() -> None:
             assert (DEPLOY / source).exists() if source.startswith(".") else source in COMPOSE["volumes"]
     for each in KUSTOMIZATION["configMapGenerator"]:
         assert all((DEPLOY / name).exists() for name in each["files"])
-    assert (DEPLOY / COMPOSE["services"]["serve"]["build"]["dockerfile"].removeprefix("deploy/")).exists()
+    assert (DEPLOY / COMPOSE["services"]["serve"]["build"]["dockerfile"].removeprefix("docs/deploy/")).exists()
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl; it needs no cluster")

@@ -144,18 +144,18 @@ def test_the_page_names_all_that_listens() -> None:
     opens = re.compile("|".join((*words, r"start_server\(")))
     found = {
         path.relative_to(ROOT).as_posix()
-        for package in ("planner", "htn", "executor", "domains", "desk", "service")
+        for package in ("planner", "htn", "executor", "domains")
         for path in (ROOT / package).rglob("*.py")
         if opens.search(path.read_text(encoding="utf-8"))
     }
     assert found == {
-        "desk/pages/live_server.py",
+        "executor/desk/pages/live_server.py",
         "executor/bounded_http.py",
         "executor/cli/serve_mcp.py",
         "executor/listening.py",
         "executor/testing/temporal_server.py",
         "executor/worker_health.py",
-        "service/command.py",
+        "executor/service/command.py",
     }
     page = (ROOT / "docs" / "how-to" / "deploying.md").read_text(encoding="utf-8")
     for words in ("forethought serve", "forethought mcp --http", "forethought view --serve", "forethought worker"):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from service.messages import HEADER, pack
+from executor.service.messages import HEADER, pack
 
 EATER = (
     "eaten = [bytes(1 << 20) for _ in range(400)]; [block.__len__() for block in eaten]; import time; time.sleep(60)"

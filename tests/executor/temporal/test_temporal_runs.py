@@ -583,7 +583,7 @@ def test_children_are_runs_within_runs(on_temporal):
 
 
 def test_the_journal_of_temporal_reads_as_any_journal(on_temporal, server):
-    from desk.pages.run_page import run_page
+    from executor.desk.pages.run_page import run_page
     from executor.temporal import TemporalJournal
 
     office = Office()
