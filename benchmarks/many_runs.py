@@ -30,7 +30,7 @@ from executor import Executor, World
 from executor.cli.places import journal_place
 from executor.journal import AnyJournal, Place, open_journal
 from executor.plans.action_plan import ActionPlan
-from executor.worker import Worker
+from executor.workers.worker import Worker
 from planner import Domain
 from planner.cli.output import give, tell
 from planner.plan import Plan, Step

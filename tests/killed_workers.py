@@ -18,7 +18,7 @@ from killed_runs import Ledger, kill_at_write, plan_of, world_of
 
 from executor import Executor
 from executor.journal import open_journal
-from executor.worker import Worker
+from executor.workers.worker import Worker
 
 
 def drive_as_worker(ledger, place, *, enqueued=None, kill_at=None, after=False):

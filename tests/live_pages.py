@@ -13,7 +13,7 @@ from typing import Any
 from executor import Executor, RunOutcome, World
 from executor.desk.pages.live_server import Access, LiveServer
 from executor.journal import Journal
-from executor.listening import Address, listen
+from executor.listening.addresses import Address, listen
 from planner import Domain
 from planner.model import Problem
 

@@ -75,7 +75,7 @@ def mcp(
             f"this needs {error.name}, which is not installed", hint="pip install 'forethought[mcp]'"
         ) from None
     from executor.cli.execute import RunOptions
-    from executor.listening import listen, name_url, read_address, read_token
+    from executor.listening.addresses import listen, name_url, read_address, read_token
     from executor.mcp_server.call_limits import CallLimits
 
     memory = _find_memory_limit(memory_limit, real=real)

@@ -19,8 +19,8 @@ from planner.errors import InputError
 if TYPE_CHECKING:
     from executor.events.events import RunStatus
     from executor.journal import Place
-    from executor.listening import Address
-    from executor.worker import Worker
+    from executor.listening.addresses import Address
+    from executor.workers.worker import Worker
 
 app = typer.Typer()
 
@@ -91,8 +91,8 @@ def _read_listening(at: str | None, token_file: Path | None) -> tuple[Address, s
     except ModuleNotFoundError as error:
         hint = "pip install 'forethought[serve]'"
         raise InputError(f"--listen needs {error.name}, which is not installed", hint=hint) from None
-    from executor.listening import check_access, read_address, read_token
-    from executor.worker_health import TOKEN_VARIABLE
+    from executor.listening.addresses import check_access, read_address, read_token
+    from executor.workers.health import TOKEN_VARIABLE
 
     address, token = read_address(at, "--listen"), read_token(token_file, TOKEN_VARIABLE)
     hint = f"put one into {TOKEN_VARIABLE}, or into a file: --token-file FILE"
@@ -112,8 +112,8 @@ async def _work(
 ) -> int:
     from executor.cli.execute import RunOptions, find_world
     from executor.executor import Executor
-    from executor.worker import Worker
-    from executor.worker_health import serve_health
+    from executor.workers.health import serve_health
+    from executor.workers.worker import Worker
     from planner.cli.options import name_source
     from planner.language.loading.load import open_source
     from planner.problem_kinds import classical_of

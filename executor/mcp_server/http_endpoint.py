@@ -10,8 +10,8 @@ from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
-from executor.bounded_http import make_bounded_server
-from executor.listening import Address, check_access
+from executor.listening.addresses import Address, check_access
+from executor.listening.bounded_http import make_bounded_server
 from planner.lightweight import dataclass
 
 TOKEN_VARIABLE: Final = "FORETHOUGHT_MCP_TOKEN"  # noqa: S105 - a name, no token

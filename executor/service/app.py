@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from executor.prometheus import CONTENT_TYPE
+from executor.listening.prometheus import CONTENT_TYPE
 from executor.service import planutils
 from executor.service.bodies import read_json
 from executor.service.desk import Desk

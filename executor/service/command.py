@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from executor.cli.run import gibibytes_of, seconds_of
-from executor.listening import check_access, listen, name_url, read_address
+from executor.listening.addresses import check_access, listen, name_url, read_address
 from planner.cli.interrupt import MEMORY_SHARE, available_gibibytes, finite_limit
 from planner.cli.output import Exit, tell
 from planner.errors import InputError
@@ -102,7 +102,7 @@ async def _serve(application: Any, desk: Desk, listening: socket.socket) -> None
     """Serve until a signal; then let questions at work end with what they have."""
     import uvicorn
 
-    from executor.bounded_http import BoundedProtocol
+    from executor.listening.bounded_http import BoundedProtocol
 
     config = uvicorn.Config(
         application,

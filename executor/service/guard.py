@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from executor.listening import names_this_machine
+from executor.listening.addresses import names_this_machine
 from executor.service.keys import Client, Clients
 from executor.service.metrics import Metrics
 from executor.service.refusals import Refusal

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from executor.listening import check_token, read_secret
+from executor.listening.addresses import check_token, read_secret
 from executor.service.questions import PRIORITIES
 from planner.errors import ForethoughtError, InputError, Location, did_you_mean
 from planner.lightweight import dataclass, field

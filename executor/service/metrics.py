@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
-from executor.prometheus import Counters, Times, write_gauge, write_histogram
+from executor.listening.prometheus import Counters, Times, write_gauge, write_histogram
 
 ABOUT: Final = {
     "questions": "Questions that have ended, by kind and outcome.",

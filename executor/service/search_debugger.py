@@ -12,7 +12,7 @@ import json
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from executor.listening import Address
+from executor.listening.addresses import Address
 from planner.errors import InputError
 from planner.lightweight import dataclass
 from planner.plan import Plan, Step

@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from executor import Executor, World
-from executor.listening import read_address
+from executor.listening.addresses import read_address
 from planner import Domain
 
 ROOT = Path(__file__).parents[2]
@@ -150,11 +150,11 @@ def test_the_page_names_all_that_listens() -> None:
     }
     assert found == {
         "executor/desk/pages/live_server.py",
-        "executor/bounded_http.py",
+        "executor/listening/bounded_http.py",
         "executor/cli/serve_mcp.py",
-        "executor/listening.py",
+        "executor/listening/addresses.py",
         "executor/testing/temporal_server.py",
-        "executor/worker_health.py",
+        "executor/workers/health.py",
         "executor/service/command.py",
     }
     page = (ROOT / "docs" / "how-to" / "deploying.md").read_text(encoding="utf-8")

@@ -158,7 +158,7 @@ def _watch(options: list[str], named: list[str], out: Path | None, *, open_page:
 def _serve(what: str, run: str | None, address: str, *, open_page: bool, quiet: bool) -> NoReturn:
     """Serve the runs of the journal `what` until a signal comes."""
     from executor.desk.pages.live_server import serve
-    from executor.listening import read_address
+    from executor.listening.addresses import read_address
 
     place = _find_journal(what)
     is_elsewhere = what.startswith("temporal://")

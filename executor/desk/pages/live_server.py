@@ -37,7 +37,7 @@ from executor.desk.pages.run_page import find_latest
 from executor.errors import JournalError, NoRunError, ReplacedError
 from executor.events.open_questions import post_answer
 from executor.journal import AnyJournal, Place
-from executor.listening import Address, listen, name_url
+from executor.listening.addresses import Address, listen, name_url
 from executor.report.progress import line_of
 from executor.tools.json_data import load_json
 from planner.cli.interrupt import interruptible

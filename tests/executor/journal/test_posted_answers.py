@@ -19,7 +19,7 @@ from executor.events.answers import identify_question
 from executor.events.events import RunStatus, event_to_data
 from executor.events.open_questions import OpenQuestions, load_open_questions, post_answer
 from executor.journal import AnyJournal, open_journal
-from executor.worker import Worker
+from executor.workers.worker import Worker
 from planner import Domain
 from planner.cli import main as command
 from planner.errors import InputError

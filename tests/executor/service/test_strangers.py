@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
 from executor import bounded_http
-from executor.bounded_http import BoundedProtocol
-from executor.listening import Address, listen
+from executor.listening.addresses import Address, listen
+from executor.listening.bounded_http import BoundedProtocol
 from executor.service import guard as guard_module
 from executor.service.bodies import read_json
 from executor.service.guard import Guard

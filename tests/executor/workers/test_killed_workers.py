@@ -18,7 +18,7 @@ from postgres_server import Wire
 
 from executor import Executor, World
 from executor.journal import open_journal
-from executor.worker import Worker
+from executor.workers.worker import Worker
 from planner.language.loading.load import open_source
 
 PROGRAM = Path(__file__).parents[2] / "killed_workers.py"

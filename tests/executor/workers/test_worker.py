@@ -12,7 +12,7 @@ from executor.errors import DrivenError
 from executor.events.events import RunResumed, RunStarted, StepStarted, event_to_data
 from executor.journal import open_journal
 from executor.tools.json_data import dump_json
-from executor.worker import History, Worker
+from executor.workers.worker import History, Worker
 from planner import Domain
 from planner.errors import InputError
 

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.listening import Address, listen, name_url, names_this_machine
-from executor.prometheus import CONTENT_TYPE, Counters, Times, write_gauge, write_histogram
+from executor.listening.addresses import Address, listen, name_url, names_this_machine
+from executor.listening.prometheus import CONTENT_TYPE, Counters, Times, write_gauge, write_histogram
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -91,7 +91,7 @@ def serve_health(health: WorkerHealth, address: Address, token: str | None) -> I
 
     Only /health is answered without the `token`, if there is one. Raises `InputError` where nothing can listen.
     """
-    from executor.bounded_http import make_bounded_server
+    from executor.listening.bounded_http import make_bounded_server
 
     listening = listen(address)
     server = make_bounded_server(_make_app(health, token), connections=MOST_CONNECTIONS, grace=GRACE_SECONDS)

@@ -18,7 +18,7 @@ from executor.events.events import RunResumed, StepStarted, event_to_data
 from executor.journal import open_journal
 from executor.journal.postgres.connection import JUST_TRIED
 from executor.tools.json_data import dump_json
-from executor.worker import Worker
+from executor.workers.worker import Worker
 from planner import Domain
 
 STEPS = 4
@@ -115,7 +115,7 @@ def test_nothing_is_lost_or_done_twice_when_the_database_is_restarted(postgres, 
 
 @pytest.mark.timeout(240)
 def test_a_worker_takes_its_runs_up_again_after_an_outage_that_outlasted_its_patience(postgres, monkeypatch):
-    monkeypatch.setattr("executor.worker.RETRY_SECONDS", 0.2)
+    monkeypatch.setattr("executor.workers.worker.RETRY_SECONDS", 0.2)
     place = postgres.address("outlasted", patience=1, lease=30)
     mill, runs = Mill(seconds=0.2), ["a", "b", "c"]
     mill.enqueue(place, runs)
@@ -368,7 +368,7 @@ def test_a_run_goes_on_after_somebody_kept_the_tables_locked(postgres, monkeypat
     import pg8000.native
 
     monkeypatch.setattr("executor.journal.postgres.connection.STATEMENT_SECONDS", 0.5)
-    monkeypatch.setattr("executor.worker.RETRY_SECONDS", 0.2)
+    monkeypatch.setattr("executor.workers.worker.RETRY_SECONDS", 0.2)
     place, mill = postgres.address("locked"), Mill(seconds=0.2)
     mill.enqueue(place, ["a"])
     crew = Crew([mill.world], place)

@@ -17,7 +17,7 @@ from executor.cli.worker import judge_runs
 from executor.events.events import RunStatus
 from executor.events.stored_runs import Retention
 from executor.journal import open_journal
-from executor.worker import Worker
+from executor.workers.worker import Worker
 from planner import Domain
 from planner.cli import main
 

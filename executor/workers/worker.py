@@ -24,7 +24,7 @@ from executor.journal import AnyJournal, Entry, RunRecord
 from executor.loop.run_loop import INTERRUPTED
 from executor.run import Run
 from executor.tools.json_data import dump_json, load_json
-from executor.worker_health import WorkerHealth
+from executor.workers.health import WorkerHealth
 from planner.errors import ForethoughtError, InputError
 
 _log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from executor import Executor, Retention, Wait, World
 from executor.errors import DrivenError
 from executor.journal import open_journal
 from executor.tools.clock import ServerClock
-from executor.worker import Worker
+from executor.workers.worker import Worker
 from planner import Domain
 
 HOUR = 3600.0

@@ -1,0 +1,1 @@
+"""Where servers listen, who may speak to them, and what they tell of themselves to Prometheus."""
