@@ -191,7 +191,7 @@ def test_faults_are_drawn_by_the_seed_and_no_success_is_false(run: Run) -> None:
         (("courier", "--complete", "s1=true"), Exit.USAGE, "--complete belongs to --resume RUN"),
         (("courier", "--complete", "=true"), Exit.USAGE, "--complete takes STEP=RESULT"),
         (("courier", "--journal", "/"), Exit.USAGE, "/: --journal is a file, and this is a folder"),
-        (("courier", "--journal", ""), Exit.USAGE, "--journal is a file"),
+        (("courier", "--journal", ""), Exit.USAGE, "the journal has no name; name a file"),
         (("courier", "--plan", "/nowhere/plan.json"), Exit.USAGE, "there is no such file"),
         (("courier", "--stop-after", "0"), Exit.USAGE, "'0' is not a number of seconds above 0"),
         (("courier", "--time-limit", "soon"), Exit.USAGE, "'soon' is not a number of seconds"),

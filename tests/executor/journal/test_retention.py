@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -47,13 +46,13 @@ def one(handler=lambda: None):
     return world, domain.problem(goal=["done"])
 
 
-def filled(place, *runs, status="SUCCEEDED", data='{"n": 1}'):
-    """Make a journal with `runs`, of two events each."""
+def filled(place, *runs, status="SUCCEEDED", data='{"n": 1}', age=0.0):
+    """Make a journal with `runs`, of two events each, `age` seconds ago."""
     with open_journal(place) as journal:
         for run in runs:
             journal.create(run)
             with journal.drive(run):
-                journal.extend(run, [("RunStarted", data, "ACTIVE"), ("RunEnded", data, status)])
+                journal.extend(run, [("RunStarted", data, "ACTIVE"), ("RunEnded", data, status)], time.time() - age)
     return place
 
 
@@ -64,13 +63,6 @@ def names(journal):
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "runs.db"
-
-
-@pytest.fixture
-def later(monkeypatch):
-    """Have the clock that tells what has expired say that `AGE` seconds have passed."""
-    now = time.time()
-    monkeypatch.setattr(executor.events.stored_runs, "time", SimpleNamespace(time=lambda: now + AGE))
 
 
 def test_a_deleted_run_is_gone_and_the_others_are_whole(place):
@@ -156,9 +148,8 @@ with open_journal(sys.argv[1]) as journal, journal.drive("a"):
 """
 
 
-@pytest.mark.usefixtures("later")
 def test_a_run_that_another_process_drives_stays(place):
-    filled(place, "a", "b")
+    filled(place, "a", "b", age=AGE)
     other = subprocess.Popen(
         [sys.executable, "-c", DRIVE, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -179,11 +170,9 @@ def test_a_run_with_news_since_it_was_listed_stays(place):
         assert names(journal) == ["a"]
 
 
-@pytest.mark.usefixtures("later")
 def test_runs_expire_by_how_they_are(place):
-    filled(place, "over")
-    filled(place, "waits", status="WAITING")
-    filled(place, "doubt", status="IN_DOUBT")
+    for run, status in (("over", "SUCCEEDED"), ("waits", "WAITING"), ("doubt", "IN_DOUBT")):
+        filled(place, run, status=status, age=AGE)
     with open_journal(place) as journal:
         journal.create("never begun")
         delete = executor.events.stored_runs.delete_expired
@@ -321,10 +310,9 @@ def test_the_command_says_which_runs_are_driven(place):
     assert done.stdout.endswith("deleted b\n")
 
 
-@pytest.mark.usefixtures("later")
 def test_the_command_deletes_what_is_older(place):
-    filled(place, "a")
-    filled(place, "b", status="WAITING")
+    filled(place, "a", age=AGE)
+    filled(place, "b", status="WAITING", age=AGE)
     assert command("prune", place, "--over", "1h").stdout == ""
     assert command("prune", place, "--over", "10m").stdout == "deleted a\n"
     assert command("prune", place, "--unfinished", "10m").stdout == "deleted b\n"

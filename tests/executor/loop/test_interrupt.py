@@ -49,6 +49,11 @@ def house(**more):
     return problem, world, acts
 
 
+def ways_to_the_shed(*before):
+    """Return the shortest ways to light the shed from the lab, after the acts `before`."""
+    return [[*before, f"go lab {by}", f"go {by} shed", "light shed"] for by in ("hall", "attic")]
+
+
 async def after(run, number, act):
     """Do `act` when so many steps of `run` are over, and return how the run ends."""
     ended = 0
@@ -113,7 +118,7 @@ def test_another_goal_on_the_way_is_reached_from_there(model):
 
     outcome, heard = asyncio.run(story())
     assert outcome.status is RunStatus.SUCCEEDED
-    assert acts == ["go hall lab", "light lab", "go lab hall", "go hall shed", "light shed"]
+    assert acts in ways_to_the_shed("go hall lab", "light lab")
     kinds = [type(event) for event in heard]
     assert kinds.index(GoalChanged) < kinds.index(PlanChanged)
     assert outcome.state.plan.goal.hard == ("lit(lab)", "lit(shed)")
@@ -172,7 +177,7 @@ def test_a_changed_goal_survives_the_process(tmp_path):
 
     outcome = asyncio.run(story())
     assert outcome.status is RunStatus.SUCCEEDED
-    assert acts == ["go hall lab", "go lab hall", "go hall shed", "light shed"]
+    assert acts in ways_to_the_shed("go hall lab")
 
 
 def test_objects_that_a_run_does_not_have_join_it_with_a_goal():

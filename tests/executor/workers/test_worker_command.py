@@ -104,7 +104,7 @@ def test_a_worker_with_another_version_of_the_domain_says_what_to_do(tmp_path, c
 @pytest.mark.timeout(240)
 def test_a_worker_that_wakes_up_late_says_that_its_run_was_taken_over(postgres, tmp_path):
     belt, place = tmp_path / "belt.py", postgres.address("late", lease=1)
-    belt.write_text(WORLD)
+    belt.write_text(WORLD.replace("sleep(0.1)", "sleep(3 if number == 1 else 0.1)"))  # time to stop the first one
     run, log = enqueue(belt, place), tmp_path / "log"
     with log.open("w") as file:
         first = start_worker(belt, place, stderr=file)
