@@ -181,6 +181,16 @@ def givers_of(domain: DomainModel) -> Mapping[str, Sequence[Action]]:
     return {name: [*own.values()] for name, own in found.items()}
 
 
+@cache_per_domain
+def enders_of(domain: DomainModel) -> Mapping[str, Sequence[tuple[Action, Atom]]]:
+    """Return the actions that end facts of each predicate, with the facts."""
+    found: dict[str, list[tuple[Action, Atom]]] = {}
+    for action in domain.actions.values():
+        for atom in ended_atoms(action):
+            found.setdefault(atom.predicate, []).append((action, atom))
+    return found
+
+
 def goal_atoms(goal: Goal) -> Iterator[Atom]:
     """Yield all atoms in the hard and soft goals."""
     yield from atoms_in(goal.hard)

@@ -16,7 +16,7 @@ from itertools import combinations
 from planner.grounding.ground import find_single_valued
 from planner.lightweight import Final
 from planner.limits import LimitReached, Limits
-from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, givers_of
+from planner.lint.findings import Finding, Level, Mend, conjoined_atoms, ended_atoms, enders_of, givers_of
 from planner.model.actions import Action, Outcome, When, has_open_argument, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, cache_per_domain, has_numbers
 from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjuncts, is_variable, literals_in, unmarked
@@ -128,7 +128,7 @@ def _check_carried(problem: Problem) -> Iterator[Finding]:
     The action ends one place and gives another, and so it does for the object, but without ending its old place, though
     each object of the type begins with one place, and no action ever ends one.
     """
-    domain, ended = problem.domain, _ended_names(problem.domain)
+    domain, ended = problem.domain, enders_of(problem.domain)
     wanted = {item for item, _, _ in _goal_pairs(problem)}
     for action in domain.actions.values():
         moves = dict(_moves_in(action))
@@ -529,84 +529,3 @@ def _report_careless(item: Item, action: Action, fact: Atom) -> Finding:
     hint = f"add {pattern} to 'modifies', or require that there is no other"
     place, mend = f"action {action.name}", Mend("add", "modifies", unmarked(fact), pattern)
     return Finding(Level.WARNING, "unproved-functional", place, message, hint, "provides", fact, mend=mend)
-
-
-_FREE = ("free", "available", "empty", "idle", "vacant", "handempty", "unlocked", "unused")
-
-
-def check_given_back(domain: DomainModel, wanted: frozenset[str]) -> Iterator[Finding]:
-    """Yield what actions take and no action gives back; `wanted` are the predicates that goals and methods mention.
-
-    An action requires that something is not so, and makes it so; nobody ends it, and nobody asks for it.
-    """
-    ended = {*wanted, *_positively_required(domain), *_ended_names(domain)}
-    for action in domain.actions.values():
-        negated = {x.part for x in conjuncts(action.requires) if isinstance(x, Not) and isinstance(x.part, Atom)}
-        for atom in dict.fromkeys(positive_atoms(action.provides)):
-            if atom in negated and atom.predicate not in ended and not domain.predicates[atom.predicate].stale_with:
-                level = Level.WARNING if _is_undone(action, atom, domain) else Level.HINT
-                yield _report_taken(action, f"not {unmarked(atom)}", f"{unmarked(atom)}", atom, level)
-        sure = [each for each in action.effects if each.requires == TRUE and not each.variables]
-        away = {atom for each in sure for atom in negated_atoms(each.provides)}
-        for atom in sorted(away.intersection(conjoined_atoms(action.requires)), key=str):
-            if (
-                atom.predicate not in givers_of(domain)
-                and atom.predicate.startswith(_FREE)
-                and atom.predicate not in domain.derived
-            ):
-                yield from _report_kept(action, atom, domain)
-
-
-def _is_undone(action: Action, taken: Atom, domain: DomainModel) -> bool:
-    """Return whether what else `action` provides for the objects of `taken` can be ended: they are used again."""
-    others = {x.predicate for x in positive_atoms(action.provides) if x != taken and set(x.args) & set(taken.args)}
-    return not others.isdisjoint(_ended_names(domain))
-
-
-@cache_per_domain
-def _ended_names(domain: DomainModel) -> frozenset[str]:
-    """Return the predicates of which some action ends facts."""
-    return frozenset([atom.predicate for each in domain.actions.values() for atom in ended_atoms(each)])
-
-
-def _report_taken(action: Action, needed: str, made: str, atom: Atom, level: Level) -> Finding:
-    message = f"it requires {needed} and makes it {made}, and no action gives it back: it applies once to each"
-    hint = f"let some action provide {needed}"
-    return Finding(level, "never-given-back", f"action {action.name}", message, hint, "provides", atom)
-
-
-def _report_kept(taker: Action, atom: Atom, domain: DomainModel) -> Iterator[Finding]:
-    """Yield what nobody gives back at the one action that ends what it was taken for, else where it is taken.
-
-    What is taken for another fact of it, which nobody ends, is used up.
-    """
-    from planner.lint.pair_lint import find_leak
-
-    leak = find_leak(atom, taker, domain)
-    if leak is None:
-        given = [x for each in taker.effects for x in positive_atoms(each.provides)]
-        is_kept = any(set(atom.args) <= set(x.args) for x in given)
-        if _is_undone(taker, atom, domain) or not is_kept:
-            yield _report_taken(taker, unmarked(atom), f"not {unmarked(atom)}", atom, Level.HINT)
-        return
-    action, fact = leak
-    message = (
-        f"it ends {unmarked(fact)}, for which action {taker.name} takes {unmarked(atom)}, and no action gives it back"
-    )
-    hint = f"provide {atom.predicate} here: else it is taken once and for all"
-    yield Finding(Level.HINT, "never-given-back", f"action {action.name}", message, hint, "provides")
-
-
-def _positively_required(domain: DomainModel) -> set[str]:
-    found: set[str] = set()
-    for action in domain.actions.values():
-        formulas: list[Formula] = [action.requires, *[each.requires for each in action.effects]]
-        found |= {atom.predicate for each in formulas for atom in _positive_in(each)}
-        found |= {each.predicate for each in action.senses}
-    for axiom in domain.axioms:
-        found |= {atom.predicate for atom in _positive_in(axiom.condition)}
-    return found
-
-
-def _positive_in(formula: Formula) -> Iterator[Atom]:
-    return (atom for atom, positive in literals_in(formula) if positive)

@@ -33,8 +33,9 @@ from planner.lint.findings import (
     givers_of,
     wanted_atoms,
 )
+from planner.lint.given_back_lint import check_given_back
 from planner.lint.inverse_lint import check_inverses
-from planner.lint.item_lint import check_functional, check_given_back, check_goal_values, check_items
+from planner.lint.item_lint import check_functional, check_goal_values, check_items
 from planner.lint.likeness_lint import check_likeness
 from planner.lint.metric_lint import check_endless_metric, check_given_goals
 from planner.lint.number_lint import check_number_reach, check_numbers
