@@ -296,6 +296,11 @@ def _check_endless(method: Method, known: _Known) -> Iterator[Finding]:
         return
     if len(others) == len(method.network.subtasks) or not others:
         return
+    if method.network.is_sequence and method.network.subtasks[0].task == method.task:
+        message = f"it does {unmarked(method.task)} again before anything has changed"
+        hint = "should that come after the other subtasks?"
+        yield Finding(Level.HINT, "endless-method", f"method {method.name}", message, hint, "subtasks")
+        return
     written = frozenset[str]().union(*[known.written.get(each.predicate, frozenset()) for each in others])
     ways = [_ways_of(part, others, known) for part in conjuncts(method.precondition) if isinstance(part, Comparison)]
     names = {atom.predicate for atom in atoms_in(method.precondition)}

@@ -118,6 +118,7 @@ def check_guards(domain: DomainModel) -> Iterator[Finding]:
             found = [
                 *_check_against(action, guard, flows[name]),
                 *_check_unused(action, guard, flows[name]),
+                *_check_untaken(action, guard, flows[name]),
                 *_check_weak(action, guard, flows[name]),
             ]
             if found and name not in told:
@@ -168,6 +169,28 @@ def _check_unused(action: Action, guard: Guard, flow: _Flow) -> Iterator[Finding
     yield Finding(Level.HINT, "unused-guard", f"action {action.name}", message, hint, "requires", guard.fluent)
 
 
+def _check_untaken(action: Action, guard: Guard, flow: _Flow) -> Iterator[Finding]:
+    """Yield that an action requires an amount and takes nothing; two others or more take what they require."""
+    changed = {each.name for each, _ in flow.changes}
+    others = {each.name for each, other in flow.guards if other.sign < 0 and each is not action}
+    taken = {(each.name, effect.value) for each, effect in flow.changes if sign_of(effect) < 0}
+    is_exact = all((each.name, other.amount) in taken for each, other in flow.guards if each.name in others)
+    if (
+        guard.sign > 0
+        or not isinstance(guard.amount, Number)
+        or action.name in changed
+        or len(others) < 2
+        or not is_exact
+    ):
+        return
+    fluent, amount = unmarked(guard.fluent), unmarked(guard.amount)
+    message = (
+        f"it requires {unmarked(guard.condition)} and takes nothing, unlike actions {' and '.join(sorted(others)[:2])}"
+    )
+    hint = f"should it do {fluent} -= {amount}?"
+    yield Finding(Level.HINT, "unused-guard", f"action {action.name}", message, hint, "requires", guard.fluent)
+
+
 def _check_weak(action: Action, guard: Guard, flow: _Flow) -> Iterator[Finding]:
     """Yield that an action changes a fluent by more, or by something else, than it makes sure of."""
     fluent, place, name = unmarked(guard.fluent), f"action {action.name}", guard.fluent.predicate
@@ -177,9 +200,12 @@ def _check_weak(action: Action, guard: Guard, flow: _Flow) -> Iterator[Finding]:
     effect, required = own[0], unmarked(guard.condition)
     others = [x for each, x in flow.changes if each is not action]
     is_counted = bool(others) and all(each.is_additive for each in others)
-    if effect.operator == ":=" and isinstance(effect.value, Number) and effect.value and is_counted:
-        message = f"it requires {required}, and then sets {fluent} to {effect.value}, whatever that was before"
-        hint = f"should it be {fluent} {'-=' if guard.sign < 0 else '+='} {effect.value}?"
+    is_amount = isinstance(effect.value, Number) and effect.value != 0
+    if effect.operator == ":=" and is_counted and (is_amount or (guard.sign > 0 and effect.value == guard.amount)):
+        message = (
+            f"it requires {required}, and then sets {fluent} to {unmarked(effect.value)}, whatever that was before"
+        )
+        hint = f"should it be {fluent} {'-=' if guard.sign < 0 else '+='} {unmarked(effect.value)}?"
     elif sign_of(effect) == guard.sign and _is_less(guard.amount, effect.value):
         message = f"it requires {required}, and then does {unmarked(effect)}"
         hint = "should both be the same amount?"

@@ -99,6 +99,7 @@ def check_time(problem: Problem) -> Iterator[Finding]:
     """Yield findings about capacities and windows of `problem`."""
     yield from _check_capacities(problem)
     yield from _check_windows(problem)
+    yield from _check_idle_changes(problem)
     yield from check_units(problem.domain)
     for due in problem.due:
         if due.by < 0:
@@ -251,6 +252,22 @@ def _check_windows(problem: Problem) -> Iterator[Finding]:
                 longest = max(each.end - each.start for each in known if each.end is not None)
                 message = f"it lasts {shortest} s or more, and needs {atom} throughout, which holds {longest} s at most"
                 yield Finding(Level.WARNING, "window-too-short", f"action {action.name}", message, "it can never end")
+
+
+def _check_idle_changes(problem: Problem) -> Iterator[Finding]:
+    """Yield changes at known times that change nothing: nothing else writes the fact, and it is so already."""
+    written = written_predicates(problem.domain)
+    true = set(problem.initial)
+    for effect in sorted(problem.timed, key=lambda each: each.time):
+        for literal in effect.provides:
+            fact = literal.part if isinstance(literal, Not) else literal
+            if not isinstance(fact, Atom) or fact.predicate in written or fact.predicate in problem.domain.derived:
+                continue
+            if (fact in true) is not isinstance(literal, Not):
+                message = f"at {effect.time} s, {literal} changes nothing: that is so already"
+                hint = "are two times or a negation the wrong way round?"
+                yield Finding(Level.HINT, "idle-change", f"window {fact}", message, hint, part=fact)
+            (true.discard if isinstance(literal, Not) else true.add)(fact)
 
 
 def _find_shortest(action: Action, values: Values) -> Number | None:

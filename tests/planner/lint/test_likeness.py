@@ -118,6 +118,30 @@ def test_a_guard_on_a_number_that_only_one_action_leaves_out() -> None:
     assert lines(found(PRESS, *more, (', "ink(c) >= length(r)"', "")), "weak-guard") == [33]
 
 
+def test_an_amount_that_all_others_take() -> None:
+    wipes = [
+        f'  wipe{n}:\n    parameters: {{c: cart}}\n    requires: ["ink(c) >= {n}"]\n    modifies: ["ink(c) -= {n}"]\n'
+        for n in (5, 6, 7)
+    ]
+    more = ("  print:", "".join([*wipes, "  print:"]))
+    free = (', "ink(c) >= length(r)"', "")
+    assert lines(found(PRESS, free, more), "unused-guard") == []
+    kept = ('modifies: ["ink(c) -= 7"]', 'provides: ["wiped(c)"]')
+    assert lines(found(PRESS, free, more, kept), "unused-guard") == [35]
+
+
+def test_a_sum_that_is_guarded_and_assigned() -> None:
+    changes = [
+        ("  length:", "  load: {parameters: [cart], low: 0}\n  length:"),
+        ('"not lies(r, b)"]', '"not lies(r, b)"]\n    modifies: ["load(c) += length(r)"]'),
+        ('"lies(r, b)"', '"lies(r, b)", "load(c) + length(r) <= 60"'),
+        ('"not on(r, c)"]', '"not on(r, c)"]\n    modifies: ["load(c) -= length(r)"]'),
+        ("  ink(c1): 10", "  load(c1): 0\n  ink(c1): 10"),
+    ]
+    assert lines(found(PRESS, *changes), "weak-guard") == []
+    assert lines(found(PRESS, *changes, ("load(c) += length(r)", "load(c) := length(r)")), "weak-guard") == [18]
+
+
 def test_both_of_two_inverse_actions_lower_a_number() -> None:
     changes = [
         ("  length:", "  room: {parameters: [cart], low: 0}\n  length:"),

@@ -464,6 +464,10 @@ class TestMethods:
         assert line in lines(findings, rule)
         assert any(each.level is not Level.HINT for each in findings)
 
+    def test_a_recursion_before_anything_has_changed(self) -> None:
+        findings = found(TASKS, ('["fetch", "heat"]', '["heat", "fetch"]'))
+        assert lines(findings, "endless-method") == [27]
+
     def test_a_method_that_changes_nothing(self) -> None:
         findings = found(
             TASKS,

@@ -43,6 +43,19 @@ def test_windows_that_never_fit_a_duration(end: str, is_short: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("timed", "idle"),
+    [
+        (WINDOW.format(end=9), 0),
+        ("(at 5 (not (post-open))) (at 9 (post-open))", 1),
+        ("(at 5 (post-open)) (at 7 (post-open)) (at 9 (not (post-open)))", 1),
+    ],
+)
+def test_changes_that_change_nothing(timed: str, idle: int) -> None:
+    found = check_problem(letters((9,), goal="posted", timed=timed))
+    assert sum(each.rule == "idle-change" for each in found) == idle
+
+
+@pytest.mark.parametrize(
     ("problem", "rule"),
     [
         (replace(letters(), capacity={"pen": 1}), "unused-capacity"),
