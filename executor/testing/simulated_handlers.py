@@ -129,9 +129,6 @@ def results_of(wanted: Mapping[str, Any], label: str) -> dict[str, Any]:
 DEATH: Final = -1.0
 """The value that a script yields to make the process die; other yielded values are seconds."""
 DIED: Final = "the simulated process died"
-DYING: Final = 0.75
-"""Part of its time after which a handler kills the process: before others end that began with it."""
-_DEADLY: Final = frozenset({FaultKind.CRASH_BEFORE, FaultKind.CRASH_AFTER})
 Script = Generator[float, None, ActionResult]
 _LATE: Final = frozenset({FaultKind.LATE, FaultKind.SLOW})
 NEVER_STARTS: Final = frozenset(
@@ -246,7 +243,7 @@ class Deed:
 
     def _before(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
         if self.seconds:
-            yield self.seconds * (DYING if kind in _DEADLY else 1)
+            yield self.seconds
         match kind:
             case FaultKind.RAISES:
                 raise SimulatedError(f"{self.step} broke down")
