@@ -86,7 +86,7 @@ _USE_RULES: Final = {"unused-predicate", "never-required", "unused-type", "unuse
 def check_hierarchy(domain: HtnDomain) -> list[Finding]:
     """Return the findings about `domain` that need no objects, the worst first."""
     classical = _keep_valid(domain, check_domain(domain.classical))
-    structure = [*_check_structure(domain), *check_methods(domain, frozenset())]
+    structure = [*_check_structure(domain), *check_methods(domain, frozenset(), in_turn=False)]
     return _sort_by_level([*classical, *structure, *check_conditions(domain, None)])
 
 

@@ -22,7 +22,7 @@ from planner.model.domain import numeric_effects, written_predicates
 from planner.model.formulas import OPEN, TRUE, Atom, Comparison, Formula, Not, atoms_in, conjuncts, unmarked
 
 
-def check_methods(domain: HtnDomain, wanted: frozenset[str], *, in_turn: bool = True) -> Iterator[Finding]:
+def check_methods(domain: HtnDomain, wanted: frozenset[str], *, in_turn: bool) -> Iterator[Finding]:
     """Yield what is wrong with the order and the effects of subtasks; `wanted` are predicates that goals mention.
 
     `in_turn` says that the initial tasks are done one after the other, so that none interferes with another.
