@@ -13,6 +13,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TESTS ?= tests
 PYTHON ?= python3.13 python3.12 python3.11 python3 python3.14 python
+# One more than there are processors: some tests wait for servers and processes.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 FITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 # What is imported is kept as bytecode, whatever the environment says: tests start Python hundreds of times.
@@ -31,12 +33,12 @@ test: $(VENV)/installed-test
 	$(BIN)/lint-imports
 	@# machine code is made and types are checked beside the tests
 	@said=$$(mktemp); { $(BIN)/forethought warm >/dev/null && $(BIN)/mypy; } >$$said 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -n auto --dist worksteal $(TESTS); tests=$$?; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS); tests=$$?; \
 	wait $$types; types=$$?; cat $$said; rm -f $$said; exit $$((tests | types))
 
 test-all: $(VENV)/installed-test
 	TESTED_PART=0 $(MAKE) test TESTS="-m '' tests"
-	for part in 1 2 3 4 5 6 7 8 9 10 11; do TESTED_PART=$$part $(BIN)/python -m pytest -n auto --dist worksteal -m drawn tests || exit; done
+	for part in 1 2 3 4 5 6 7 8 9 10 11; do TESTED_PART=$$part $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m drawn tests || exit; done
 
 docs: $(VENV)-docs/installed
 	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --strict --quiet

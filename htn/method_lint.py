@@ -296,7 +296,8 @@ def _check_endless(method: Method, known: _Known) -> Iterator[Finding]:
         return
     if len(others) == len(method.network.subtasks) or not others:
         return
-    if method.network.is_sequence and method.network.subtasks[0].task == method.task:
+    is_first = method.network.is_sequence and method.network.subtasks[0].task == method.task
+    if is_first and len(known.domain.methods_for(method.task.predicate)) > 1:
         message = f"it does {unmarked(method.task)} again before anything has changed"
         hint = "should that come after the other subtasks?"
         yield Finding(Level.HINT, "endless-method", f"method {method.name}", message, hint, "subtasks")

@@ -321,9 +321,16 @@ def test_no_success_is_claimed_that_is_none(block):
 
 
 def twice(simulated):
-    """Return the actions of steps that have changed something more than once."""
-    counts = Counter((act.by, act.step.predicate) for act in simulated.acts if act.by and (act.added or act.removed))
-    return {action for (_, action), count in counts.items() if count > 1}
+    """Return the actions of steps that have changed something again, though nobody else had undone it."""
+    found, done = set(), {}
+    for act in simulated.acts:
+        key = act.by, act.step.predicate
+        if not act.by:
+            done = {other: added for other, added in done.items() if added.isdisjoint(act.removed)}
+        elif act.added or act.removed:
+            found |= {act.step.predicate} if key in done else set()
+            done[key] = set(act.added)
+    return found
 
 
 def harmless(problem, action):

@@ -14,7 +14,7 @@ import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from executor import bounded_http
+from executor.listening import bounded_http
 from executor.listening.addresses import Address, listen
 from executor.listening.bounded_http import BoundedProtocol
 from executor.service import guard as guard_module
