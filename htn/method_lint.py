@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from htn.model import HtnDomain, Method
-from htn.purpose_lint import check_purposes
+from htn.purpose_lint import check_purposes, spread
 from planner.lightweight import replace
 from planner.lint.findings import Finding, Level, Mend, collect_usage, ended_atoms, provided_atoms
 from planner.lint.item_lint import Item, balanced_items, declared_items
@@ -70,13 +70,7 @@ def _find_written(domain: HtnDomain) -> dict[str, frozenset[str]]:
         | {effect.fluent.predicate for effect in numeric_effects(each)}
         for each in domain.classical.actions.values()
     }
-    found |= dict.fromkeys(domain.tasks, frozenset())
-    size = -1
-    while size < (size := sum(map(len, found.values()))):
-        for method in domain.methods.values():
-            below = [found.get(each.task.predicate, frozenset()) for each in method.network.subtasks]
-            found[method.task.predicate] = found[method.task.predicate].union(*below)
-    return found
+    return spread(found | dict.fromkeys(domain.tasks, frozenset()), domain)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ expected to bring that about, or to do the task again; one that brings about `at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -47,14 +47,18 @@ def check_purposes(domain: HtnDomain, written: Written) -> Iterator[Finding]:
         yield from _check_order(method, table)
 
 
-def _find_below(domain: HtnDomain) -> dict[str, set[str]]:
+def _find_below(domain: HtnDomain) -> dict[str, frozenset[str]]:
     """Return the tasks and actions that each of them may lead to, itself included."""
-    found = {name: {name} for name in (*domain.tasks, *domain.classical.actions)}
+    return spread({name: frozenset([name]) for name in (*domain.tasks, *domain.classical.actions)}, domain)
+
+
+def spread(found: dict[str, frozenset[str]], domain: HtnDomain) -> dict[str, frozenset[str]]:
+    """Extend what is `found` of tasks and actions by what is found of those that each task may lead to."""
     size = -1
     while size < (size := sum(map(len, found.values()))):
         for method in domain.methods.values():
-            for each in method.network.subtasks:
-                found[method.task.predicate] |= found[each.task.predicate]
+            below = [found.get(each.task.predicate, frozenset()) for each in method.network.subtasks]
+            found[method.task.predicate] = found[method.task.predicate].union(*below)
     return found
 
 
@@ -182,11 +186,11 @@ class _Table:
 
     def needs(self, task: Atom) -> set[Atom]:
         """Return what `task` needs from before it in each way."""
-        return _bind(self.needed[task.predicate], task, self.domain)
+        return bind(self.needed[task.predicate], task, self.domain)
 
     def gifts(self, task: Atom) -> set[Atom]:
         """Return what `task` gives in each way."""
-        return _bind(self.given[task.predicate], task, self.domain)
+        return bind(self.given[task.predicate], task, self.domain)
 
 
 def _find_needs(domain: HtnDomain, written: Written) -> dict[str, frozenset[Atom]]:
@@ -201,7 +205,7 @@ def _needs_of(method: Method, found: Mapping[str, frozenset[Atom]], domain: HtnD
     tasks = [each.task for each in method.network.subtasks]
     for place, task in enumerate(tasks):
         others = frozenset[str]().union(*[written[x.predicate] for n, x in enumerate(tasks) if n != place])
-        needs |= {x for x in _bind(found[task.predicate], task, domain) if x.predicate not in others}
+        needs |= {x for x in bind(found[task.predicate], task, domain) if x.predicate not in others}
     return needs
 
 
@@ -221,11 +225,11 @@ def _gifts_of(method: Method, found: Mapping[str, frozenset[Atom]], domain: HtnD
     tasks = [each.task for each in method.network.subtasks]
     for place, task in enumerate(tasks):
         others = frozenset[str]().union(*[written[x.predicate] for n, x in enumerate(tasks) if n != place])
-        gifts |= {x for x in _bind(found[task.predicate], task, domain) if x.predicate not in others}
+        gifts |= {x for x in bind(found[task.predicate], task, domain) if x.predicate not in others}
     return gifts
 
 
-def _bind(atoms: frozenset[Atom], task: Atom, domain: HtnDomain) -> set[Atom]:
+def bind(atoms: Iterable[Atom], task: Atom, domain: HtnDomain) -> set[Atom]:
     """Return `atoms` about the parameters of a task or action as its caller `task` has them."""
     return {
         atom.substitute(dict(zip(_parameters_of(task.predicate, domain), task.args, strict=False))) for atom in atoms

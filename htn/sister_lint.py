@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from htn.model import HtnDomain, Method
+from htn.purpose_lint import bind, spread
 from planner.lightweight import replace
 from planner.lint.findings import Finding, Level, conjoined_atoms, ended_atoms
 from planner.lint.parameter_lint import check_widths
@@ -90,20 +91,7 @@ def find_gifts(domain: HtnDomain) -> dict[str, Gifts]:
 def _find_ended(domain: HtnDomain) -> dict[str, frozenset[str]]:
     """Return the predicates of which each action, or what a task leads to, ends facts."""
     found = {each.name: frozenset(x.predicate for x in ended_atoms(each)) for each in domain.classical.actions.values()}
-    found |= dict.fromkeys(domain.tasks, frozenset())
-    size = -1
-    while size < (size := sum(map(len, found.values()))):
-        for method in domain.methods.values():
-            below = [found.get(each.task.predicate, frozenset()) for each in method.network.subtasks]
-            found[method.task.predicate] = found[method.task.predicate].union(*below)
-    return found
-
-
-def bind(gifts: Gifts, task: Atom, domain: HtnDomain) -> set[Atom]:
-    """Return the facts of `gifts` as the caller of `task` writes them."""
-    owner = domain.tasks.get(task.predicate) or domain.classical.actions[task.predicate]
-    binding = {each.name: arg for each, arg in zip(owner.parameters, task.args, strict=False)}
-    return {atom.substitute(binding) for atom in gifts.facts}
+    return spread(found | dict.fromkeys(domain.tasks, frozenset()), domain)
 
 
 def _gifts_of(
@@ -118,7 +106,7 @@ def _gifts_of(
         own = found[task.predicate]
         if own.is_all:
             return Gifts(is_all=True)
-        facts = {x for x in facts if x.predicate not in ended[task.predicate]} | bind(own, task, domain)
+        facts = {x for x in facts if x.predicate not in ended[task.predicate]} | bind(own.facts, task, domain)
     return Gifts(frozenset(facts))
 
 
@@ -137,7 +125,7 @@ def _check_recursion(method: Method, domain: HtnDomain, gifts: Mapping[str, Gift
     again, before = tasks[-1], tasks[-2]
     if again.predicate != method.task.predicate or again.args == method.task.args:
         return
-    sure = bind(gifts[before.predicate], before, domain)
+    sure = bind(gifts[before.predicate].facts, before, domain)
     for empty in domain.methods_for(again.predicate):
         binding = dict(zip(empty.task.args, again.args, strict=True))
         needs = {atom.substitute(binding) for atom in conjoined_atoms(empty.precondition)}
@@ -160,12 +148,12 @@ def _check_late(method: Method, domain: HtnDomain, gifts: Mapping[str, Gifts]) -
     known, changing = set(conjoined_atoms(method.precondition)), written_predicates(domain.classical)
     for place, task in enumerate(tasks):
         action = domain.classical.actions.get(task.predicate)
-        for need in _needs_of(task, domain) - known if action else ():
-            earlier = [bind(gifts[each.predicate], each, domain) for each in tasks[:place]]
+        for need in bind(conjoined_atoms(action.requires), task, domain) - known if action else ():
+            earlier = [bind(gifts[each.predicate].facts, each, domain) for each in tasks[:place]]
             other = next((x for own in earlier for x in own if _is_other(x, need)), None)
             if other is None or need.predicate not in changing or any(need in own for own in earlier):
                 continue
-            giver = next((x for x in tasks[place + 1 :] if need in bind(gifts[x.predicate], x, domain)), None)
+            giver = next((x for x in tasks[place + 1 :] if need in bind(gifts[x.predicate].facts, x, domain)), None)
             if giver is not None and giver.predicate in domain.tasks:
                 message = (
                     f"its subtask {unmarked(task)} needs {unmarked(need)}, which {unmarked(giver)} after it makes"
@@ -174,12 +162,6 @@ def _check_late(method: Method, domain: HtnDomain, gifts: Mapping[str, Gifts]) -
                 hint = "change their order, or require it of the method"
                 yield Finding(Level.WARNING, "wrong-order", f"method {method.name}", message, hint, "subtasks", task)
                 return
-
-
-def _needs_of(task: Atom, domain: HtnDomain) -> set[Atom]:
-    action = domain.classical.actions[task.predicate]
-    binding = {each.name: arg for each, arg in zip(action.parameters, task.args, strict=False)}
-    return {atom.substitute(binding) for atom in conjoined_atoms(action.requires)}
 
 
 def _is_other(fact: Atom, need: Atom) -> bool:

@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 
+from killed_workers import in_child
+
 from executor.events.stored_runs import copy_run
 from executor.journal import open_journal
 
@@ -41,19 +43,6 @@ def copy(places, kill_at=None):
         if kill_at is not None:
             kill_at_write((source, target), kill_at)
         return copy_run(source, target, "r")
-
-
-def in_child(work):
-    """Do `work` in a child process; return its exit code, negative for a signal."""
-    child = os.fork()
-    if child == 0:
-        code = 70
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def prepare(place):

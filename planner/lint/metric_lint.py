@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from planner.lint.findings import Finding, Level, ended_atoms, provided_atoms
+from planner.lint.findings import Finding, Level, ended_atoms, enders_of, givers_of, provided_atoms
 from planner.model.actions import Action, NumericEffect
 from planner.model.arithmetic import exact_value
 from planner.model.domain import DomainModel, numeric_effects
@@ -84,8 +84,7 @@ def _direction(effect: NumericEffect) -> int:
 
 def _is_repeatable(action: Action, name: str, domain: DomainModel) -> bool:
     """Return whether actions give again all that `action` ends, and raise again what it lowers besides `name`."""
-    given = {atom.predicate for each in domain.actions.values() for atom in provided_atoms(each)}
-    ended = {atom.predicate for each in domain.actions.values() for atom in ended_atoms(each)}
+    given, ended = givers_of(domain).keys(), enders_of(domain).keys()
     risen = {
         effect.fluent.predicate
         for each in domain.actions.values()
@@ -101,8 +100,7 @@ def _is_repeatable(action: Action, name: str, domain: DomainModel) -> bool:
 
 def check_given_goals(problem: Problem) -> Iterator[Finding]:
     """Yield the facts of the goal that hold from the beginning, and that no action gives: something else is meant."""
-    given = {atom.predicate for each in problem.domain.actions.values() for atom in provided_atoms(each)}
-    given |= {*problem.domain.derived}
+    given = {*givers_of(problem.domain), *problem.domain.derived}
     stated = set(problem.initial)
     held = [x for x in conjuncts(problem.goal.hard) if isinstance(x, Atom) and x in stated]
     names = Counter(fact.predicate for fact in held)
