@@ -258,23 +258,10 @@ class Database:
         if self._connections:
             return
         import pg8000.exceptions
-        import pg8000.native
 
         address = self.address
-        is_folder = address.host.startswith("/")
-        options: dict[str, Any] = {"unix_sock": f"{address.host}/.s.PGSQL.{address.port}"} if is_folder else {}
-        options |= {} if is_folder else {"host": address.host, "port": address.port}
-        options["ssl_context"] = False if is_folder else _make_ssl_context(address.sslmode)
         try:
-            made = pg8000.native.Connection(
-                address.user,
-                database=address.database,
-                password=address.password,
-                timeout=SOCKET_SECONDS,
-                application_name="forethought",
-                **options,
-            )
-            self._connections.append(made)
+            self._connections.append(_open_connection(address))
         except pg8000.exceptions.DatabaseError as error:
             if _code_of(error) in _RESTARTS:
                 raise _Lost from error
@@ -300,6 +287,43 @@ class Database:
         sent = read_uptime()
         self.clock.note(sent, self._execute(f"SELECT {READ_CLOCK}")[0][0])
         self._execute(f"SET idle_in_transaction_session_timeout TO {milliseconds}")
+
+
+def _open_connection(address: DatabaseAddress) -> Any:
+    """Return a connection of the driver; raises the driver's errors and `OSError`."""
+    import pg8000.native
+
+    ssl_context = False if address.host.startswith("/") else _make_ssl_context(address.sslmode)
+    opened = _open_socket(address)
+    try:
+        return pg8000.native.Connection(
+            address.user,
+            host=address.host,
+            database=address.database,
+            password=address.password,
+            ssl_context=ssl_context,
+            application_name="forethought",
+            sock=opened,
+        )
+    except BaseException:
+        opened.close()  # the driver leaves it open where the server is silent about TLS
+        raise
+
+
+def _open_socket(address: DatabaseAddress) -> socket.socket:
+    """Return a socket connected to the database, that waits `SOCKET_SECONDS` for each answer; raises `OSError`."""
+    if not address.host.startswith("/"):
+        opened = socket.create_connection((address.host, address.port), SOCKET_SECONDS)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return opened
+    opened = socket.socket(socket.AF_UNIX)
+    try:
+        opened.settimeout(SOCKET_SECONDS)
+        opened.connect(f"{address.host}/.s.PGSQL.{address.port}")
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def _close_all(connections: list[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 import subprocess
 import sys
 import threading
@@ -231,6 +232,14 @@ def test_a_database_that_stays_away_is_told_with_what_to_do(postgres):
                 postgres.start()
             time.sleep(JUST_TRIED)
             assert journal.append("r1", "C", "") == 2
+
+
+def test_a_database_that_is_silent_while_it_is_connected_to_leaves_no_socket_open(monkeypatch):
+    monkeypatch.setattr("executor.journal.postgres.connection.SOCKET_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with pytest.raises(JournalError, match="the database does not answer"):
+            open_journal(f"postgresql://somebody@127.0.0.1:{silent.getsockname()[1]}/runs?patience=0.2")
+        gc.collect()  # a socket that is still open is an error here
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
