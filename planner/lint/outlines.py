@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
 
+from planner.language.wrong_words import word_pattern
 from planner.lightweight import Any, Final
 from planner.lint.findings import Span
 from planner.model.formulas import OPEN, Atom
@@ -129,7 +130,7 @@ class SourceText:
 def _patterns_of(part: Atom | str) -> Iterator[str]:
     """Yield the expressions that find `part`, the best first: as it is written in documents, in PDDL, and its name."""
     if isinstance(part, str):
-        yield _word(part)
+        yield word_pattern(part)
         return
     args = [r"[?\w-]+" if arg == OPEN else rf"\??{re.escape(arg.removeprefix('?'))}" for arg in part.args]
     name = re.escape(part.predicate)
@@ -140,11 +141,7 @@ def _patterns_of(part: Atom | str) -> Iterator[str]:
     else:
         yield rf"(?<![\w(-]){name}(?![\w(-])"
         yield rf"\(\s*{name}\s*\)"
-    yield _word(part.predicate)
-
-
-def _word(text: str) -> str:
-    return rf"(?<![\w-])\??{re.escape(text.removeprefix('?'))}(?![\w-])"
+    yield word_pattern(part.predicate)
 
 
 _SECTIONS: Final = {

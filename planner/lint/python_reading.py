@@ -20,9 +20,10 @@ from typing import Any
 
 from planner.errors import InputError, Location
 from planner.language.loading.python_files import PythonSource, execute_file, find_line
+from planner.language.wrong_words import suggested_word
 from planner.lightweight import Final
 from planner.lint.outlines import SourceText
-from planner.lint.reading import MOST, SECONDS, Reading, note, suggested_word
+from planner.lint.reading import MOST, SECONDS, Reading, note
 from planner.problem_kinds import AnyDomain, AnyProblem
 
 RAISES: Final = "the file raises "
@@ -276,7 +277,7 @@ def replace_node(part: _Part, key: ast.expr, value: ast.expr) -> _Part:
 
 def _mend(part: _Part, error: InputError) -> bool:
     """Take the suggestion of `error` in texts and keywords of the part; return whether that changed something."""
-    pair = suggested_word(error)
+    pair = suggested_word(error.message, error.hint)
     if pair is None:
         return False
     word, suggestion = pair

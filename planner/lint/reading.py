@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from planner.errors import DocumentError, InputError, Location
+from planner.language.wrong_words import find_wrong_word, suggested_word
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.lint.findings import Edit, Finding, Fix, Level, Span
 from planner.lint.outlines import SourceText
@@ -28,9 +29,6 @@ MOST: Final = 200
 """Mistakes of a file after which reading ends."""
 SECONDS: Final = 10.0
 """Time after which a file with mistakes is not read again."""
-
-_ALIKE: Final = 0.75
-"""Least likeness, from 0 to 1, of a name and the known one that is written for it."""
 
 _RULES: Final = (
     (r"^the file raises (?!.*unexpected keyword)", "input"),
@@ -75,37 +73,26 @@ def mistake_of(error: InputError, texts: Mapping[str, SourceText], within: tuple
     if location is None or source is None:
         return _with_place(finding, location)
     if within is not None:
-        return replace(finding, span=source.span(*_find_within(source, error, *within)))
+        found = find_wrong_word(source.blank, *within, error.message, error.hint)
+        start, end = found or (within[0], min(within[1], _line_end(source, within[0])))
+        return replace(finding, span=source.span(start, end))
     start, end = _find_word(source, location)
-    suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
-    quoted = re.search(r"'([^']+)'", error.message)
-    fix = None
-    if suggested and source.language != "python":
-        word = _misspelt(error.message, suggested[1])
-        place = source.search(word, start, _line_end(source, end)) if word else None
-        if place and word:
-            mark = "?" if source.text[place[0]] == "?" else ""
-            fix = Fix(f"write {suggested[1]} for {word}", (Edit(source.name, *place, mark + suggested[1]),))
-            start, end = place
-    elif quoted:
-        place = source.search(quoted[1], start, _line_end(source, end))
-        start, end = place or (start, end)
-    return replace(finding, span=source.span(start, end), fix=fix)
+    if rule == "syntax":
+        return replace(finding, span=source.span(start, end))
+    found = find_wrong_word(source.blank, start, _line_end(source, end), error.message, error.hint)
+    place = found or (start, end)
+    fix = _write_suggestion(source, place, error) if found else None
+    return replace(finding, span=source.span(*place), fix=fix)
 
 
-def _find_within(source: SourceText, error: InputError, start: int, end: int) -> tuple[int, int]:
-    """Return where the word that `error` is about stands between two offsets; its first line if it is not there."""
-    pair = suggested_word(error)
-    words = [*([] if pair is None else [pair[0]]), *re.findall(r"'([^'\n]+)'", error.message)]
-    found = (source.search(word, start, end) for word in words)
-    return next((each for each in found if each is not None), (start, min(end, _line_end(source, start))))
-
-
-def suggested_word(error: InputError) -> tuple[str, str] | None:
-    """Return the name that `error` takes for misspelt, and what it suggests in its place."""
-    suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
-    word = _misspelt(error.message, suggested[1]) if suggested else None
-    return (word, suggested[1]) if suggested and word else None
+def _write_suggestion(source: SourceText, place: tuple[int, int], error: InputError) -> Fix | None:
+    """Return the edit that writes what `error` suggests at `place`, if that is the word it takes for misspelt."""
+    pair = suggested_word(error.message, error.hint)
+    written = source.text[place[0] : place[1]]
+    if pair is None or source.language == "python" or written.lstrip("?").lower() != pair[0].lower():
+        return None
+    mark = "?" if written[0] == "?" else ""
+    return Fix(f"write {pair[1]} for {pair[0]}", (Edit(source.name, *place, mark + pair[1]),))
 
 
 def _with_place(finding: Finding, location: Location | None) -> Finding:
@@ -113,15 +100,6 @@ def _with_place(finding: Finding, location: Location | None) -> Finding:
         return finding
     line, column = location.line or 1, location.column or 1
     return replace(finding, span=Span(location.source, line, column, line, column))
-
-
-def _misspelt(message: str, suggestion: str) -> str | None:
-    """Return the quoted or leading name of `message` that is nearest to `suggestion`."""
-    import difflib
-
-    words = re.findall(r"[\w-]+", message)
-    near = difflib.get_close_matches(suggestion, [each for each in words if each != suggestion], n=1, cutoff=_ALIKE)
-    return near[0] if near else None
 
 
 def _find_word(source: SourceText, location: Location) -> tuple[int, int]:
@@ -309,19 +287,19 @@ def _find_part(error: InputError, parts: list[_Data], name: str) -> tuple[_Data 
 
 def _mend_data(part: _Data, path: tuple[Any, ...], error: InputError) -> bool:
     """Take the suggestion of `error`; return whether that changed something."""
-    suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
-    word = _misspelt(error.message, suggested[1]) if suggested else None
-    if not suggested or not word:
+    pair = suggested_word(error.message, error.hint)
+    if pair is None:
         return False
+    word, suggested = pair
     for deeper in sorted((each for each in part.positions if each[: len(path)] == path), key=len):
         value = part.value(deeper[1:])
         if deeper[-1] == word:
-            if suggested[1] in part.value(deeper[1:-1]):
+            if suggested in part.value(deeper[1:-1]):
                 return False
-            part.rename(deeper, suggested[1])
+            part.rename(deeper, suggested)
             return True
         if isinstance(value, str):
-            text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", suggested[1], value)
+            text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", suggested, value)
             if text != value:
                 part.put(deeper, text)
                 return True
@@ -475,18 +453,18 @@ def _unshift(error: InputError, shifts: list[tuple[int, int, int]]) -> InputErro
 
 def _mend_text(text: str, at: int, error: InputError, shifts: list[tuple[int, int, int]]) -> str | None:
     """Take the suggestion of `error` in the text after the offset `at`; note in `shifts` how it moves its line."""
-    suggested = re.match(r"did you mean '([^']+)'\?", error.hint or "")
-    word = _misspelt(error.message, suggested[1]) if suggested else None
+    pair = suggested_word(error.message, error.hint)
     if other := re.match(r"this problem is for the domain '([^']+)', not for '([^']+)'", error.message):
-        suggested, word = re.match("(.*)", other[2]), other[1]
-    if not suggested or not word:
+        pair = other[1], other[2]
+    if pair is None:
         return None
+    word, suggested = pair
     found = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE).search(text, at)
     if found is None:
         return None
     line, column = text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())
-    shifts.append((line, column, len(suggested[1]) - len(word)))
-    return text[: found.start()] + suggested[1] + text[found.end() :]
+    shifts.append((line, column, len(suggested) - len(word)))
+    return text[: found.start()] + suggested + text[found.end() :]
 
 
 def _declaration_at(text: str, at: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -250,11 +251,10 @@ def split_documents(text: str, name: str) -> list[Document]:
 
 def _parse(text: str, name: str, *, is_json: bool) -> list[Document]:
     if is_json:
-        data = parse_json(text, name)
-        found = [Document(each, name, number, lambda: json_positions(text)) for number, each in enumerate(data)]
+        data, locate = parse_json(text, name), partial(json_positions, text)
     else:
-        data = parse_yaml(text, name)
-        found = [Document(each, name, number, lambda: yaml_positions(text, name)) for number, each in enumerate(data)]
+        data, locate = parse_yaml(text, name), partial(yaml_positions, text, name)
+    found = [Document(each, name, number, locate, text) for number, each in enumerate(data)]
     kept = [document for document in found if document.data is not None]
     if not kept:
         raise DocumentError("the file is empty", Location(name), "it begins with 'domain: NAME' or 'problem: NAME'")

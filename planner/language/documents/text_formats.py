@@ -19,6 +19,7 @@ from typing import Any, Final, NoReturn
 from planner.errors import DocumentError, Location
 from planner.language.declare.fields import SURROGATE
 from planner.language.documents.yaml_events import Event, read_events
+from planner.language.wrong_words import point_at_word
 
 Path = tuple[str | int, ...]
 Positions = Mapping[Path, tuple[int, int]]
@@ -26,11 +27,15 @@ Positions = Mapping[Path, tuple[int, int]]
 
 
 class Document:
-    """One document of a file: its data, and the function `locate` that finds the positions of its parts."""
+    """One document of a file: its data, and the function `locate` that finds the positions of its parts.
 
-    def __init__(self, data: Any, source: str, number: int, locate: Callable[[], Positions]) -> None:
+    With the `text` of the file, errors stand at the word that is wrong, else where its value begins.
+    """
+
+    def __init__(self, data: Any, source: str, number: int, locate: Callable[[], Positions], text: str = "") -> None:
         self.data = data
         self.source = source
+        self.text = text
         self._number = number
         self._locate = locate
 
@@ -65,7 +70,7 @@ class DocumentPlace:
 
     def error(self, message: str, hint: str | None = None) -> DocumentError:
         """Make a `DocumentError` at this place."""
-        return DocumentError(message, self.location, hint)
+        return DocumentError(message, point_at_word(self.location, self.document.text, message, hint), hint)
 
     def within(self, *path: str | int) -> DocumentPlace:
         """Return the place of a part."""

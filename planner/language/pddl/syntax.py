@@ -64,8 +64,14 @@ class Source:
             raise self._nesting_error(words) from None
 
     def error(self, message: str, tree: Tree, index: int | None = None, hint: str | None = None) -> PddlError:
-        """Make an error at `tree`, or at its item `index` (one past the last: at its closing parenthesis)."""
-        return PddlError(message, self.location(tree, index), hint)
+        """Make an error at the wrong word of `tree`, or at its item `index`.
+
+        The place is that of the item where the word is not in its line; one past the last is the closing parenthesis.
+        """
+        from planner.language.wrong_words import point_at_word
+
+        place = point_at_word(self.location(tree, index), self._blank_comments(), message, hint)
+        return PddlError(message, place, hint)
 
     def location(self, tree: Tree, index: int | None = None) -> Location:
         """Return the place of `tree`, or of its item `index`."""
@@ -74,11 +80,16 @@ class Source:
     def _find_place(self, number: int) -> Location:
         import re
 
-        blank = re.sub(_COMMENT, lambda comment: " " * len(comment[0]), self.text)
+        blank = self._blank_comments()
         words = enumerate(re.finditer(_WORD, blank))
         offset = next((word.start() for count, word in words if count == number), len(blank))
         ends = [end.end() for end in re.compile(_LINE_END).finditer(self.text, 0, offset)]
         return Location(self.name, len(ends) + 1, offset - (ends[-1] if ends else 0) + 1)
+
+    def _blank_comments(self) -> str:
+        import re
+
+        return re.sub(_COMMENT, lambda comment: " " * len(comment[0]), self.text)
 
     def _find_number(self, wanted: Tree, index: int | None) -> int:
         """Return the number of the word that starts `wanted`, or its item `index`."""

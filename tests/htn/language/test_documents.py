@@ -238,12 +238,12 @@ ERRORS = [
     (
         "fetch: {parameters: {parcel: parcel}}",
         "fetch: {parameters: {parcel: parcl}}",
-        "16:24: unknown type 'parcl'; did ",
+        "16:32: unknown type 'parcl'; did ",
     ),
     (
         "fetch: {parameters: {parcel: parcel}}",
         "fetch: {parameters: {parcel: str}}",
-        "16:11: parameter 'parcel' of task ",
+        "16:24: parameter 'parcel' of task ",
     ),
     (
         "fetch: {parameters:",
@@ -251,18 +251,18 @@ ERRORS = [
         "16:11: tasks.fetch has no key 'parameter'; did you mean 'parameters'?",
     ),
     ("  rest:\n", "  move:\n", "17:3: task 'move' is also an action of domain 'courier'; rename one of them"),
-    ("task: fetch(parcel)", "task: fetsh(parcel)", "30:5: there is no task 'fetsh'; did you mean 'fetch'?"),
+    ("task: fetch(parcel)", "task: fetsh(parcel)", "30:11: there is no task 'fetsh'; did you mean 'fetch'?"),
     (
         "task: fetch(parcel)",
         "task: fetch(room)",
-        "30:5: 'room' in fetch(room) is 'room', but task 'fetch' takes 'parcel' ",
+        "30:17: 'room' in fetch(room) is 'room', but task 'fetch' takes 'parcel' ",
     ),
     (
         "task: fetch(parcel)",
         "task: fetch(parcel, room)",
-        "30:5: fetch(parcel, room) gives task 'fetch' 2 arguments; it ",
+        "30:11: fetch(parcel, room) gives task 'fetch' 2 arguments; it ",
     ),
-    ("task: fetch(parcel)", "task: fetch(parcel", "30:5: 'fetch(parcel' lacks a ')'"),
+    ("task: fetch(parcel)", "task: fetch(parcel", "30:11: 'fetch(parcel' lacks a ')'"),
     ("    task: fetch(parcel)\n", "", "28:3: methods.pick-up lacks the key 'task'"),
     (
         "- move(robot, here, room)",
@@ -272,7 +272,7 @@ ERRORS = [
     (
         "- move(robot, here, room)",
         "- move(robot, here, rom)",
-        "27:9: 'rom' in move(robot, here, rom) is neither a parameter",
+        "27:27: 'rom' in move(robot, here, rom) is neither a parameter",
     ),
     (
         "- move(robot, here, room)",
@@ -281,10 +281,10 @@ ERRORS = [
     ),
     ("- move(robot, here, room)", "- [a]", "27:9: methods.onwards.subtasks[1]: found a list, expected a text"),
     ("- move(robot, here, room)", "move: x", "26:5: methods.onwards.subtasks: found a mapping, expected a text"),
-    ('"not broken(robot)"', '"at(robot)"', "24:35: at(robot) gives predicate 'at' 1 argument; it takes 2 arguments"),
-    ('"here != room"', '"here =! room"', "25:19: 'here =! room' is no atom; equality is written a == b"),
-    ('"here != room"', '"at(robot, here)"', "25:19: a constraint says that two terms are equal or not, and "),
-    ("ordering: [[a, c]]", "ordering: [[a, d]]", "32:16: no subtask has the label 'd'; the labels are a, b, c"),
+    ('"not broken(robot)"', '"at(robot)"', "24:36: at(robot) gives predicate 'at' 1 argument; it takes 2 arguments"),
+    ('"here != room"', '"here =! room"', "25:20: 'here =! room' is no atom; equality is written a == b"),
+    ('"here != room"', '"at(robot, here)"', "25:20: a constraint says that two terms are equal or not, and "),
+    ("ordering: [[a, c]]", "ordering: [[a, d]]", "32:20: no subtask has the label 'd'; the labels are a, b, c"),
     ("ordering: [[a, c]]", "ordering: [a]", "32:16: ['a'] orders no subtasks; write a pair of labels: ('a', 'b'), or "),
     ("ordering: [[a, c]]", "ordering: [[a, c], [c, a]]", "32:5: the ordering runs in a circle: a < c < a; remove one"),
     (
@@ -295,22 +295,22 @@ ERRORS = [
     (
         "ordering: [[a, c]]",
         "ordered: maybe",
-        "32:5: methods.pick-up.ordered: found the text 'maybe', expected true or ",
+        "32:14: methods.pick-up.ordered: found the text 'maybe', expected true or ",
     ),
     (
         "ordering: [[a, c]]",
         "orderings: [[a, c]]",
         "32:5: methods.pick-up has no key 'orderings'; did you mean 'ordering'?",
     ),
-    ('tasks: ["fetch(p)"]', 'tasks: ["fetsh(p)"]', "39:9: there is no task or action 'fetsh'; did you mean 'fetch'?"),
-    ('tasks: ["fetch(p)"]', 'tasks: ["fetch(q)"]', "39:9: 'q' in fetch(q) is no object of the problem"),
+    ('tasks: ["fetch(p)"]', 'tasks: ["fetsh(p)"]', "39:10: there is no task or action 'fetsh'; did you mean 'fetch'?"),
+    ('tasks: ["fetch(p)"]', 'tasks: ["fetch(q)"]', "39:16: 'q' in fetch(q) is no object of the problem"),
     (
         'tasks: ["fetch(p)"]',
         'tasks: {subtask: ["fetch(p)"]}',
         "39:9: tasks has no key 'subtask'; did you mean 'subtasks'?",
     ),
     ('tasks: ["fetch(p)"]', "tasks: 3", "39:1: tasks: found the number 3, expected a text; put quotes around it"),
-    ('tasks: ["fetch(p)"]\n', "", "35:1: problem 'one-parcel' has no tasks, but its domain 'courier' has methods; "),
+    ('tasks: ["fetch(p)"]\n', "", "35:10: problem 'one-parcel' has no tasks, but its domain 'courier' has methods; "),
 ]
 
 

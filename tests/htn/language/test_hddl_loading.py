@@ -89,7 +89,7 @@ def test_hierarchical_domains(given: str) -> None:
         (("d.hddl", "d.hddl"), "d.hddl:1:9: this file defines a domain, and a problem was expected; "),
         (
             ("d.hddl", "p.yaml"),
-            "p.yaml:1:1: problem 'one' has no tasks, but its domain 'trips' has methods; write 'tasks: ",
+            "p.yaml:1:10: problem 'one' has no tasks, but its domain 'trips' has methods; write 'tasks: ",
         ),
         (
             ("d.pddl", "p.hddl"),

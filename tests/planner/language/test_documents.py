@@ -349,5 +349,5 @@ actions:
     )
     for written in (write_yaml(found), write_json(found)):
         assert domain(written).model == found
-    with pytest.raises(DocumentError, match=r"10:10: the arguments of a case are 2 names"):
+    with pytest.raises(DocumentError, match=r"10:22: the arguments of a case are 2 names"):
         domain(text.replace("[fax, _]", "[fax]"))

@@ -172,7 +172,7 @@ def test_mistakes_in_python_files(text: str, message: str) -> None:
             ("domain.yaml", "two"),
             "domain.yaml has no problem 'two', and there is no such file; it has no problems of its own: give a file",
         ),
-        (("one.yaml",), "one.yaml:1:1: the domain of problem 'one' is not in this file; give its file before the "),
+        (("one.yaml",), "one.yaml:1:10: the domain of problem 'one' is not in this file; give its file before the "),
         (("domain.yaml", "domain.yaml"), "domain.yaml: the file declares no problem; it begins with 'problem: NAME'"),
         (("d.pddl",), "d.pddl: there is a domain, but no problem; give a problem after the domain"),
         (("notes.txt",), "notes.txt: the ending of a file's name tells its kind, and .txt is no known one; copy it to"),

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from planner.cli.output import Exit
+from planner.errors import InputError
+from planner.language.loading.load import load_domain
 from planner.lint import problem_lint
 from planner.lint.check_files import check_files, check_texts
 from planner.lint.findings import Finding, Level
@@ -89,3 +91,33 @@ def test_a_problem_that_was_not_explored_has_no_verdict(tmp_path: Path, monkeypa
         with pytest.raises(SystemExit) as end:
             main(["check", str(path)])
         assert end.value.code == code
+
+
+MISSPELT = (
+    ("gate.yaml", GATE, '"invited(g)"', '"invited(q)"'),
+    ("gate.yaml", GATE, "{g: guest}", "{g: gest}"),
+    ("gate.yaml", GATE, '"inside(ann)"', "inside(ann, ann)"),
+    ("gate.yaml", GATE, "requires:", "require:"),
+    ("gate.json", '{"domain": "d", "actions": {"go": {"provides": ["been"]}}}', '["been"]', '["been(x)"]'),
+    ("d.pddl", "(define (domain d) (:types t) (:predicates (p ?x - t)))", "?x - t", "?x - tt"),
+    ("d.pddl", "(define (domain d) (:predicates (p)) (:action a :effect (p)))", "effect (p)", "effect (p ?x)"),
+)
+
+
+@pytest.mark.parametrize(("name", "text", "old", "new"), MISSPELT)
+def test_check_and_other_commands_name_the_same_place(tmp_path: Path, name: str, text: str, old: str, new: str) -> None:
+    path = tmp_path / name
+    path.write_text(text.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        load_domain(str(path))
+    told = [str(each.span) for each in check_files(str(path)).findings if each.message == caught.value.message]
+    assert told == [str(caught.value.location)]
+
+
+def test_a_place_is_that_of_the_word_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "gate.yaml"
+    path.write_text(GATE.replace('"invited(g)"', '"invited(q)"'))
+    with pytest.raises(InputError) as caught:
+        load_domain(str(path))
+    assert str(caught.value.location) == f"{path}:4:55"
+    assert path.read_text().splitlines()[3][54:].startswith("q)")

@@ -126,22 +126,22 @@ def test_expectations(forethought, stated, code, said):
     ("stated", "place", "said"),
     [
         ("optimun: 4", "15:5", "cases.two has no key 'optimun'; did you mean 'optimum'?"),
-        ("optimum: many", "15:5", "expected a number"),
-        ('valid: [["light(c)"]]', "15:14", "c"),
+        ("optimum: many", "15:14", "expected a number"),
+        ('valid: [["light(c)"]]', "15:21", "c"),
         ("valid: [[light(a, b)]]", "15:14", "between brackets a comma ends the value"),
         ("valid: [{cost: 3}]", "15:13", "a plan has either the key 'steps' or the key 'file'"),
-        ('properties: [{always: "lit(c)"}]', "15:19", "c"),
+        ('properties: [{always: "lit(c)"}]', "15:32", "c"),
         ("properties: [{over: states}]", "15:18", "a property has one of the keys always, never, eventually"),
-        ("runs: [{outcome: SUCCEDED}]", "15:13", "no run ends 'SUCCEDED'; did you mean 'SUCCEEDED'?"),
+        ("runs: [{outcome: SUCCEDED}]", "15:22", "no run ends 'SUCCEDED'; did you mean 'SUCCEEDED'?"),
         ("runs: [{faults: 2}]", "15:", "faults are a probability from 0 to 1, not 2"),
         ('without: ["lit(a)"]', "15:15", "lit(a) does not hold in problem 'two' anyway"),
-        ('adding: ["not lit(a)"]', "15:14", "expected a fact"),
-        ("problem: tow", "15:5", "did you mean 'two'?"),
-        ("problem: two.yaml", "15:5", "there is no file 'two.yaml'"),
-        ("valid: [{file: plan}]", "15:14", "there is no file 'plan'"),
-        ("invalid: [{steps: [], fails_at: 2.5}]", "15:27", "expected the number of a step; or 'goal'"),
+        ('adding: ["not lit(a)"]', "15:15", "expected a fact"),
+        ("problem: tow", "15:14", "did you mean 'two'?"),
+        ("problem: two.yaml", "15:14", "there is no file 'two.yaml'"),
+        ("valid: [{file: plan}]", "15:20", "there is no file 'plan'"),
+        ("invalid: [{steps: [], fails_at: 2.5}]", "15:37", "expected the number of a step; or 'goal'"),
         ("runs: [{seeds: [a]}]", "15:21", "expected a whole number"),
-        ('properties: [{always: "lit(a)", over: all}]', "15:37", "expected 'plan' or 'states'"),
+        ('properties: [{always: "lit(a)", over: all}]', "15:43", "expected 'plan' or 'states'"),
         ("time_limit: 0", "15:5", "above 0, not 0"),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_file_of_cases_finds_its_domain(forethought):
     assert forethought("test", ".", "-k", "nothing").code == 2
     Path("lost.cases.yaml").write_text("cases: {two: }\n")
     Path("wrong.cases.yaml").write_text("domain: here.yaml\ncases: {two: }\n")
-    assert "wrong.cases.yaml:1:1: there is no file 'here.yaml'" in forethought("test", "wrong.cases.yaml").err
+    assert "wrong.cases.yaml:1:9: there is no file 'here.yaml'" in forethought("test", "wrong.cases.yaml").err
     assert "write 'domain: FILE'" in forethought("test", "lost.cases.yaml").err
     assert forethought("test", "nowhere").code == 2
 
