@@ -30,6 +30,8 @@ LOOK_SECONDS: Final = 0.1
 """Seconds between two looks at the memory of a process."""
 LATE_SECONDS: Final = 5.0
 """Seconds after its time limit, or after it was interrupted, at which a process is killed."""
+PIPE_SECONDS: Final = 1.0
+"""Time to wait for the pipes of a killed process to close, in seconds."""
 REPEAT_SECONDS: Final = 1.0
 """Seconds between two interrupts: the first lets a search end itself, the second breaks it off."""
 MEMORY_SLACK: Final = 1.25
@@ -155,12 +157,21 @@ class Worker:
     async def close(self) -> None:
         """End the process, and wait for its end, even where this is cancelled: a killed process ends soon."""
         self.kill()
-        ending = asyncio.ensure_future(self._process.wait())
+        ending = asyncio.ensure_future(self._end())
         try:
             await asyncio.shield(ending)
         except asyncio.CancelledError:
             await ending
             raise
+
+    async def _end(self) -> None:
+        """Wait until a killed process has ended and its pipes are closed, unless a process out of reach holds them."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.stdout.read(), PIPE_SECONDS)
+        await self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 
@@ -38,6 +39,8 @@ def exists(pid):
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     monkeypatch.setattr(pool, "LATE_SECONDS", 0.5)
+    yield
+    gc.collect()  # a pipe that is still open is an error here
 
 
 @pytest.mark.parametrize(
