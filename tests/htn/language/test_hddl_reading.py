@@ -10,6 +10,7 @@ from htn.language.hddl import parse_domain, parse_problem
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task
 from planner.errors import PddlError, UnsupportedError
 from planner.language.pddl import parse_domain as parse_pddl_domain
+from planner.language.pddl.syntax import FileWarning
 from planner.model import TRUE, And, Atom, Equals, Forall, Metric, Not, Variable
 
 BASE = """(:types place thing - object ship - (either place thing) town - place)
@@ -237,8 +238,9 @@ class TestProblems:
         assert problem("(:htn)").classical.metric is Metric.LENGTH
         assert problem("(:htn) (:metric minimize (total-cost))").classical.metric is Metric.COST
 
-    def test_the_name_of_the_domain_is_not_compared(self) -> None:
-        found = parse_problem("(define (problem p) (:domain another) (:htn))", domain(""))
+    def test_another_domain_is_told_and_taken_for_the_one_that_there_is(self) -> None:
+        with pytest.warns(FileWarning, match="<string>:1:30: the domain 'another' is taken to be 'd'"):
+            found = parse_problem("(define (problem p) (:domain another) (:htn))", domain(""))
         assert found.domain.name == "d"
 
     def test_sections_in_any_order(self) -> None:
