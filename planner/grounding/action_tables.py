@@ -13,9 +13,9 @@ from decimal import Decimal
 from itertools import compress, repeat
 from operator import eq, itemgetter, not_, or_
 
-from planner.errors import InputError, PlanError
+from planner.errors import InputError
 from planner.grounding.joins import Row, projector
-from planner.lightweight import Final, dataclass
+from planner.lightweight import Final, NoReturn, dataclass
 from planner.model import Action, Arithmetic, Atom, CostFunction, CostTerm, Metric, Number, Problem
 from planner.model.arithmetic import evaluate_static
 
@@ -155,9 +155,7 @@ def _expression_picker(term: Arithmetic, action: Action, problem: Problem, what:
     def pick(row: Row) -> Number:
         binding = dict(zip(names, row, strict=True))
         number = evaluate_static(term, problem.values, binding, f"the {what}", problem.name)
-        if number < 0:
-            raise PlanError(f"the {what} of {action.name}({', '.join(row)}) is {number}, and that is never negative")
-        return number
+        return number if number >= 0 else _refuse(number, term, action, row, what)
 
     return pick
 
@@ -188,9 +186,17 @@ def _table_picker(term: Atom, action: Action, problem: Problem, what: str) -> Ca
                 f"the {what} of {action.name}({', '.join(row)}) needs {key}, which '{problem.name}' gives no value",
                 hint=f"state it, for example {key} = 1",
             )
-        return problem.values[key]
+        number = problem.values[key]
+        return number if number >= 0 else _refuse(number, key, action, row, what)
 
     return pick
+
+
+def _refuse(number: Number, source: Atom | Arithmetic, action: Action, row: Row, what: str) -> NoReturn:
+    raise InputError(
+        f"the {what} of {action.name}({', '.join(row)}) is {number}, by {source}; it is never negative",
+        hint="state 0 or more; what a step yields is a soft goal, or part of the metric",
+    )
 
 
 def common_resolution(costs: set[Number]) -> int:

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from planner.errors import InputError
+from planner.grounding.action_tables import make_cost_function, make_use_function
 from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms
 from planner.lint.role_lint import find_acyclic
 from planner.model.actions import Action, CostFunction, negated_atoms, positive_atoms
+from planner.model.arithmetic import Arithmetic
 from planner.model.domain import DomainModel, amounts_of, numeric_effects, written_predicates
 from planner.model.formulas import Atom, Comparison, Number, conjuncts, functions_in, is_variable
 from planner.model.problem import TOTAL_COST, Metric, Problem
 
 if TYPE_CHECKING:
+    from planner.grounding.joins import Row
     from planner.grounding.reachability import SchemaRules
 
 MOST: Final = 200_000
@@ -89,6 +94,30 @@ def _needed_terms(action: Action) -> Iterator[tuple[Atom, str, bool]]:
     for part in conjuncts(action.requires):
         if isinstance(part, Comparison):
             yield from ((term, "condition", False) for term in part.functions)
+
+
+def check_costs(problem: Problem, schemas: Iterable[SchemaRules]) -> Iterator[Finding]:
+    """Yield the actions of which an expression makes a reachable step cost, or use, less than 0."""
+    for rules in schemas:
+        action = problem.domain.actions.get(rules.schema.action.name)
+        if action is None or not any(isinstance(term, Arithmetic) for term in amounts_of(action)):
+            continue
+        amounts = [make_cost_function(action, problem)]
+        amounts += [make_use_function(resource, action, problem) for resource in action.uses]
+        names = rules.rule.names
+        if all(each.name in names for each in action.parameters):
+            places = [names.index(each.name) for each in action.parameters]
+            rows = (tuple([row[place] for place in places]) for row in islice(rules.rule.found.rows, MOST))
+            yield from islice(filter(None, (_judge_amounts(action, amounts, row) for row in rows)), 1)
+
+
+def _judge_amounts(action: Action, amounts: Sequence[Callable[[Row], Number]], row: Row) -> Finding | None:
+    try:
+        for amount in amounts:
+            amount(row)
+    except InputError as error:
+        return Finding(Level.ERROR, "input", f"action {action.name}", error.message, error.hint or "", "cost")
+    return None
 
 
 def _missing_values(term: Atom, rules: SchemaRules, problem: Problem) -> Iterator[Atom]:

@@ -19,7 +19,7 @@ from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.action_lint import check_action, check_arguments, check_single_values, find_contradiction
 from planner.lint.balance_lint import check_balances, check_divisors
-from planner.lint.cost_lint import check_free_actions, check_values
+from planner.lint.cost_lint import check_costs, check_free_actions, check_values
 from planner.lint.findings import (
     Finding,
     Level,
@@ -376,6 +376,7 @@ def check_problem(
         found += check_number_reach(problem, reach.actions)
         found += check_values(problem, reach.schemas)
         if not any(each.rule == "no-value" and each.level is Level.ERROR for each in found):
+            found += check_costs(enough, reach.schemas)
             found += check_single_values(enough, limits)
             found += check_functional(enough, limits)
             size = sum(len(each.rule.found.rows) for each in reach.schemas)

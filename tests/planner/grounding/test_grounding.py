@@ -12,7 +12,20 @@ from planner.errors import InputError
 from planner.grounding.ground import find_single_valued, ground
 from planner.language.pddl import parse_domain, parse_problem
 from planner.limits import LimitReached, Limits
-from planner.model import Action, And, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable, When
+from planner.model import (
+    Action,
+    And,
+    Arithmetic,
+    Atom,
+    DomainModel,
+    Goal,
+    Not,
+    Object,
+    Predicate,
+    Problem,
+    Variable,
+    When,
+)
 from planner.plan import StoppedBy
 
 HEADER = "(define (domain d) (:requirements :adl :derived-predicates :action-costs) (:types a b - thing)"
@@ -196,6 +209,15 @@ def test_a_cost_without_a_value_is_an_error_that_names_it():
     assert str(caught.value) == (
         "the cost of go(h) needs far(h), which 'p' gives no value; state it, for example far(h) = 1"
     )
+
+
+@pytest.mark.parametrize("cost", [Atom("far", ("?x",)), Arithmetic("-", (1, Atom("far", ("?x",))))])
+def test_a_negative_cost_is_an_error_that_names_it(cost):
+    value = -2 if isinstance(cost, Atom) else 3
+    go = Action("go", (Variable("?x", ("b",)),), provides=(Atom("p", ("?x",)),), cost=(cost,))
+    table = {Atom("far", ("h",)): value, Atom("far", ("l",)): 0, Atom("far", ("k",)): 0}
+    with pytest.raises(InputError, match=r"the cost of go\(h\) is -2, by .*; it is never negative; state 0 or more"):
+        ground(declared(go, [("p", 1)], goal=[Atom("p", ("h",))], values=table), Limits())
 
 
 def test_axioms_that_rest_on_their_own_absence_are_refused():

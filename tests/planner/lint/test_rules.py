@@ -164,6 +164,33 @@ CASES = {
             ("goal:", 'values: {"far(h, k)": 1, "far(k, l)": 1, "far(l, m)": 1, "far(m, n)": 1}\ngoal:'),
         ],
     ),
+    "FT001 a cost below 0": (
+        [
+            ("actions:", "functions: {far: [room, room]}\nactions:"),
+            ("    modifies", "    cost: far(a, b) - 2\n    modifies"),
+            ("goal:", 'values: {"far(h, k)": 1, "far(k, l)": 2, "far(l, m)": 3, "far(m, n)": 2}\ngoal:'),
+        ],
+        [
+            ("actions:", "functions: {far: [room, room]}\nactions:"),
+            ("    modifies", "    cost: far(a, b) - 2\n    modifies"),
+            (
+                "goal:",
+                'values: {"far(h, k)": 2, "far(k, l)": 2, "far(l, m)": 3, "far(m, n)": 2}\ngoal:',
+            ),
+        ],
+    ),
+    "FT001 a value below 0 that is a cost": (
+        [
+            ("actions:", "functions: {far: [room, room]}\nactions:"),
+            ("    modifies", "    cost: far(a, b)\n    modifies"),
+            ("goal:", 'values: {"far(h, k)": -1, "far(k, l)": 1, "far(l, m)": 1, "far(m, n)": 1}\ngoal:'),
+        ],
+        [
+            ("actions:", "functions: {far: [room, room]}\nactions:"),
+            ("    modifies", "    modifies"),
+            ("goal:", 'values: {"far(h, k)": -1, "far(k, l)": 1, "far(l, m)": 1, "far(m, n)": 1}\ngoal:'),
+        ],
+    ),
     "FT408 circles for nothing": (
         [
             ("    modifies", "    cost: 0\n    modifies"),
