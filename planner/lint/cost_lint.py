@@ -18,9 +18,8 @@ from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, Mend, conjoined_atoms
 from planner.lint.role_lint import find_acyclic
 from planner.model.actions import Action, CostFunction, negated_atoms, positive_atoms
-from planner.model.arithmetic import Arithmetic
 from planner.model.domain import DomainModel, amounts_of, numeric_effects, written_predicates
-from planner.model.formulas import Atom, Comparison, Number, conjuncts, functions_in, is_variable
+from planner.model.formulas import Arithmetic, Atom, Comparison, Number, conjuncts, functions_in, is_variable
 from planner.model.problem import TOTAL_COST, Metric, Problem
 
 if TYPE_CHECKING:

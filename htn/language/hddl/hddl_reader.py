@@ -186,8 +186,8 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     """Parse the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
 
     Without a goal, a plan only has to do the tasks. With `(:metric minimize (total-cost))`, the cost of a plan is that
-    of its actions; without a metric, its length. A problem that names another domain gets a warning, no error: many that
-    belong together do so.
+    of its actions; without a metric, its length. Many problems name another domain than theirs:
+    that is a warning.
 
     Raises `PddlError` for mistakes, `UnsupportedError` for constructs beyond PDDL 2.1, level 2.
     """
