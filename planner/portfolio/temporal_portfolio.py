@@ -40,8 +40,16 @@ from planner.plan import (
 )
 from planner.portfolio.search_history import Recorder
 from planner.portfolio.timed_incumbent import NO_PROOF, TimedIncumbent
-from planner.portfolio.timed_searches import EpochSearch, MakespanProof, read_happenings, seconds_of, take_nothing
+from planner.portfolio.timed_searches import (
+    PROOF_ACTIONS,
+    EpochSearch,
+    MakespanProof,
+    read_happenings,
+    seconds_of,
+    take_nothing,
+)
 from planner.portfolio.timed_sequence_searches import TimedSequenceSearches
+from planner.pruning.h2_in_time import exclude_plans
 from planner.scheduling.landmark_steps import NO_LANDMARKS, LandmarkSchedule, schedule_landmarks
 from planner.scheduling.rescheduling import reschedule
 from planner.scheduling.shorten_durations import shorten_durations
@@ -59,14 +67,21 @@ FIRST_TURN: Final = 2_000
 """Evaluations of the first search over decision epochs before another one begins; each one gets twice as many."""
 EPOCH_SEARCHES: Final[tuple[dict[str, bool], ...]] = ({"novel": True}, {"youngest": True}, {})
 """The options of the searches over decision epochs, in the order in which they begin."""
-BEGINNINGS: Final = {"decision epochs": 0.0, "proof": 0.02, "costs": 0.02, "sequence": 0.05, "scheduled sequences": 0.1}
+BEGINNINGS: Final = {
+    "decision epochs": 0.0,
+    "h2": 0.01,
+    "proof": 0.02,
+    "costs": 0.02,
+    "sequence": 0.05,
+    "scheduled sequences": 0.1,
+}
 """When each search begins: processor time of those before it, in seconds divided by their shares.
 
 Of 109 tasks of the competitions, decision epochs solve 72 first, in 0.3 s of processor time in median; sequences
 without time 28, and scheduled sequences 9, both in 1.8 s.
 """
-FINDING: Final = {"decision epochs": 4, "proof": 1, "costs": 1, "sequence": 4, "scheduled sequences": 4}
-IMPROVING: Final = {"decision epochs": 1, "proof": 3, "costs": 3, "sequence": 1, "scheduled sequences": 5}
+FINDING: Final = {"decision epochs": 4, "h2": 1, "proof": 1, "costs": 1, "sequence": 4, "scheduled sequences": 4}
+IMPROVING: Final = {"decision epochs": 1, "h2": 1, "proof": 3, "costs": 3, "sequence": 1, "scheduled sequences": 5}
 PROVING: Final = {**IMPROVING, "proof": 9, "costs": 9}
 """The shares of the searches until there is a plan, after it, and in mode "optimal"."""
 SLICE: Final = 0.25
@@ -359,6 +374,8 @@ class _TemporalPortfolio:
         if proof is not None and self.best.options.mode != "first":
             self.open.append(proof)
             found["proof"] = proof.turns()
+        if not self.best.is_partial and len(plain.source.task.actions) <= PROOF_ACTIONS:
+            found["h2"] = self._exclude_plans(plain, None if space is None else entries)
         if space is not None:
             sequences = self._schedule_sequences(plain, task, space, entries, ticks)
             found |= {} if sequences is None else {"scheduled sequences": sequences}
@@ -373,6 +390,17 @@ class _TemporalPortfolio:
             found["costs"] = self._bound_costs(self.rates)
         scale = self._scale()
         return [_Sharer(name, steps, FINDING[name], scale * BEGINNINGS[name]) for name, steps in found.items()]
+
+    def _exclude_plans(self, task: TemporalTask, entries: Mapping[str, Call] | None) -> Iterator[None]:
+        """Look for a proof by h² that there is no plan, until there is one."""
+        steps = exclude_plans(task, entries, self.best.limits.check)
+        while self.best.plan is None:
+            try:
+                next(steps)
+            except StopIteration as ended:
+                self.best.no_plan = ended.value
+                return
+            yield
 
     def _scale(self) -> float:
         return min(1.0, (self.best.limits.time_limit or ASSUMED_LIMIT) / ASSUMED_LIMIT)

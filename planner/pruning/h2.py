@@ -343,7 +343,8 @@ class Pruning:
 
     def steps(self) -> Pauses:
         """Exclude pairs and actions, forwards and backwards in turn, up to the fixed point."""
-        pairs, left, forwards = self.pairs, {True: -1, False: -1}, True
+        pairs, forwards = self.pairs, True
+        left: dict[bool, int | None] = {True: None, False: None}
         while True:
             self._solvable = yield from pairs.sharpen()
             if not self._solvable or left[forwards] == pairs.count():
@@ -353,6 +354,11 @@ class Pruning:
             self._excluded = pairs.copy()
             if self._first:
                 self._unreachable, self._first = self._excluded, False
+
+    @property
+    def is_solvable(self) -> bool:
+        """Whether the pairs left exclude no plan."""
+        return self._solvable
 
     def find_mutexes(self, facts: Iterable[int]) -> tuple[Mutexes, Mutexes]:
         """Return the mutexes among these facts of the task: of reachable states, and of states on a plan."""
