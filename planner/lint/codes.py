@@ -47,6 +47,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "void-parameter": ("FT131", "a parameter that may be the same object as another one, and does nothing then"),
     "wide-type": ("FT132", "a parameter of a type of which its uses take one subtype only"),
     "void-group": ("FT133", "the one 'and' in a condition that stands in another 'and'"),
+    "exists-implies": ("FT134", "an existential condition over an implication, which almost always holds"),
     "several-values": ("FT201", "an item that an action modifies may have several values"),
     "second-value": ("FT202", "an action gives an item a second value, because it does not modify the old one"),
     "same-value": ("FT203", "an action modifies an item, and gives back the value that it had"),

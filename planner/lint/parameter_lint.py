@@ -18,7 +18,9 @@ from planner.model.formulas import (
     And,
     Atom,
     Equals,
+    Exists,
     Formula,
+    Imply,
     Not,
     Variable,
     atoms_in,
@@ -45,6 +47,12 @@ def check_parameters(domain: DomainModel) -> Iterator[Finding]:
         yield from check_widths(f"action {action.name}", action.parameters, atoms, domain)
     yield from _check_moves(domain)
     yield from _check_groups(domain)
+    for action in domain.actions.values():
+        yield from _check_implications(f"action {action.name}", "requires", action.requires)
+        for effect in action.effects:
+            yield from _check_implications(f"action {action.name}", "provides", effect.requires)
+    for axiom in domain.axioms:
+        yield from _check_implications(f"axiom {axiom.predicate}", "", axiom.condition)
 
 
 def _pairs_of(action: Action) -> Iterator[tuple[Variable, Variable]]:
@@ -213,3 +221,15 @@ def _check_groups(domain: DomainModel) -> Iterator[Finding]:
         message = f"the 'and' around {names} groups nothing: it stands in another 'and'"
         hint, atom = "is 'or' or 'imply' meant?", next(atoms_in(part), "")
         yield Finding(Level.HINT, "void-group", f"action {action.name}", message, hint, "requires", atom)
+
+
+def _check_implications(place: str, field: str, condition: Formula) -> Iterator[Finding]:
+    """Yield the existential conditions over an implication: an object that the premise does not fit is enough."""
+    for part in walk(condition):
+        if isinstance(part, Exists) and isinstance(part.part, Imply):
+            own = {each.name for each in part.variables}
+            atom = next((each for each in atoms_in(part.part.premise) if own.intersection(each.args)), None)
+            if atom is not None:
+                message = f"an object without {unmarked(part.part.premise)} is enough for 'exists' over an implication"
+                hint = "is 'and' meant in place of 'imply', or 'forall' in place of 'exists'?"
+                yield Finding(Level.WARNING, "exists-implies", place, message, hint, field, atom)

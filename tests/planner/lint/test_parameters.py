@@ -96,12 +96,31 @@ def test_models_without_a_slip_are_clean() -> None:
         ("(not (= ?p ?q))", "(= ?p ?q)", "equal-parameters", 17),
         ("(aboard ?q) (not (= ?p ?q))", "(aboard ?q)", "void-parameter", 16),
         ("(or (steady) (calm))", "(and (steady) (calm))", "void-group", 17),
+        ("(or (steady) (calm))", "(exists (?x - pilot) (imply (rested ?x) (aboard ?x)))", "exists-implies", 17),
+        (
+            "(aboard ?p))\n",
+            "(when (exists (?b - berth) (imply (free ?b) (calm))) (aboard ?p)))\n",
+            "exists-implies",
+            10,
+        ),
         (":parameters (?p - pilot)\n", ":parameters (?p - person)\n", "wide-type", 8),
         ("(:goal (and (ready) (sleeps ann b2)))", "(:goal (and (ready) (steady)))", "given-goal", 5),
     ],
 )
 def test_slips_of_parameters_and_goals(old: str, new: str, rule: str, line: int) -> None:
     assert lines(found_in_pddl((old, new)), rule) == [line]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(forall (?x - pilot) (imply (rested ?x) (aboard ?x)))",
+        "(exists (?x - pilot) (imply (steady) (aboard ?x)))",
+        "(exists (?x - pilot) (and (rested ?x) (aboard ?x)))",
+    ],
+)
+def test_other_quantified_conditions_are_not_told(condition: str) -> None:
+    assert not lines(found_in_pddl(("(or (steady) (calm))", condition)), "exists-implies")
 
 
 def test_one_that_moves_without_an_inequality_beside_two_that_have_it() -> None:
