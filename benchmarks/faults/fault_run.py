@@ -124,6 +124,9 @@ def make_simulated_world(setting: Setting) -> SimulatedWorld:
         faults=setting.faults,
         observe=setting.observe,
         seconds=setting.pace,
+        stretch=lambda _step, dice: dice.uniform(
+            1.0, 2.0
+        ),  # no two steps end at one moment, whatever the journal takes
         plain=setting.plain,
         skills=setting.skills,
         careless=setting.careless,

@@ -393,7 +393,7 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
         simulated.calls.append(Call(virtual_time.now(), Atom(step.action, step.arguments), key, acts))
         attempt = getattr(context, "attempt", 0) or simulated.next_call()
         planned = getattr(context, "duration", None)
-        found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action), (), attempt, planned)
+        found = Deed(simulated, action, skill, step, key, simulated.time_handler(step, key), (), attempt, planned)
         return found.script(struck), struck is not None and struck[1].kind in _LATE
 
     async def carry_out(context: Any = None, **parameters: Any) -> ActionResult:

@@ -32,12 +32,12 @@ class SimulatedWorld:
     objects that the planner does not know: listings and observers name the objects.
 
     `world` has a handler for every action, and observers as `observe` says. Handlers take `seconds`, or the declared
-    duration of their action. A random share `plain` of the actions has plain functions as handlers, which run in
-    threads, and each action has `skills` handlers. In a `careless` world, handlers change numbers without a look at
-    bounds and comparisons, as scripts do. In a `timed` world (by default, where the problem asks for plans in time),
-    steps start and end, and take their declared duration times what `stretch` draws for each. With a `ledger`, a file,
-    the state outlives the process. A fault that makes the process die raises `Crash` (see `run_virtual`), or, if the
-    world is `deadly`, kills the process.
+    duration of their action, times what `stretch` draws for each step. A random share `plain` of the actions has plain
+    functions as handlers, which run in threads, and each action has `skills` handlers. In a `careless` world, handlers
+    change numbers without a look at bounds and comparisons, as scripts do. In a `timed` world (by default, where the
+    problem asks for plans in time), steps start and end, and their duration may depend on the state. With a `ledger`, a
+    file, the state outlives the process. A fault that makes the process die raises `Crash` (see `run_virtual`), or, if
+    the world is `deadly`, kills the process.
     """
 
     def __init__(
@@ -145,6 +145,13 @@ class SimulatedWorld:
             return self._seconds
         return float(action.duration or 0) if isinstance(action.duration, int | Decimal | None) else 0.0
 
+    def time_handler(self, step: Step, by: str) -> float:
+        """Return how many seconds the handler of `step` takes in a world that is not timed."""
+        return self._draw_stretch(step, by) * self.seconds_of(self.problem.domain.actions[step.action])
+
+    def _draw_stretch(self, step: Step, by: str) -> float:
+        return 1.0 if self._stretch is None else self._stretch(step, self.faults.dice("stretch", by.rpartition("/")[2]))
+
     def time_step(self, step: Step, by: str, planned: float | None) -> float:
         """Return how many seconds `step` takes in a timed world: what is `planned`, if its action has a range."""
         if self._seconds is not None:
@@ -152,10 +159,7 @@ class SimulatedWorld:
         action = self.problem.domain.actions[step.action]
         ranges = isinstance(action.duration, DurationRange) and planned is not None
         seconds = planned if ranges and planned is not None else self.truth.seconds_of(step)
-        factor = (
-            1.0 if self._stretch is None else self._stretch(step, self.faults.dice("stretch", by.rpartition("/")[2]))
-        )
-        return round(seconds * factor, 6)
+        return round(seconds * self._draw_stretch(step, by), 6)
 
     def strike(self, name: Atom, skill: str = "", *, source: Source = "handler") -> tuple[int, Fault] | None:
         """Return the fault that strikes a call for a ground action or a fact, with its number."""

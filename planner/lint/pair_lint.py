@@ -18,9 +18,10 @@ from itertools import permutations
 from planner.lightweight import Final
 from planner.lint.findings import Finding, Level, conjoined_atoms, ended_atoms
 from planner.lint.item_lint import Item, declared_items
-from planner.model.actions import Action, negated_atoms, positive_atoms
+from planner.model.actions import Action, When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel, cache_per_domain, numeric_effects
-from planner.model.formulas import OPEN, TRUE, Atom, Comparison, conjuncts, functions_in, unmarked
+from planner.model.formulas import OPEN, TRUE, Atom, Comparison, conjuncts, functions_in, is_variable, unmarked
+from planner.model.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,3 +387,44 @@ def check_kept(domain: DomainModel) -> Iterator[Finding]:
             )
             hint = f"provide {unmarked(atom)} at its end"
             yield Finding(Level.WARNING, "never-given-back", f"action {action.name}", message, hint, "provides", atom)
+
+
+def check_moves(problem: Problem) -> Iterator[Finding]:
+    """Yield the effects that move an object from a place where nothing says that it is.
+
+    They end one value of an item and give another one, and ask for the first neither with the object nor with what else
+    joins the two; each object begins with one value at most.
+    """
+    for action in problem.domain.actions.values():
+        for effect in action.effects:
+            required = [*conjoined_atoms(action.requires), *conjoined_atoms(effect.requires)]
+            for old, new, item in _find_moves(effect):
+                joined = [each for each in required if old.args[item.place] in each.args]
+                names = {arg for arg in item.key(old) if is_variable(arg)}
+                is_asked = not joined or any(names & {*each.args} for each in joined)
+                if names and not is_asked and _begins_single(item, problem):
+                    yield _report_unasked(action, old, new)
+
+
+def _find_moves(effect: When) -> Iterator[tuple[Atom, Atom, Item]]:
+    """Yield the facts that `effect` ends and gives of one item, whose values are variables."""
+    for old in negated_atoms(effect.provides):
+        for new in positive_atoms(effect.provides):
+            if new.predicate == old.predicate and len(new.args) > 1:
+                places = [n for n, pair in enumerate(zip(old.args, new.args, strict=True)) if pair[0] != pair[1]]
+                if len(places) == 1 and is_variable(old.args[places[0]]):
+                    yield old, new, Item(old.predicate, places[0])
+
+
+def _begins_single(item: Item, problem: Problem) -> bool:
+    """Return whether the initial state has values of the item, and one for each object."""
+    keys = [item.key(each) for each in problem.initial if each.predicate == item.predicate]
+    return len(keys) > 0 and len(keys) == len(set(keys))
+
+
+def _report_unasked(action: Action, old: Atom, new: Atom) -> Finding:
+    message = (
+        f"it gives {unmarked(new)} and ends {unmarked(old)}, which it does not ask for: what has another value keeps it"
+    )
+    hint = f"require {unmarked(old)}, or make it the condition of the effect"
+    return Finding(Level.WARNING, "second-value", f"action {action.name}", message, hint, "provides", old)

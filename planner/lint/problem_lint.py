@@ -39,7 +39,7 @@ from planner.lint.item_lint import check_functional, check_goal_values, check_it
 from planner.lint.likeness_lint import check_likeness
 from planner.lint.metric_lint import check_endless_metric, check_given_goals
 from planner.lint.number_lint import check_number_reach, check_numbers
-from planner.lint.pair_lint import check_copies, check_kept, check_pairs, check_undoing
+from planner.lint.pair_lint import check_copies, check_kept, check_moves, check_pairs, check_undoing
 from planner.lint.parameter_lint import check_parameters
 from planner.lint.proof_lint import add_causes, check_exclusive_conditions, judge_by_proof
 from planner.lint.role_lint import check_facts, check_roles
@@ -357,6 +357,7 @@ def check_problem(
         *check_unmentioned(problem),
         *check_demands(problem),
         *check_items(problem.domain, problem),
+        *check_moves(problem),
         *check_facts(problem),
         *check_goal_given(problem),
         *check_lost_goals(problem),

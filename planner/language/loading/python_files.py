@@ -146,6 +146,7 @@ def _module_name(path: Path) -> str:
 
 
 def _import_package(path: Path) -> ModuleType:
+    read_text(path, DeclarationError)  # which says what is wrong with a file that cannot be read
     name, folder = _module_name(path), path.parent
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
     if spec is None or spec.loader is None:

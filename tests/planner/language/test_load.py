@@ -160,6 +160,7 @@ def test_mistakes_in_python_files(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        (("__init__.py",), "__init__.py: there is no such file"),
         (("lamp.py",), "lamp.py: there is no such file; did you mean 'lamps.py'?"),
         (("lamps.py:twoo",), "lamps.py: the file has no name 'twoo'; did you mean 'two'?"),
         (

@@ -55,6 +55,24 @@ CASES = {
             )
         ],
     ),
+    "FT202 from a place that nobody asks for": (
+        [
+            action(
+                "blow",
+                parameters="{r: robot, a: room, b: room}",
+                requires='["door(a, b)"]',
+                provides='["at(r, b)", "not at(r, a)"]',
+            )
+        ],
+        [
+            action(
+                "blow",
+                parameters="{r: robot, a: room, b: room}",
+                requires='["door(a, b)", "at(r, a)"]',
+                provides='["at(r, b)", "not at(r, a)"]',
+            )
+        ],
+    ),
     "FT203 a place that is given back": (
         [('provides: ["at(r, b)"]', 'provides: ["at(r, a)"]')],
         [('provides: ["at(r, b)"]', 'provides: ["at(r, a)", "at(r, b)"]')],
