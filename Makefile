@@ -4,7 +4,7 @@
 #   make test                          lint, types, import rules, and the tests that the commit draws
 #   make docs                          build the pages in docs/ as a site, in site/; open site/index.html
 #   make wheels                        build the sdist and the wheels, with machine code for each platform, in dist/
-#   make test-all                      every twelfth of the random tests, and the slow oracles
+#   make test-all                      every part of the random and the heavy tests, and the slow oracles
 #   make test TESTS="tests/htn -x"     the same, with arguments for pytest
 #   make test PYTHON=python3.12        with an interpreter of your choice (after `make clean`)
 
@@ -38,7 +38,8 @@ test: $(VENV)/installed-test
 
 test-all: $(VENV)/installed-test
 	TESTED_PART=0 $(MAKE) test TESTS="-m '' tests"
-	for part in 1 2 3 4 5 6 7 8 9 10 11; do TESTED_PART=$$part $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m drawn tests || exit; done
+	for part in 1 2; do TESTED_PART=$$part $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'drawn or heavy' tests || exit; done
+	for part in 3 4 5 6 7 8 9 10 11; do TESTED_PART=$$part $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m drawn tests || exit; done
 
 docs: $(VENV)-docs/installed
 	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --strict --quiet

@@ -14,6 +14,7 @@ import itertools
 import os
 import random
 import time
+from pathlib import Path
 
 import effort
 import hypothesis.core
@@ -68,7 +69,9 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if effort.is_drawn(item):
             item.add_marker("drawn")
-    others = effort.left_out(items)
+        if effort.is_heavy(item):
+            item.add_marker("heavy")
+    others = effort.left_out(items, is_whole=[Path(each).absolute() for each in config.args] == [Path(__file__).parent])
     if others:
         config.hook.pytest_deselected(items=others)
         kept = {id(item) for item in items} - {id(item) for item in others}

@@ -1,8 +1,9 @@
-"""How much of the random tests one run does: a twelfth, which the commit draws; `make test-all` does all twelve.
+"""How much of the random and the heavy tests one run does: a part, which the commit draws; `make test-all` does all.
 
 TESTED_PART=0…11 names a twelfth. A test that is made once for each seed is left out but for its twelfth of the seeds,
 readers are fuzzed and domains checked a twelfth of them at a time, and Hypothesis draws a twelfth of the examples,
-others in each twelfth. A test that goes through many cases takes a `share` of them.
+others in each twelfth. A test that goes through many cases takes a `share` of them. Of the tests of `HEAVY` modules, a
+run of all tests does a third, another one in the twelfths 0, 1 and 2; who names a file gets all of it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,38 @@ from zlib import crc32
 PARTS = 12
 DRAWN = ("seed", "block", "fuzzed", "checked")
 """Parameters of tests that are made once for each seed, block of seeds, fuzzed reader, or checked domain."""
+
+HEAVY_PARTS = 3
+HEAVY = frozenset(
+    {
+        "tests/benchmarks/test_peer_installation.py",
+        "tests/benchmarks/test_places.py",
+        "tests/executor/desk/pages/test_live_page_in_browser.py",
+        "tests/executor/desk/pages/test_page_accessibility.py",
+        "tests/executor/desk/pages/test_page_in_browser.py",
+        "tests/executor/mcp_server/test_mcp_processes.py",
+        "tests/executor/workers/test_full_disk.py",
+        "tests/executor/workers/test_killed_workers.py",
+        "tests/executor/workers/test_outages.py",
+        "tests/executor/workers/test_shared_limits.py",
+        "tests/executor/workers/test_worker_command.py",
+        "tests/htn/test_purpose_lint.py",
+        "tests/oracles/test_engines_child.py",
+        "tests/oracles/test_engines_foreign.py",
+        "tests/oracles/test_engines_ours.py",
+        "tests/oracles/test_htn_engines.py",
+        "tests/oracles/test_htn_unified.py",
+        "tests/planner/cli/test_endless_input.py",
+        "tests/planner/lint/test_check_numbers.py",
+        "tests/planner/lint/test_likeness.py",
+        "tests/planner/lint/test_outsiders.py",
+        "tests/planner/portfolio/test_plain.py",
+    }
+)
+"""Modules whose tests take 0.5 s and more each: they start processes or browsers, or try many changed models.
+
+On 28 November 2026 they took 750 of the 2,400 seconds of all tests.
+"""
 
 
 def part() -> int:
@@ -48,15 +81,25 @@ def is_drawn(item) -> bool:
     return shares or hasattr(item.obj, "hypothesis") or _seed_of(item) is not None
 
 
-def left_out(items) -> list:
-    """Return the tests that belong to other twelfths: of those that are made for two seeds or more."""
+def is_heavy(item) -> bool:
+    """Return whether a run of all tests does a third of the tests beside it."""
+    return item.nodeid.split("::")[0] in HEAVY
+
+
+def left_out(items, *, is_whole: bool) -> list:
+    """Return the tests that belong to other parts: of those that are made for two seeds or more, and of heavy ones.
+
+    Heavy ones are left out where the run `is_whole`, of all tests.
+    """
     groups = {}
     for item in items:
         name = _seed_of(item)
         if name is not None:
             others = sorted((key, repr(value)) for key, value in item.callspec.params.items() if key != name)
             groups.setdefault((item.nodeid.split("[")[0], repr(others)), []).append(item)
-    found = []
+    found = [
+        item for item in items if is_whole and is_heavy(item) and (crc32(item.nodeid.encode()) - PART) % HEAVY_PARTS
+    ]
     for key, group in groups.items():
         if len(group) > 1:
             first = crc32(repr(key).encode()) + PART
