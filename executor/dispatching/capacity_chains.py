@@ -59,6 +59,7 @@ def chain_again(network: DispatchNetwork, problem: Problem, planned: Mapping[str
     """Let the steps of `network` that are left take the capacities over anew from those at work."""
     left = {about: step for about, step in network.steps.items() if network.ends[about] not in network.happened}
     network.edges = dict(network.unchained)
+    network.deferred.clear()
     running = [about for about in left if network.is_running(about)]
     chain_capacities(network, problem, left, running, planned)
 

@@ -85,6 +85,8 @@ class DispatchNetwork:
     steps: dict[str, Step] = field(default_factory=dict)
     unchained: dict[tuple[int, int], int] = field(default_factory=dict)
     """The edges without those by which steps take capacities over."""
+    deferred: set[tuple[int, int]] = field(default_factory=set)
+    """The edges by which irreversible steps wait for others."""
 
     def note_start(self, about: str, at: int) -> None:
         """Note that the step `about` has started."""

@@ -9,7 +9,8 @@ from typing import Final
 
 from executor.dispatching.build_network import build_network
 from executor.dispatching.capacity_chains import chain_again
-from executor.dispatching.dispatch_network import APART, TICKS, DispatchNetwork, ticks_of
+from executor.dispatching.dispatch_network import APART, TICKS, DispatchNetwork, Limit, ticks_of
+from executor.dispatching.late_steps import defer_irreversible_steps
 from executor.dispatching.moments import Moments
 from executor.dispatching.present_problem import AT_WORK, Present, find_running, is_at_work, make_present
 from executor.dispatching.timetable import Planned, Timetable, as_decimal
@@ -104,12 +105,19 @@ class Dispatcher:
                     self._network, self._broken = self.build(self.find_left()), ""
                 except (PlanError, InputError, UnsupportedError) as error:
                     self._network, self._broken = None, str(error)
+            self._defer()
             self._noted = self._count_changes()
         if self._network is not None:
             for record in find_running(self.state):
                 known = self._network.starts.get(record.id)
                 if known is not None and known not in self._network.happened and record.begun_at is not None:
                     self._network.note_start(record.id, ticks_of(as_decimal(self.timetable.seconds(record.begun_at))))
+
+    def _defer(self) -> None:
+        """Let irreversible steps wait for the others, as long as that keeps the deadlines."""
+        if self._network is not None:
+            late = {each.id for each in self.find_left() if self.state.is_irreversible(each)}
+            defer_irreversible_steps(self._network, late, self.now())
 
     def _count_changes(self) -> tuple[int, ...]:
         """Return the counts of events, and of those by which the network may not fit any more."""
@@ -154,14 +162,19 @@ class Dispatcher:
         missed = self._find_missed()
         if missed:
             return missed
-        times = self._network.find_earliest(self.now())
-        if isinstance(times, str):
-            return self._name(times)
-        late = self._network.find_late(times)
-        if late is None:
-            return ""
+        late, times = self._find_late(self._network)
+        if late and self._network.deferred:  # there is no time left to wait for what need not come before
+            self._defer()
+            late, times = self._find_late(self._network)
+        if isinstance(late, str):
+            return self._name(late) if late else ""
         node, when = self._network.nodes[late.node], times[late.node] / TICKS
         return self._name(f"{late.what} cannot be met any more: {node} comes at {when:g} s")
+
+    def _find_late(self, network: DispatchNetwork) -> tuple[Limit | str, list[int]]:
+        """Return the limit that the plan breaks by the most, or why it has no times; "" if it keeps all; and times."""
+        times = network.find_earliest(self.now())
+        return (times, []) if isinstance(times, str) else (network.find_late(times) or "", times)
 
     def _find_missed(self) -> str:
         """Return which deadline is over without what was due; "" if there is none."""

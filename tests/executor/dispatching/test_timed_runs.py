@@ -152,6 +152,24 @@ def test_a_match_burns_while_the_fuse_is_mended(tmp_path: Path, factor: float) -
     assert watched.starts()["light(m1)"] >= watched.ends()["fetch(f1)"] - 0.002, "it is not lit before it is needed"
 
 
+@pytest.mark.parametrize(
+    ("deadline", "factor", "start"),
+    [(None, 1.0, 10.001), (20, 1.0, 10.001), (12, 1.0, 0.0), (16, 1.4, 11.0)],
+    ids=["no deadline", "time enough", "no time to wait", "no time any more"],
+)
+def test_an_irreversible_step_waits_for_the_others_as_long_as_time_allows(
+    tmp_path: Path, deadline: int | None, factor: float, start: float
+) -> None:
+    problem = read(tmp_path, TRIP, "ada bob - person", "(there ada) (packed bob)", "(packed ada)", deadline=deadline)
+    fly = replace(problem.domain.actions["fly"], tags=frozenset({"irreversible"}))
+    problem = replace(problem, domain=replace(problem.domain, actions={**problem.domain.actions, "fly": fly}))
+    watched = Watched(problem, slower(pack=factor))
+    outcome = watched.run(by_hand(problem, "fly(ada)", "pack(bob)"))
+    assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
+    assert watched.starts() == pytest.approx({"fly(ada)": start, "pack(bob)": 0}, abs=0.002)
+    assert not watched.of(RungTaken)
+
+
 def test_a_late_run_takes_the_quicker_way(tmp_path: Path) -> None:
     problem = trip(tmp_path, deadline=40)
     watched = Watched(problem, slower(pack=1.8))
