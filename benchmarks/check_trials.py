@@ -47,7 +47,7 @@ AUTHORS: Final[dict[str, tuple[Expected, ...]]] = {
     "goal_contradiction": ((127, "FT205"),),
     "goal_typo_obj": ((127, "FT005"),),
     "goal_unreach_type": ((127, "FT006"),),
-    "indent": ((109, "FT002"),),
+    "indent": ((108, "FT002"),),
     "init_missing": ((126, "FT310"),),
     "init_wrong_arg_order": ((123, "FT209"),),
     "init_wrong_type_order": ((121, "FT006"),),

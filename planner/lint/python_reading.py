@@ -110,14 +110,31 @@ def _parse(source: SourceText, found: Reading, texts: Mapping[str, SourceText]) 
             return _File(source, ast.parse(text), tainted, bool(tainted))
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None) or 1
-            place = Location(source.name, line, getattr(error, "offset", None) or 1)
-            note(InputError(f"this is no Python: {getattr(error, 'msg', error)}", place), found, texts, tainted)
+            message = getattr(error, "msg", str(error))
+            at = _find_opening(text, message) or (line, getattr(error, "offset", None) or 1)
+            note(InputError(f"this is no Python: {message}", Location(source.name, *at)), found, texts, tainted)
             found.is_partial = True
             changed = _blank_paragraph(text, line, tainted)
             if changed == text:
                 return None
             text = changed
     return None
+
+
+def _find_opening(text: str, message: str) -> tuple[int, int] | None:
+    """Return the line and column of the bracket of an earlier line that `message` says is closed by another one."""
+    told = re.search(r"does not match opening parenthesis '(.)' on line (\d+)", message)
+    if told is None:
+        return None
+    line = text.split("\n")[int(told[2]) - 1]
+    opened: list[int] = []
+    for match in re.finditer(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#.*|[][(){}]", line):
+        if match[0] in ("(", "[", "{"):
+            opened.append(match.start())
+        elif match[0] in (")", "]", "}") and opened:
+            opened.pop()
+    own = [each for each in opened if line[each] == told[1]]
+    return (int(told[2]), own[-1] + 1) if own else None
 
 
 def _blank_paragraph(text: str, line: int, tainted: set[str]) -> str:
@@ -132,7 +149,7 @@ def _blank_paragraph(text: str, line: int, tainted: set[str]) -> str:
     while last < len(lines) and not re.match(r"[^\s#)\]}]", lines[last]):
         last += 1
     for each in lines[first:last]:
-        tainted.update(re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)|^(\w+)\s*=", each)[:1] and _names_in(each))
+        tainted.update(_names_in(each), re.findall(r"[\w-]+(?=\()|(?<=[\"'])[\w-]+", each))
     return "\n".join([*lines[:first], *[""] * (last - first), *lines[last:]])
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from planner.errors import DocumentError, InputError, Location
+from planner.language.pddl.syntax import SECTIONS
 from planner.language.wrong_words import find_wrong_word, suggested_word
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.lint.findings import Edit, Finding, Fix, Level, Span
@@ -24,6 +25,7 @@ from planner.problem_kinds import AnyDomain, AnyProblem
 if TYPE_CHECKING:  # files in PDDL need no schema of documents, which takes longer to import than most take to check
     from planner.language.documents.document_reader import Documents
     from planner.language.documents.text_formats import Document
+    from planner.language.documents.text_repairs import Repaired
 
 MOST: Final = 200
 """Mistakes of a file after which reading ends."""
@@ -32,7 +34,7 @@ SECONDS: Final = 10.0
 
 _RULES: Final = (
     (r"^the file raises (?!.*unexpected keyword)", "input"),
-    (r"^this is no |is never closed|where no '\('|NUL character|the file is empty", "syntax"),
+    (r"^this is no |is never closed|is one too many|where no '\('|NUL character|the file is empty", "syntax"),
     (r"stands twice|is already declared|is declared twice|^a second |two (domains|actions) are named|twice", "twice"),
     (r"has no (key|field)|unexpected keyword argument|is not known in a|expected one of :", "unknown-key"),
     (
@@ -149,14 +151,11 @@ def note(
     tainted: set[str],
     within: tuple[int, int] | None = None,
 ) -> None:
-    """Note the mistake, unless it follows from an earlier one: from a name that is `tainted`, or in the syntax."""
+    """Note the mistake, unless it follows from an earlier one, by a name that is `tainted`."""
     name = _UNKNOWN.search(error.message)
     if name and tainted.intersection(name.groups()):
         return
     finding = mistake_of(error, texts, within)
-    before = found.mistakes[-1] if found.mistakes else finding
-    if before.rule == finding.rule == "syntax" and before.span and finding.span and finding.span != before.span:
-        return  # what follows a mistake in the syntax is its consequence
     if all((each.span, each.message) != (finding.span, finding.message) for each in found.mistakes):
         found.mistakes.append(finding)
 
@@ -234,7 +233,7 @@ def _read_document(source: SourceText, found: Reading, texts: Mapping[str, Sourc
             _keep(read_parsed(documents, found.domain) if documents else Documents(), found)
         except InputError as error:
             part, path = _find_part(error, parts, source.name)
-            if part is not None and _add_capacities(part, error):
+            if part is not None and (_add_capacities(part, error) or (path and _join_items(part, path, error))):
                 note(error, found, texts, tainted)
                 continue
             if time.monotonic() > until:
@@ -316,6 +315,23 @@ def _add_capacities(part: _Data, error: InputError) -> bool:
     return bool(missing)
 
 
+def _join_items(part: _Data, path: tuple[Any, ...], error: InputError) -> bool:
+    """Make one item of those into which commas cut an atom without quotes; return whether `error` is about that."""
+    items = part.value(path[1:-1])
+    if not re.search(r"lacks a '\)'", error.message) or not isinstance(items, list):
+        return False
+    first = path[-1]
+    for last in range(first + 1, len(items)):
+        if not isinstance(items[last], str) or "(" in items[last]:
+            return False
+        if ")" in items[last]:
+            items[first] = ", ".join(items[first : last + 1]).replace('"', "")
+            for _ in range(first, last):
+                part.remove((*path[:-1], first + 1))
+            return True
+    return False
+
+
 def _leave_out(part: _Data, path: tuple[Any, ...], tainted: set[str], error: InputError) -> None:
     """Leave out the smallest part that can go: an item or entry, or the declaration whose parameters it spoils."""
     if ("parameters" in path[:-1] and path.index("parameters") > 1) or path[-1] in ("parameters", "head", "task"):
@@ -344,29 +360,30 @@ def _leave_out(part: _Data, path: tuple[Any, ...], tainted: set[str], error: Inp
 
 
 def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceText], tainted: set[str]) -> list[_Data]:
-    """Parse the documents; a key that stands twice is kept once, and lines that are no YAML are left out."""
+    """Parse the documents; a key that stands twice is kept once, and what is no YAML or JSON is repaired."""
     from planner.language.documents.text_formats import json_positions, parse_json, parse_yaml, yaml_positions
+    from planner.language.documents.text_repairs import repair_text
 
     text = source.text
-    left: list[str] = []
+    shifts: list[tuple[int, int, int]] = []
     for _ in range(MOST):
         try:
             data = parse_json(text, source.name) if source.language == "json" else parse_yaml(text, source.name)
             break
         except DocumentError as error:
-            place = error.location
-            note(error, found, texts, tainted)
+            repaired = repair_text(text, error, is_json=source.language == "json")
+            note(_unshift(repaired.error if repaired else error, shifts), found, texts, tainted)
             found.is_partial = True
-            changed = (
-                _repair_syntax(text, error, tainted) if place and place.line and source.language == "yaml" else None
-            )
-            if changed is None or len(left) > 20:
+            changed = repaired.text if repaired else _drop_twin(text, error, tainted)
+            if changed is None:
                 return []
-            left.append(text)
+            if repaired:
+                shifts.append(_shift_of(repaired))
             text = changed
     else:
         return []
     positions = json_positions(text) if source.language == "json" else yaml_positions(text, source.name)
+    positions = {path: _unshift_place(place, shifts) for path, place in positions.items()}
     parts = []
     for number, each in enumerate(data):
         own = {(0, *path[1:]): place for path, place in positions.items() if path and path[0] == number}
@@ -374,22 +391,16 @@ def _parse_all(source: SourceText, found: Reading, texts: Mapping[str, SourceTex
     return parts
 
 
-def _repair_syntax(text: str, error: DocumentError, tainted: set[str]) -> str | None:
-    """Leave out the entry of a key that stands twice, or the line that is no YAML; taint the names in it."""
+def _drop_twin(text: str, error: DocumentError, tainted: set[str]) -> str | None:
+    """Leave out the entry of a key that stands twice in YAML, and taint the names in it; None for other mistakes."""
     lines = text.split("\n")
     at = (error.location.line or 1) - 1 if error.location else 0
-    if at >= len(lines):
+    if at >= len(lines) or "stands twice" not in error.message or text.lstrip()[:1] in ("{", "["):
         return None
-    line = lines[at]
-    if "stands twice" in error.message:
-        changed = _drop_entry(lines, at, len(line) - len(line.lstrip()))
-        kept = set(changed.split("\n"))
-        tainted.update(re.findall(r"[\w-]+(?=\()", "\n".join(each for each in lines if each not in kept)))
-        return changed
-    if not line.strip():
-        return None
-    lines[at] = ""
-    return "\n".join(lines)
+    changed = _drop_entry(lines, at, len(lines[at]) - len(lines[at].lstrip()))
+    kept = set(changed.split("\n"))
+    tainted.update(re.findall(r"[\w-]+(?=\()", "\n".join(each for each in lines if each not in kept)))
+    return changed
 
 
 def _drop_entry(lines: list[str], at: int, column: int) -> str:
@@ -417,7 +428,10 @@ def _read_pddl(source: SourceText, found: Reading, texts: Mapping[str, SourceTex
             at = SourceText(source.name, text).offset(place.line, place.column or 1)
             this = (at, error.message)
             changed = None if this == last else _mend_text(text, at, error, shifts)
-            if changed is None:
+            if found.mistakes and found.mistakes[-1].rule == "syntax":
+                found.is_partial = True
+                changed = _blank_section(text, at, tainted)
+            elif changed is None:
                 found.is_partial = True
                 changed = _blank_form(text, at, tainted)
                 found.spoilt.update(_declaration_at(text, at))
@@ -442,13 +456,29 @@ def _parse_definitions(text: str, source: SourceText, found: Reading) -> None:
         found.problems.append(parser.parse_problem(cut_definition(text, "problem"), found.domain, source.name))
 
 
+def _shift_of(repaired: Repaired) -> tuple[int, int, int]:
+    """Return the line and column of a repair, and by how much it moves what is after it."""
+    repair, text = repaired.repair, repaired.text
+    line, column = text.count("\n", 0, repair.start) + 1, repair.start - text.rfind("\n", 0, repair.start)
+    return line, column, len(repair.text) - (repair.end - repair.start)
+
+
+def _unshift_place(place: tuple[int, int], shifts: list[tuple[int, int, int]]) -> tuple[int, int]:
+    """Return the line and column that `place` had before the changes `shifts` of its line."""
+    line, column = place
+    for row, start, by in reversed(shifts):
+        if row == line and start < column:
+            column = max(column - by, 1)
+    return line, column
+
+
 def _unshift(error: InputError, shifts: list[tuple[int, int, int]]) -> InputError:
     """Return `error` with its column before all names of other lengths were written into its line."""
     place = error.location
-    if place is None or place.column is None or not shifts:
+    if place is None or place.line is None or place.column is None or not shifts:
         return error
-    moved = sum(by for line, column, by in shifts if line == place.line and column < place.column)
-    return type(error)(error.message, Location(place.source, place.line, place.column - moved), error.hint)
+    own = _unshift_place((place.line, place.column), shifts)
+    return type(error)(error.message, Location(place.source, *own), error.hint)
 
 
 def _mend_text(text: str, at: int, error: InputError, shifts: list[tuple[int, int, int]]) -> str | None:
@@ -491,6 +521,37 @@ def _blank_form(text: str, at: int, tainted: set[str]) -> str | None:
     return None
 
 
+_SECTION_START: Final = re.compile(r"\(\s*(?::([\w-]+)|define)(?![\w-])", re.IGNORECASE)
+_NAMING: Final = frozenset({"types", "constants", "objects", "predicates", "functions", "requirements"})
+"""Sections of which every word may be a name that the rest of a file uses."""
+
+
+def _blank_section(text: str, at: int, tainted: set[str]) -> str | None:
+    """Blank out the section around a parenthesis at offset `at` that is too many, or never closed; taint its names.
+
+    A definition that ends without its ')' gets one. None means that the place is in no section.
+    """
+    blank = _blank_comments(text)
+    starts = [each for each in _SECTION_START.finditer(blank) if each[1] is None or f":{each[1].lower()}" in SECTIONS]
+    before = [each for each in starts if each.start() <= at]
+    if not before:
+        return None
+    if before[-1][1] is None:
+        return f"{text})" if before[-1] is starts[-1] or before[-1].start() == at == starts[0].start() else None
+    start = before[-1].start()
+    end = next((each.start() for each in starts if each.start() > start), None)
+    if end is None or blank[end : end + 8].lower().find("define") >= 0:
+        last = blank.rfind(")", start, end)
+        end = last if last > start else len(text)
+    words = re.findall(r"[\w-]+", blank[start:end])
+    tainted.update(words if words[:1] and words[0].lower() in _NAMING else words[1:2])
+    return text[:start] + re.sub(r"[^\n\r]", " ", text[start:end]) + text[end:]
+
+
+def _blank_comments(text: str) -> str:
+    return re.sub(r";[^\n\r]*", lambda comment: " " * len(comment[0]), text)
+
+
 def _with_parents(forms: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], tuple[int, int] | None]]:
     for number, form in enumerate(forms):
         yield form, forms[number + 1] if number + 1 < len(forms) else None
@@ -498,7 +559,7 @@ def _with_parents(forms: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int
 
 def _enclosing_forms(text: str, at: int) -> Iterator[tuple[int, int]]:
     """Yield the lists around offset `at`, the innermost first."""
-    blank = re.sub(r";[^\n\r]*", lambda comment: " " * len(comment[0]), text)
+    blank = _blank_comments(text)
     opened: list[int] = []
     for match in re.finditer(r"[()]", blank):
         if match[0] == "(":

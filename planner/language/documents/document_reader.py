@@ -250,10 +250,16 @@ def split_documents(text: str, name: str) -> list[Document]:
 
 
 def _parse(text: str, name: str, *, is_json: bool) -> list[Document]:
-    if is_json:
-        data, locate = parse_json(text, name), partial(json_positions, text)
-    else:
-        data, locate = parse_yaml(text, name), partial(yaml_positions, text, name)
+    try:
+        if is_json:
+            data, locate = parse_json(text, name), partial(json_positions, text)
+        else:
+            data, locate = parse_yaml(text, name), partial(yaml_positions, text, name)
+    except DocumentError as error:
+        from planner.language.documents.text_repairs import repair_text
+
+        repaired = repair_text(text, error, is_json=is_json)
+        raise (repaired.error if repaired else error) from None
     found = [Document(each, name, number, locate, text) for number, each in enumerate(data)]
     kept = [document for document in found if document.data is not None]
     if not kept:

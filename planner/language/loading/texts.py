@@ -200,8 +200,9 @@ def _find_definitions(text: str) -> list[tuple[str, int, int]]:
 
 
 def has_definition(text: str, kind: str) -> bool:
-    """Return whether `text` defines a `kind`: "domain" or "problem"."""
-    return any(each == kind for each, _, _ in _find_definitions(text))
+    """Return whether `text` defines a `kind`, "domain" or "problem", or begins to, where its parentheses are wrong."""
+    found = [each for each, _, _ in _find_definitions(text)] or [each[1].lower() for each in _KIND.finditer(text)]
+    return kind in found
 
 
 def parser_of(text: str, name: str, domain: AnyDomain | None = None) -> Any:

@@ -30,7 +30,7 @@ SECTIONS: Final = frozenset(
 """Words that start a section at the second level; deeper inside, they show that a parenthesis before them is open."""
 
 _KEYS: Final = frozenset(
-    {":parameters", ":precondition", ":effect", ":task"}
+    {":parameters", ":precondition", ":effect", ":task", ":condition", ":duration"}
     | {":subtasks", ":tasks", ":ordered-subtasks", ":ordered-tasks", ":ordering"}
 )
 """Words that stand at the third level, for the same purpose."""
@@ -115,6 +115,7 @@ class Source:
         """Make the error for the parentheses of `words`, at the wrong one."""
         opened: list[int] = []
         first: tuple[int, int] | None = None
+        first_word = words[1] if len(words) > 1 else ""
         for number, word in enumerate(words):
             if word == ")" and not opened:
                 return self._surplus_error(number, first)
@@ -123,8 +124,12 @@ class Source:
                 first = first or (None if opened else (start, number))
             elif word in _KEYS and len(opened) > 2:
                 return self._unclosed_error(opened[-1], f"still open where {quote(word)} stands at", number)
+            elif word in _KEYS and len(opened) < 2 and first_word == "define":
+                return self._early_error(words, number, word)
             elif word == "(":
                 follower = words[number + 1] if number + 1 < len(words) else ""
+                if first_word == "define" and _is_astray(len(opened), follower, number):
+                    return self._early_error(words, number, f"({follower}")
                 if len(opened) > 1 and follower in SECTIONS:
                     return self._unclosed_error(opened[-1], f"still open where '({follower}' starts at", number)
                 opened.append(number)
@@ -138,12 +143,26 @@ class Source:
         message = f"this '(' is never closed: it is {complaint} line {place.line}"
         return PddlError(message, self._find_place(opened), "add ')' where it should end")
 
+    def _early_error(self, words: list[str], number: int, found: str) -> PddlError:
+        """Make the error for the last ')' before the word `number`, which closes what the word belongs to."""
+        closing = max((each for each in range(number) if words[each] == ")"), default=number)
+        line = self._find_place(number).line
+        message = f"this ')' is one too many: it ends the part to which {quote(found)} of line {line} belongs"
+        return PddlError(message, self._find_place(closing), "remove it, or add a '(' before it")
+
     def _surplus_error(self, number: int, first: tuple[int, int] | None) -> PddlError:
         if first is None:
             return PddlError("found ')' where no '(' is open", self._find_place(number), "remove it")
         start, end = (self._find_place(each) for each in first)
         known = f"the '(' of line {start.line} was closed already at line {end.line}, column {end.column}"
         return PddlError(f"found ')' where no '(' is open: {known}", self._find_place(number), "remove one of them")
+
+
+def _is_astray(depth: int, follower: str, number: int) -> bool:
+    """Return whether a list cannot stand at this depth of a definition: a section outside, or no section inside."""
+    if depth == 0:
+        return number > 0 and follower in SECTIONS
+    return depth == 1 and number > 2 and follower[:1] not in (":", "(", ")", "")
 
 
 class _NestingError(Exception):

@@ -76,7 +76,7 @@ def test_a_text_goes_with_a_file_and_a_file_with_a_text(tmp_path):
         ((DOMAIN.replace("(off ?l) :eff", "(of ?l) :eff") + "\n" + PROBLEM,), "<domain text>:2:50: the predicate"),
         ((DOMAIN + "\n" + PROBLEM.replace("(off desk)", "(of desk)"),), "<problem text>:5:27: the predicate 'of'"),
         ((YAML_DOMAIN, YAML_PROBLEM + "gaol: []"), "<problem text>:5:1: the document has no key 'gaol'"),
-        ((YAML_DOMAIN + "extra: [\n", YAML_PROBLEM), "<domain text>:5:1: this is no YAML"),
+        ((YAML_DOMAIN + "extra: [\n", YAML_PROBLEM), "<domain text>:4:8: this is no YAML"),
         ((DOMAIN,), "<domain text>: there is a domain, but no problem"),
         ((PROBLEM, PROBLEM), "<domain text>:1:9: this file defines a problem"),
         ((DOMAIN, YAML_DOMAIN), "<problem text>: the text declares no problem"),
