@@ -94,7 +94,7 @@ def _print(checked: Checked, form: str, *, is_quiet: bool) -> None:
         give("\n".join(map(format_finding, checked.findings)))
     if not is_quiet:
         number = len(checked.problems)
-        name = checked.name if number < 2 else f"{checked.name} with {number} problems"
+        name = f"{checked.name} with {number} problems" if number > 1 and checked.is_read else checked.name
         tell(f"{name}: {count_levels(checked.findings)}")
         if checked.unchecked:
             tell(f"not checked for want of time or memory: {', '.join(checked.unchecked)}")

@@ -56,8 +56,8 @@ GROUP: Final = "forethought.checks"
 class Checked:
     """The findings about a domain and its problems, the worst first; `is_read` is False where the files have mistakes.
 
-    `name` is that of the problem if there is one, else of the domain. `problems` are those that were checked, and
-    `unchecked` those for which a limit left no time.
+    `name` is that of the problem if there is one, else of the domain; of what cannot be read, the files with mistakes.
+    `problems` are those that were checked, and `unchecked` those for which a limit left no time.
     """
 
     name: str
@@ -270,7 +270,16 @@ def _join(
         found = suppress(list(_merge(looks)), everything, texts, is_read=is_read, always=always)
     order = {each.name: number for number, each in enumerate(texts)}
     placed = tuple(sort_by_level(sorted(found, key=lambda each: _place_key(each, order))))
+    if not is_read:
+        name = _name_files(placed) or name
     return Checked(name, placed, tuple(texts), is_read, tuple([each.name for each in looks]), unchecked)
+
+
+def _name_files(findings: Iterable[Finding]) -> str:
+    """Return the names of the files with errors, three at most."""
+    files = list(dict.fromkeys([each.span.source for each in findings if each.span and each.level is Level.ERROR]))
+    others = f" and {len(files) - 3} more" if len(files) > 3 else ""
+    return ", ".join(files[:3]) + others
 
 
 def _merge(looks: list[Look]) -> Iterator[Finding]:

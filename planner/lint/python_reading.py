@@ -70,7 +70,17 @@ def read_python(source: SourceText, found: Reading, texts: Mapping[str, SourceTe
         except InputError as error:
             located = _locate(error, path)
             part = _find_part(file.tree, located, path)
-            _note(located, part, file, found, texts)
+            own, place = located.location, error.location
+            if (
+                own is not None
+                and place is not None
+                and place.line
+                and own.source != place.source
+                and found.mistakes == []
+            ):
+                note(error, found, texts, file.tainted)  # it is in a module that the file imports
+            else:
+                _note(located, part, file, found, texts)
             this = (located.location, *located.path, located.message)
             met[this] += 1
             if part is None or met[this] > _NEAR_ENOUGH + 1 or time.monotonic() > until:

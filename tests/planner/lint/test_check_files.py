@@ -236,3 +236,41 @@ def test_files_in_pddl_are_checked_without_the_schema_of_documents() -> None:
         f"check_texts([SourceText('d.pddl', {BROKEN_PDDL!r})])\nprint(*{{'pydantic', 'ruamel'}} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def summary(capsys: pytest.CaptureFixture[str], *given: str) -> str:
+    from planner.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["check", *given])
+    return capsys.readouterr().err.strip()
+
+
+def test_the_summary_names_the_files_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    domain = "(define (domain d) (:predicates (p) (q)) (:action a :precondition (p) :effect (q)))"
+    problem = "(define (problem x) (:domain d) (:init (p)) (:goal (q)))"
+    for name, text in (("d.pddl", domain), ("x.pddl", problem)):
+        Path(name).write_text(text)
+        Path(f"wrong-{name}").write_text(text.replace("(p)", "(pp)").replace("predicates (pp)", "predicates (p)"))
+    assert summary(capsys, "d.pddl", "x.pddl").startswith("x: ")
+    assert summary(capsys, "d.pddl", "wrong-x.pddl") == "wrong-x.pddl: 1 error"
+    assert summary(capsys, "wrong-d.pddl", "x.pddl") == "wrong-d.pddl: 1 error"
+    assert summary(capsys, "wrong-d.pddl", "wrong-x.pddl") == "wrong-d.pddl, wrong-x.pddl: 2 errors"
+
+
+def test_the_summary_names_the_module_with_the_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("rooms_of_summary.py").write_text(
+        'from planner import Domain\nd = Domain("d", types=["room"])\n'
+        'd.action("go", {"a": "room"}, requires=["at(b)"], provides=["been(a)"])\n'
+    )
+    Path("day.py").write_text('import rooms_of_summary\np = rooms_of_summary.d.problem("p", goal=[])\n')
+    told = check_files("day.py").findings
+    assert [(Path(each.span.source).name, each.span.line) for each in told if each.span] == [("rooms_of_summary.py", 3)]
+    assert summary(capsys, "day.py").endswith("rooms_of_summary.py: 1 error")
