@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
 from planner.model import TRUE, Action, Atom, DomainModel, Formula, Problem, Variable, is_variable
+from planner.model.domain import name_counts
 from planner.model.problem import seal as seal_classical
 
 if TYPE_CHECKING:
@@ -183,6 +184,9 @@ class HtnDomain:
         """The actions of the classical domain."""
         return self.classical.actions
 
+    def __str__(self) -> str:
+        return f"{self.classical}, {name_counts({'task': self.tasks, 'method': self.methods})}"
+
     def methods_for(self, task: str) -> list[Method]:
         """Return the methods for the compound task of this name, in the order of declaration."""
         return [method for method in self.methods.values() if method.task.predicate == task]
@@ -213,6 +217,10 @@ class HtnProblem:
     def name(self) -> str:
         """The name of the problem."""
         return self.classical.name
+
+    def __str__(self) -> str:
+        tasks = ", ".join(str(each.task) for each in self.network.subtasks)
+        return f"{self.classical}; tasks: {tasks or 'none'}"
 
     @property
     def is_sealed(self) -> bool:

@@ -7,7 +7,7 @@ actions again and again, for one goal after the other.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from planner.errors import UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final, TypeVar, dataclass, field
@@ -157,6 +157,16 @@ class DomainModel:
     def derived(self) -> frozenset[str]:
         """The names of the derived predicates."""
         return frozenset(axiom.predicate for axiom in self.axioms)
+
+    def __str__(self) -> str:
+        parts = {"type": self.types, "predicate": self.predicates, "function": self.functions, "action": self.actions}
+        return f"domain {self.name}: {name_counts(parts)}"
+
+
+def name_counts(parts: Mapping[str, Collection[object]]) -> str:
+    """Return how many there are of each kind, such as "2 types, 1 action"; kinds without any are left out."""
+    counts = [f"{len(each)} {kind}{'' if len(each) == 1 else 's'}" for kind, each in parts.items() if each]
+    return ", ".join(counts) or "nothing declared"
 
 
 def refuse_unfinished(domain: DomainModel, language: str, *, with_objects: bool = False) -> None:

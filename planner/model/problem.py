@@ -9,7 +9,7 @@ from enum import Enum
 from planner.errors import UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.model.actions import Constraint, When, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel, has_moments, has_numbers, numeric_fluents
+from planner.model.domain import DomainModel, has_moments, has_numbers, name_counts, numeric_fluents
 from planner.model.formulas import (
     TRUE,
     Atom,
@@ -19,6 +19,7 @@ from planner.model.formulas import (
     Object,
     atoms_in,
     comparisons_in,
+    conjuncts,
     functions_in,
 )
 from planner.model.timing import TOTAL_TIME, GoalDeadline, TimedEffect
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 COST: Final = "cost"
 """The budget on the plan's cost; all other budgets name resources that actions use."""
+
+
+SHOWN: Final = 4
+"""Parts of a goal that a short text shows."""
 
 
 class Metric(Enum):
@@ -74,6 +79,12 @@ class Goal:
     hard: Formula = TRUE
     soft: tuple[SoftGoal, ...] = ()
 
+    def __str__(self) -> str:
+        parts = [] if self.hard == TRUE else [*map(str, conjuncts(self.hard))]
+        shown = parts[:SHOWN] + ([f"{len(parts) - SHOWN} more"] if len(parts) > SHOWN else [])
+        wishes = [name_counts({"soft goal": self.soft})] if self.soft else []
+        return ", ".join([*shown, *wishes]) or "none"
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -117,6 +128,10 @@ class Problem:
     unmentioned: tuple[Atom, ...] = field(default=(), compare=False, repr=False)
     past: tuple[GoalDeadline, ...] = field(default=(), compare=False, repr=False)
     seal: tuple[object, ...] = field(default=(), compare=False, repr=False)
+
+    def __str__(self) -> str:
+        parts = {"object": self.objects, "fact": self.initial, "constraint": self.constraints}
+        return f"problem {self.name} of domain {self.domain.name}: {name_counts(parts)}; goal: {self.goal}"
 
     @property
     def wishes(self) -> tuple[SoftGoal | Constraint, ...]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeVar, Unpack, overload
 
+from planner.errors import InputError
 from planner.language.declare.action_parameters import Parameters, read_parameters, read_signature
 from planner.language.declare.atom_syntax import abbreviate
 from planner.language.declare.condition_reader import Constraints, read_atom
@@ -97,6 +98,12 @@ class Domain:
         if self._model is None:
             self._model = self._declarations.model()
         return self._model
+
+    def __str__(self) -> str:
+        try:
+            return str(self.model)
+        except InputError as error:
+            return f"domain {self._declarations.name}: {error}"
 
     def type(self, name: str, parent: str | Iterable[str] = "object") -> str:
         """Declare a type below `parent` (or several parents), and return its name."""
