@@ -18,7 +18,7 @@ from planner.lightweight import Final
 from planner.limits import Limits
 from planner.lint.action_lint import find_contradiction
 from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms, provided_atoms, wanted_atoms
-from planner.lint.problem_lint import check_domain, check_problem
+from planner.lint.problem_lint import Parts, check_domain, check_problem
 from planner.lint.proof_lint import judge_by_proof, names_known_objects
 from planner.model import Goal, Problem
 from planner.model.formulas import Atom, atoms_in, comparisons_in, conjunction, free_variables
@@ -103,14 +103,19 @@ def check_htn_problem(problem: HtnProblem, limits: Limits, *, prove: bool = True
     wanted = frozenset(atom.predicate for atom in wanted_atoms(problem.classical))
     structure = [*_check_structure(domain), *check_methods(domain, wanted, in_turn=problem.network.is_sequence)]
     conditions = check_conditions(domain, problem.classical)
-    reached = list(_check_reachability(problem, limits))
+    parts, reached = Parts(), list[Finding]()
+    with parts.check("which tasks can be done"):
+        reached += _check_reachability(problem, limits)
     forgotten = {each.states for each in reached if each.rule == "missing-fact"}
     classical = [each for each in classical if each.rule != "missing-fact" or each.states not in forgotten]
     found = [*classical, *structure, *conditions, *reached]
-    if prove:
-        relevant = [f"action {name}" for name in domain.classical.actions]
-        found = judge_by_proof(problem, found, limits, relevant, repairs=lambda: _repairs(problem), judge=_look_again)
-    return _sort_by_level(found)
+    with parts.check("whether there is a plan"):
+        if prove:
+            relevant = [f"action {name}" for name in domain.classical.actions]
+            found = judge_by_proof(
+                problem, found, limits, relevant, repairs=lambda: _repairs(problem), judge=_look_again
+            )
+    return _sort_by_level([*found, *parts.tell(problem.name)])
 
 
 def _find_results(problem: HtnProblem) -> set[str]:

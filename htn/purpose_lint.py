@@ -6,6 +6,7 @@ expected to bring that about, or to do the task again; one that brings about `at
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,7 +35,7 @@ Written = Mapping[str, frozenset[str]]
 
 def check_purposes(domain: HtnDomain, written: Written) -> Iterator[Finding]:
     """Yield methods that begin what their task is for and end, and subtasks before what gives them what they need."""
-    below = _find_below(domain)
+    below, namesakes = _find_below(domain), _find_namesakes(domain)
     table = _Table(domain, written, _find_needs(domain, written), _find_gifts(domain, written))
     for method in domain.methods.values():
         yield from _check_repeated(method, domain)
@@ -43,7 +44,7 @@ def check_purposes(domain: HtnDomain, written: Written) -> Iterator[Finding]:
         if method.network.subtasks and not recurses:
             yield from _check_end(method, table)
         yield from _check_open_end(method, domain)
-        yield from _check_name(method, domain)
+        yield from _check_name(method, namesakes)
         yield from _check_order(method, table)
 
 
@@ -141,13 +142,25 @@ def _check_open_end(method: Method, domain: HtnDomain) -> Iterator[Finding]:
             return
 
 
-def _check_name(method: Method, domain: HtnDomain) -> Iterator[Finding]:
+def _find_namesakes(domain: HtnDomain) -> dict[str, list[Method]]:
+    """Return the methods whose names begin with that of a task, by the tasks, in the order of declaration."""
+    found: dict[str, list[Method]] = {name: [] for name in domain.tasks}
+    for method in domain.methods.values():
+        for end in re.finditer("[-_]", method.name):
+            if method.name[: end.start()] in found:
+                found[method.name[: end.start()]].append(method)
+    return found
+
+
+def _check_name(method: Method, namesakes: Mapping[str, list[Method]]) -> Iterator[Finding]:
     """Yield a method that has the name of another task before its own, as all methods for that task do."""
     own = method.task.predicate
-    for task in domain.tasks:
-        namesakes = [each for each in domain.methods.values() if _is_named_after(each, task)]
-        others = [each.task.predicate for each in namesakes if each is not method]
-        if task != own and method in namesakes and not _is_named_after(method, own) and set(others) == {task}:
+    if _is_named_after(method, own):
+        return
+    tasks = {method.name[: end.start()] for end in re.finditer("[-_]", method.name)}
+    for task in [each for each in namesakes if each in tasks]:
+        others = [each.task.predicate for each in namesakes[task] if each is not method]
+        if task != own and set(others) == {task}:
             message = f"it is for {unmarked(method.task)}, though its name is like those of methods for {task}"
             hint = f"should it be for {task}?"
             yield Finding(Level.HINT, "other-task", f"method {method.name}", message, hint, "task", method.task)

@@ -97,6 +97,8 @@ def check_files(domain: str, problems: str | Sequence[str] | None = None, limits
     looks: list[Look] = []
     for each in chosen:
         try:
+            if looks:
+                limits.check()
             looks.append(_look(source, domain, each, texts, limits))
         except LimitReached:
             if not looks:

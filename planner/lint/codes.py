@@ -83,7 +83,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "no-budget": ("FT315", "a resource without a budget, though others have one"),
     "no-plan": ("FT316", "a problem that is proved to have no plan"),
     "missing-fact": ("FT317", "an initial fact that seems to be forgotten: without it, nothing of its kind begins"),
-    "unexplored": ("FT319", "a problem that is too large for the time: only its declarations are checked"),
+    "unexplored": ("FT319", "a problem that is too large for the time: some of it is not checked"),
     "single-repair": ("FT318", "a part of the model without a plan, with a change of which there is one"),
     "stated-twice": ("FT320", "the goal, the initial state or a list of tasks states something twice"),
     "one-way-fact": ("FT321", "the one fact of a relation that lacks the fact the other way round"),

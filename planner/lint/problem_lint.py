@@ -7,6 +7,7 @@ and goals that nothing achieves. Constraints, budgets, the deadline and sensing 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,7 @@ from planner.model.formulas import (
     unmarked,
 )
 from planner.model.problem import Problem
+from planner.plan import StoppedBy
 from planner.problem_kinds import AnyProblem, check_classical
 from planner.semantics.simulation import Simulation
 
@@ -372,34 +374,63 @@ def check_problem(
         message = "it is too large to find out in this time what can be reached: only its declarations are checked"
         unexplored = Finding(Level.HINT, "unexplored", f"problem {problem.name}", message, "raise the time limit")
         return _merge_breaches(sort_by_level([*found, unexplored]))
+    parts = Parts()
     if enough is not None and reach is not None:
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
         found += check_number_reach(problem, reach.actions)
         found += check_values(problem, reach.schemas)
         if not any(each.rule == "no-value" and each.level is Level.ERROR for each in found):
-            found += check_costs(enough, reach.schemas)
-            found += check_single_values(enough, limits)
-            found += check_functional(enough, limits)
+            with parts.check("the values of items"):
+                found += check_costs(enough, reach.schemas)
+                found += check_single_values(enough, limits)
+                found += check_functional(enough, limits)
             size = sum(len(each.rule.found.rows) for each in reach.schemas)
             if size <= MOST_STEPS and search:
-                found += check_goal_values(enough, limits, reach.holds)
-                known = {each.place for each in found if each.rule == "contradicting-requires"}
-                clashes = check_exclusive_conditions(enough, reach.schemas, limits)
-                found += [each for each in clashes if each.place not in known]
-                found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
-    found = add_causes(found, enough or problem, problem, limits)
-    if prove:
-        relevant = find_relevant_actions(problem)
-        found = judge_by_proof(source, found, limits, relevant, repairs=lambda: _repairs(source), judge=_look_again)
-    return _merge_breaches(sort_by_level(found))
+                with parts.check("facts that exclude each other"):
+                    found += check_goal_values(enough, limits, reach.holds)
+                    known = {each.place for each in found if each.rule == "contradicting-requires"}
+                    clashes = check_exclusive_conditions(enough, reach.schemas, limits)
+                    found += [each for each in clashes if each.place not in known]
+                with parts.check("dead ends"):
+                    found += check_dead_ends(problem, limits, lambda each: _is_hopeless(each, limits))
+    with parts.check("whether there is a plan"):
+        found = add_causes(found, enough or problem, problem, limits)
+        if prove:
+            relevant = find_relevant_actions(problem)
+            found = judge_by_proof(source, found, limits, relevant, repairs=lambda: _repairs(source), judge=_look_again)
+    return _merge_breaches(sort_by_level([*found, *parts.tell(problem.name)]))
+
+
+class Parts:
+    """The parts of a check that a limit of time or memory ended: what was found until then is kept."""
+
+    def __init__(self) -> None:
+        self._left: list[str] = []
+
+    @contextmanager
+    def check(self, what: str) -> Iterator[None]:
+        """Keep what is found in the block if a limit ends it; a check that is called off ends."""
+        try:
+            yield
+        except LimitReached as limit:
+            if limit.stopped_by is StoppedBy.CANCELLED:
+                raise
+            self._left.append(what)
+
+    def tell(self, name: str) -> Iterator[Finding]:
+        """Yield what remained unchecked in the problem `name`."""
+        if self._left:
+            message = f"time or memory ended before this was checked: {', '.join(self._left)}"
+            yield Finding(Level.HINT, "unexplored", f"problem {name}", message, "raise the time limit")
 
 
 def _relax_in_part(problem: Problem, limits: Limits) -> Possible | None:
     """Compute relaxed reachability in `REACH_SHARE` of the time; None where that does not suffice."""
     try:
         return relax(with_timed_effects(problem), limits.share(REACH_SHARE))
-    except LimitReached:
-        limits.check()
+    except LimitReached as limit:
+        if limit.stopped_by is StoppedBy.CANCELLED:
+            raise
         return None
 
 

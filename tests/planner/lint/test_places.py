@@ -9,10 +9,12 @@ import pytest
 from planner.cli.output import Exit
 from planner.errors import InputError
 from planner.language.loading.load import load_domain
+from planner.limits import LimitReached
 from planner.lint import problem_lint
 from planner.lint.check_files import check_files, check_texts
 from planner.lint.findings import Finding, Level
 from planner.lint.outlines import SourceText
+from planner.plan import StoppedBy
 
 GATE = """\
 domain: gate
@@ -121,3 +123,23 @@ def test_a_place_is_that_of_the_word_that_is_wrong(tmp_path: Path) -> None:
         load_domain(str(path))
     assert str(caught.value.location) == f"{path}:4:55"
     assert path.read_text().splitlines()[3][54:].startswith("q)")
+
+
+def test_what_was_found_before_a_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = GATE.replace("actions:\n", "actions:\n  rest: {parameters: {g: guest}, provides: [rested]}\n")
+
+    def stop(why: StoppedBy) -> None:
+        def fail(*_given: object, **_more: object) -> list[Finding]:
+            raise LimitReached(why)
+
+        monkeypatch.setattr(problem_lint, "judge_by_proof", fail)
+        monkeypatch.setattr(problem_lint, "check_single_values", fail)
+
+    stop(StoppedBy.TIME)
+    findings = found(text)
+    (unexplored,) = [each for each in findings if each.rule == "unexplored"]
+    assert unexplored.message.endswith("was checked: the values of items, whether there is a plan")
+    assert {"unused-parameter", "unreachable-goal"} <= {each.rule for each in findings}
+    stop(StoppedBy.CANCELLED)
+    with pytest.raises(LimitReached):
+        found(text)
