@@ -112,6 +112,29 @@ def _remove(source: SourceText, inside: Entry | None, mend: Mend) -> Edit | None
     return Edit(source.name, start, end, "")
 
 
+def remove_item(source: SourceText, start: int, end: int) -> Fix | None:
+    """Return the edit that removes a list's item between two offsets; None in Python, and where a comment tells of it.
+
+    A line that holds nothing else goes as a whole.
+    """
+    text = source.text
+    first, stop = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    stop = len(text) if stop < 0 else stop
+    before, after = text[first:start], text[end:stop]
+    title = f"remove {' '.join(text[start:end].split())}"
+    if source.language == "python":
+        return None
+    if before.strip() in ("", "-") and after.strip() in ("", ",") and "\n" not in text[start:end]:
+        is_last = not after.strip() and source.language != "pddl" and before.strip() != "-"
+        return None if is_last else Fix(title, (Edit(source.name, first, min(stop + 1, len(text)), ""),))
+    if source.language == "pddl":
+        left = len(text[:start].rstrip(" "))
+        is_alone = not before.strip() or re.match(r"\s*;", after) is not None
+        return None if is_alone else Fix(title, (Edit(source.name, left, end, ""),))
+    comma = re.search(r",[ \t]*$", before)
+    return Fix(title, (Edit(source.name, first + comma.start(), end, ""),)) if comma else None
+
+
 def _remove_line(source: SourceText, inside: Entry, node: Node) -> Edit | None:
     """Remove the line of an entry, with its comment, unless it is the only entry or takes more than a line."""
     others = [path for path in source.nodes if path[:-1] == inside.path]

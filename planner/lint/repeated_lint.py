@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from planner.lightweight import Final
 from planner.lint.findings import Finding, Level
+from planner.lint.fixes import remove_item
 from planner.lint.outlines import Entry, SourceText
 
 LISTS: Final = {"goal": Level.WARNING, "initial": Level.HINT, "tasks": Level.HINT}
@@ -36,7 +37,8 @@ def check_repeated(texts: Iterable[SourceText]) -> Iterator[Finding]:
                     line = source.span(seen[text], seen[text]).line
                     message = f"{_VERBS[section]} {text} twice, first in line {line}"
                     hint, span = "should one of them be about something else?", source.span(start, end)
-                    yield Finding(level, "stated-twice", section, message, hint, span=span)
+                    fix = remove_item(source, start, end) if section == "initial" else None  # it changes no model
+                    yield Finding(level, "stated-twice", section, message, hint, span=span, fix=fix)
                 seen.setdefault(text, start)
 
 

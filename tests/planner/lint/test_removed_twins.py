@@ -1,0 +1,78 @@
+"""`--fix` removes an initial fact that stands twice: the model stays, and so do comments and layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.cli import main
+from planner.language.loading.load import load
+from planner.lint.check_files import check_texts
+from planner.lint.outlines import SourceText
+
+DOMAIN = """\
+domain: gate  # of a garden
+types: [guest]
+actions:
+  enter: {parameters: {g: guest}, requires: ["invited(g)"], provides: ["inside(g)"]}
+---
+problem: party
+objects: {ann: guest, bob: guest}
+goal: ["inside(ann)", "inside(bob)"]
+"""
+YAML = [
+    ('initial: ["invited(ann)", "invited(bob)", "invited( ann )"]  # all\n',
+     'initial: ["invited(ann)", "invited(bob)"]  # all\n'),
+    ("initial:\n  - invited(ann)  # first\n  - invited(ann)\n  - invited(bob)\n",
+     "initial:\n  - invited(ann)  # first\n  - invited(bob)\n"),
+    ('initial: [\n  "invited(ann)",\n  "invited(ann)",\n  "invited(bob)",\n]\n',
+     'initial: [\n  "invited(ann)",\n  "invited(bob)",\n]\n'),
+]  # fmt: skip
+PDDL = (
+    "(define (domain gate) (:predicates (p ?x) (q ?x))"
+    " (:action go :parameters (?x) :precondition (p ?x) :effect (q ?x)))"
+)
+INIT = [
+    ("(:init (p a) (p b) (p a))", "(:init (p a) (p b))"),
+    ("(:init (p a) ; one\n         (p a)\n         (p b))", "(:init (p a) ; one\n         (p b))"),
+]
+
+
+def fix(path: Path, *more: Path) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", str(path), *map(str, more), "--fix", "-q"])
+
+
+@pytest.mark.parametrize(("before", "after"), YAML)
+def test_a_fact_of_yaml_is_removed_once(tmp_path: Path, before: str, after: str) -> None:
+    path = tmp_path / "gate.yaml"
+    path.write_text(DOMAIN + before)
+    was = load(str(path)).initial  # type: ignore[union-attr]
+    for _ in range(2):
+        fix(path)
+        assert path.read_text() == DOMAIN + after
+    assert {*load(str(path)).initial} == {*was}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("before", "after"), INIT)
+def test_a_fact_of_pddl_is_removed_once(tmp_path: Path, before: str, after: str) -> None:
+    domain, path = tmp_path / "domain.pddl", tmp_path / "one.pddl"
+    domain.write_text(PDDL)
+    text = "; a garden\n(define (problem one) (:domain gate) (:objects a b)\n  INIT\n  (:goal (and (q a) (q b))))\n"
+    path.write_text(text.replace("INIT", before))
+    for _ in range(2):
+        fix(domain, path)
+        assert path.read_text() == text.replace("INIT", after)
+    assert load(str(domain), str(path)).name == "one"
+
+
+def test_what_has_a_comment_or_may_be_meant_stays() -> None:
+    for more in (
+        "initial:\n  - invited(ann)\n  - invited(bob)\n  - invited(ann)  # again?\n",
+        'initial: ["invited(ann)", "invited(bob)"]\n',
+    ):
+        text = DOMAIN.replace('"inside(bob)"]', '"inside(bob)", "inside(bob)"]') + more
+        told = [x for x in check_texts([SourceText("gate.yaml", text)]).findings if x.rule == "stated-twice"]
+        assert told
+        assert not [each for each in told if each.fix]
