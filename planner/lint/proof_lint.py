@@ -118,12 +118,12 @@ FEW_ACTIONS: Final = 15
 
 
 def _is_endless(problem: AnyProblem) -> bool:
-    """Return whether `problem` is small, and may have endlessly many states: numbers, or objects that steps create."""
+    """Return whether `problem` is small, and may have endlessly many states: time, numbers, or objects of steps."""
     classical = problem if isinstance(problem, Problem) else getattr(problem, "classical", None)
-    if not isinstance(classical, Problem) or is_temporal(classical):
+    if not isinstance(classical, Problem):
         return False
     is_small = len(classical.all_objects) <= FEW_OBJECTS and len(classical.domain.actions) <= FEW_ACTIONS
-    return is_small and (is_numeric(classical) or creates_objects(classical.domain))
+    return is_small and (is_numeric(classical) or is_temporal(classical) or creates_objects(classical.domain))
 
 
 def _doubt(repairs: Sequence[Repair], judge: Judge, limits: Limits) -> Iterator[Finding]:

@@ -82,7 +82,7 @@ class TimedIncumbent:
     def take_happenings(self, steps: Sequence[Step], sequence: Sequence[Moment], by: str) -> Plan | None:
         """Schedule the happenings of `steps` in the order of `sequence`; return the plan if it is valid."""
         try:
-            plan = schedule_happenings(self.problem, self.snap, steps, sequence)
+            plan = schedule_happenings(self.problem, self.snap, steps, sequence, check=self.limits.check)
         except PlanError:
             return None
         if plan is None or not check_steps(self.problem, plan).valid:

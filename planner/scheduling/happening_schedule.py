@@ -9,13 +9,14 @@ apart where they would, in the order of their times.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from types import MappingProxyType
 
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, field
+from planner.limits import never
 from planner.model.actions import DURATION, Literal
 from planner.model.arithmetic import as_number, exact_value
 from planner.model.formulas import Atom, Comparison, Not, Number
@@ -144,12 +145,13 @@ def make_network(
     without: Collection[Atom] = (),
     *,
     durations: Mapping[int, Number] = MappingProxyType({}),
+    check: Callable[[], None] = never,
 ) -> Network:
     """Return the network of the valid `sequence` of happenings of `steps`.
 
     The order of happenings that touch the facts and numbers in `without` is left out. Steps with a place in `durations`
-    last so many seconds. Raises `PlanError` where the sequence is no plan of the snap problem, or a duration has no
-    value.
+    last so many seconds. `check` is called for each pair of happenings that touch the same thing, and may raise. Raises
+    `PlanError` where the sequence is no plan of the snap problem, or a duration has no value.
     """
     happenings = _spell_out(snap, steps, sequence)
     lasting = _find_durations(problem, snap, steps, happenings, durations)
@@ -172,8 +174,14 @@ def make_network(
             network.add(end, start, -network.ticks(span.high))
     lasts = [None if each.moment.kind == EVENT else lasting[each.moment.number].low for each in happenings]
     separated = find_separated(snap.problem, [each.step for each in happenings], lasts)
-    _order(network, separated, happenings, nodes, without)
+    _order(network, _checking(separated, check), happenings, nodes, without)
     return network
+
+
+def _checking(separated: Iterable[Separated], check: Callable[[], None]) -> Iterator[Separated]:
+    for each in separated:
+        check()
+        yield each
 
 
 def _order(
@@ -257,12 +265,14 @@ def schedule_happenings(
     steps: Sequence[Step],
     sequence: Sequence[Moment],
     durations: Mapping[int, Number] = MappingProxyType({}),
+    *,
+    check: Callable[[], None] = never,
 ) -> Plan | None:
     """Return the plan in time of `steps` whose happenings come as early as `sequence` allows; None where none does.
 
-    Steps with a place in `durations` last so many seconds. Raises what `make_network` raises.
+    Steps with a place in `durations` last so many seconds. `check` and errors are those of `make_network`.
     """
-    times = find_times(problem, snap, steps, sequence, durations=durations)
+    times = find_times(problem, snap, steps, sequence, durations=durations, check=check)
     if times is None:
         return None
     order = sorted(range(len(steps)), key=lambda number: (times[number].start, number))
@@ -278,13 +288,14 @@ def find_times(
     before: Iterable[tuple[int, int]] = (),
     *,
     durations: Mapping[int, Number] = MappingProxyType({}),
+    check: Callable[[], None] = never,
 ) -> list[StepTime] | None:
     """Return the earliest time of each of `steps` that `sequence` allows; None where there are none.
 
     Of each pair of steps in `before`, by their places, the first ends before the second starts. Steps with a place in
-    `durations` last so many seconds. Raises what `make_network` raises.
+    `durations` last so many seconds. `check` and errors are those of `make_network`.
     """
-    network = make_network(problem, snap, steps, sequence, durations=durations)
+    network = make_network(problem, snap, steps, sequence, durations=durations, check=check)
     for first, second in before:
         network.add(network.ends[first], network.starts[second], 0)
     times = network.earliest()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from threading import Event
+
+import pytest
 from timed_domains import letters
 
 from planner import Domain, Result, Status, solve, validate
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.plan_files import read_plan
 from planner.lightweight import replace
+from planner.limits import LimitReached
 from planner.model import Atom, GoalDeadline, Problem
+from planner.options import SolveOptions
+from planner.plan import Step
+from planner.portfolio.timed_incumbent import TimedIncumbent
+from planner.semantics.snap_actions import make_snap_problem
 
 WRITTEN = Atom("written", ("letter1",))
 
@@ -111,3 +119,20 @@ def test_times_too_far_ahead_are_refused_by_name() -> None:
     result = solve(late)
     assert result.plan is None
     assert "the time 100000000000 s, beyond 549755813 s" in str(result)
+
+
+def test_the_schedule_of_a_long_sequence_heeds_the_limits() -> None:
+    domain = """(define (domain tanks) (:requirements :durative-actions :fluents)
+      (:functions (level))
+      (:durative-action fill :parameters () :duration (= ?duration 1)
+        :condition () :effect (at end (increase (level) 1))))"""
+    text = "(define (problem p) (:domain tanks) (:init (= (level) 0)) (:goal (>= (level) 40)))"
+    problem = parse_problem(text, parse_domain(domain))
+    cancel = Event()
+    best = TimedIncumbent(problem, make_snap_problem(problem), SolveOptions(cancel=cancel))
+    best.take_sequence([Step("fill")] * 40)
+    assert best.plan is not None
+    assert validate(problem, best.plan).valid
+    cancel.set()
+    with pytest.raises(LimitReached):
+        best.take_sequence([Step("fill")] * 41)
