@@ -29,7 +29,7 @@ def suggested_word(message: str, hint: str | None) -> tuple[str, str] | None:
     import difflib
 
     suggested = _SUGGESTED.match(hint or "")
-    if suggested is None:
+    if suggested is None or "(" in suggested[1]:
         return None
     words = [each for each in re.findall(r"[\w-]+", message) if each != suggested[1]]
     near = difflib.get_close_matches(suggested[1], words, n=1, cutoff=_ALIKE)

@@ -84,6 +84,8 @@ def mistake_of(error: InputError, texts: Mapping[str, SourceText], within: tuple
     found = find_wrong_word(source.blank, start, _line_end(source, end), error.message, error.hint)
     place = found or (start, end)
     fix = _write_suggestion(source, place, error) if found else None
+    if rule == "wrong-type":
+        fix = _write_swap(source, start, error)
     return replace(finding, span=source.span(*place), fix=fix)
 
 
@@ -95,6 +97,19 @@ def _write_suggestion(source: SourceText, place: tuple[int, int], error: InputEr
         return None
     mark = "?" if written[0] == "?" else ""
     return Fix(f"write {pair[1]} for {pair[0]}", (Edit(source.name, *place, mark + pair[1]),))
+
+
+def _write_swap(source: SourceText, start: int, error: InputError) -> Fix | None:
+    """Return the edit of the item at `start` that swaps two arguments of an atom in a document, as `error` suggests."""
+    suggested = re.match(r"did you mean '([^']+\([^']+\))'\?", error.hint or "")
+    written = re.search(r"([\w-]+)\(([^()]*)\)", error.message)
+    if suggested is None or written is None or source.language not in ("yaml", "json"):
+        return None
+    atom = Atom(written[1], tuple(written[2].split(", ")))
+    place = source.search(atom, start, _line_end(source, start))
+    if place is None or not re.match(r"[\w-]+\(", source.text[slice(*place)]):
+        return None
+    return Fix(f"write {suggested[1]} for {atom}", (Edit(source.name, *place, suggested[1]),))
 
 
 def _with_place(finding: Finding, location: Location | None) -> Finding:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from planner.errors import InputError, did_you_mean
@@ -439,8 +440,23 @@ class Signatures(Generic[Kind]):
                 if given is not None and not types.overlap(given, parameter.types):
                     raise use.place.error(
                         f"argument {number + 1} of {unmarked(use.atom)} is of type {name_types(given)}, "
-                        f"but {self.kind} {name!r} takes {name_types(parameter.types)}, declared at {place.location}"
+                        f"but {self.kind} {name!r} takes {name_types(parameter.types)}, declared at {place.location}",
+                        suggest_swap(use, [each.types for each in parameters], types.overlap),
                     )
+
+
+def suggest_swap(
+    use: Use, wanted: Sequence[tuple[str, ...]], fits: Callable[[tuple[str, ...], tuple[str, ...]], bool]
+) -> str | None:
+    """Return "did you mean 'x'?" for the atom of `use` with two arguments swapped, if one swap alone suits."""
+    found = []
+    for first, second in combinations(range(len(wanted)), 2):
+        order = [*range(len(wanted))]
+        order[first], order[second] = second, first
+        given = [use.types[each] for each in order]
+        if all(own is not None and fits(own, kinds) for own, kinds in zip(given, wanted, strict=True)):
+            found.append(Atom(use.atom.predicate, tuple([use.atom.args[each] for each in order])))
+    return f"did you mean '{unmarked(found[0])}'?" if len(found) == 1 else None
 
 
 def name_parameters(types: Sequence[tuple[str, ...]]) -> tuple[Variable, ...]:

@@ -14,7 +14,7 @@ from planner.garbage_collection import pause_collector
 from planner.language.declare.arithmetic_reader import is_numeric_effect, parse_arithmetic
 from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
 from planner.language.declare.condition_reader import Conditions, Constraints, constraints_of, read_atom
-from planner.language.declare.declared_names import Scope, Use
+from planner.language.declare.declared_names import Scope, Use, suggest_swap
 from planner.language.declare.fields import Place, check_decimal, check_number, check_value, format_count, name_types
 from planner.language.declare.marks import Condition, ObjectName, Patterns
 from planner.language.declare.model_builder import open_all_arguments
@@ -502,7 +502,12 @@ class ProblemBuilder:
             if given is not None and not self._is_related(given, parameter.types, arg):
                 return place.error(
                     f"{arg!r} in {atom} is {name_types(given)}, but {kind} {atom.predicate!r} "
-                    f"takes {name_types(parameter.types)} there"
+                    f"takes {name_types(parameter.types)} there",
+                    suggest_swap(
+                        Use(atom, tuple(types), place),
+                        [each.types for each in declared.parameters],
+                        self._hierarchy.is_a,
+                    ),
                 )
         return None
 

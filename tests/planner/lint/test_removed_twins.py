@@ -76,3 +76,35 @@ def test_what_has_a_comment_or_may_be_meant_stays() -> None:
         told = [x for x in check_texts([SourceText("gate.yaml", text)]).findings if x.rule == "stated-twice"]
         assert told
         assert not [each for each in told if each.fix]
+
+
+def test_arguments_that_fit_in_one_other_order_are_swapped(tmp_path: Path) -> None:
+    path = tmp_path / "pets.yaml"
+    text = """\
+domain: pets
+types: [guest, dog]
+predicates: {owns: {parameters: [guest, dog]}}
+actions:
+  enter:  # together
+    parameters: {g: guest, d: dog}
+    requires: ["owns(d, g)"]
+    provides: ["inside(g)"]
+---
+problem: party
+objects: {ann: guest, rex: dog}
+initial: ["owns(rex, ann)"]  # a dog
+goal: ["inside(ann)"]
+"""
+    path.write_text(text)
+    for _ in range(2):
+        fix(path)
+        assert path.read_text() == text.replace("(d, g)", "(g, d)").replace("(rex, ann)", "(ann, rex)")
+    assert load(str(path)).name == "party"
+
+
+def test_arguments_that_fit_in_no_other_order_stay() -> None:
+    text = (
+        "domain: p\ntypes: [a, b]\npredicates: {r: [a, b]}\nactions: {x: {parameters: {y: b}, requires: ['r(y, y)']}}\n"
+    )
+    told = check_texts([SourceText("p.yaml", text)]).findings
+    assert not [each for each in told if each.rule == "wrong-type" and each.fix]
