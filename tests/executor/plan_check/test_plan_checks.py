@@ -364,7 +364,10 @@ TABLE = [
     (
         "a fact of another type",
         [("initial.0", "at(hall, r)")],
-        ["initial[1]: error: 'hall' in at(hall, r) is 'room', but predicate 'at' takes 'robot' there [statement]"],
+        [
+            "initial[1]: error: 'hall' in at(hall, r) is 'room', but predicate 'at' takes 'robot' there; "
+            "did you mean 'at(r, hall)'? [statement]"
+        ],
     ),
     (
         "a goal of no predicate",
