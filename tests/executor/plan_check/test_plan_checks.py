@@ -365,8 +365,10 @@ TABLE = [
         "a fact of another type",
         [("initial.0", "at(hall, r)")],
         [
-            "initial[1]: error: 'hall' in at(hall, r) is 'room', but predicate 'at' takes 'robot' there; did you mean "
-            + "'at(r, hall)'? [statement]"
+            (
+                "initial[1]: error: 'hall' in at(hall, r) is 'room', but predicate 'at' takes 'robot' there; did you mean "
+                "'at(r, hall)'? [statement]"
+            )
         ],
     ),
     (
