@@ -392,17 +392,17 @@ def check_kept(domain: DomainModel) -> Iterator[Finding]:
 def check_moves(problem: Problem) -> Iterator[Finding]:
     """Yield the effects that move an object from a place where nothing says that it is.
 
-    They end one value of an item and give another one, and ask for the first neither with the object nor with what else
-    joins the two; each object begins with one value at most.
+    They end one value of an item and give another one; they ask for something of that value, and for nothing of the
+    object. Each object begins with one value at most.
     """
     for action in problem.domain.actions.values():
         for effect in action.effects:
             required = [*conjoined_atoms(action.requires), *conjoined_atoms(effect.requires)]
             for old, new, item in _find_moves(effect):
-                joined = [each for each in required if old.args[item.place] in each.args]
                 names = {arg for arg in item.key(old) if is_variable(arg)}
-                is_asked = not joined or any(names & {*each.args} for each in joined)
-                if names and not is_asked and _begins_single(item, problem):
+                is_placed = any(old.args[item.place] in each.args for each in required)
+                is_asked = any(names & {*each.args} for each in required)
+                if names and is_placed and not is_asked and _begins_single(item, problem):
                     yield _report_unasked(action, old, new)
 
 
