@@ -383,17 +383,14 @@ class ProblemBuilder:
     def _refuse_negative(self, term: Atom, value: Number, place: Place) -> None:
         """Raise an error if `term` is what an action costs or uses."""
         for action in self._domain.actions.values():
-            for what, terms in [
-                ("cost", action.cost),
-                *[(f"use of {name}", each) for name, each in action.uses.items()],
-            ]:
+            amounts = {"cost": action.cost, **{f"use of {name}": each for name, each in action.uses.items()}}
+            for what, terms in amounts.items():
                 if any(isinstance(each, Atom) and each.predicate == term.predicate for each in terms):
                     message = (
-                        f"{term} is {value}, but it is the {what} of action {action.name!r}, which is never negative"
+                        f"{term} is {value}, and it is the {what} of action {action.name!r}: that is never negative"
                     )
-                    raise place.error(
-                        message, "state 0 or more; what a step yields is a soft goal, or part of the metric"
-                    )
+                    hint = "state 0 or more; what a step yields is a soft goal, or part of the metric"
+                    raise place.error(message, hint)
 
     def _read_metric(self, value: Any, place: Place) -> Metric | NumericMetric:
         if isinstance(value, Metric):

@@ -18,6 +18,8 @@ from planner.language.documents.text_formats import parse_json, parse_yaml
 
 SECONDS: Final = 1.0
 """Time limit of the search for a repair, in seconds."""
+LARGEST: Final = 200_000
+"""Most characters of a text that is parsed again to find a repair: a parser reads some 300,000 a second."""
 _BACK: Final = 30
 """Lines before the mistake in which its cause is looked for."""
 _CLOSERS: Final = {"[": "]", "{": "}"}
@@ -56,7 +58,8 @@ def repair_text(text: str, error: DocumentError, *, is_json: bool) -> Repaired |
     language, parse = ("JSON", parse_json) if is_json else ("YAML", parse_yaml)
     place = error.location
     is_twin = "stands twice" in error.message
-    if place is None or place.line is None or not (is_twin or error.message.startswith(f"this is no {language}")):
+    is_broken = is_twin or error.message.startswith(f"this is no {language}")
+    if place is None or place.line is None or not is_broken or len(text) > LARGEST:
         return None
     lines = _find_lines(text)
     line = min(place.line, len(lines)) - 1
