@@ -186,8 +186,8 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     """Parse the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
 
     Without a goal, a plan only has to do the tasks. With `(:metric minimize (total-cost))`, the cost of a plan is that
-    of its actions; without a metric, its length. Many problems name another domain than theirs:
-    that is a warning.
+    of its actions; without a metric, its length. The domain name in the problem does not matter,
+    as many matching files differ in it; where hyphens differ alone, there is a warning.
 
     Raises `PddlError` for mistakes, `UnsupportedError` for constructs beyond PDDL 2.1, level 2.
     """

@@ -329,8 +329,8 @@ def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> P
 def build_problem(definition: Definition, domain: DomainModel, *, same_name: bool = True) -> tuple[Problem, Vocabulary]:
     """Build the problem from the sections of `definition`; return it and the vocabulary of its conditions.
 
-    Sections of other kinds are ignored; without a goal section, the goal is true. A problem that names another domain
-    is an error where it needs the `same_name`, else a warning.
+    Sections of other kinds are ignored; without a goal section, the goal is true. Where `same_name`, the problem must
+    name `domain`; a name that has other hyphens gets a warning.
     """
     _check_domain(definition, domain, same_name=same_name)
     types = Types(definition.source, domain.types)
@@ -393,8 +393,10 @@ def _check_domain(definition: Definition, domain: DomainModel, *, same_name: boo
             known = domain.name.lower()
             if name == known:
                 return
-            if not same_name or name.replace("_", "-") == known.replace("_", "-"):
+            if name.replace("_", "-") == known.replace("_", "-"):
                 warn(definition.source, section, 1, f"the domain {quote(name)} is taken to be {quote(domain.name)}")
+                return
+            if not same_name:
                 return
             hint = "give the domain and the problem that belong together"
             message = f"this problem is for the domain {quote(name)}, not for {quote(domain.name)}"

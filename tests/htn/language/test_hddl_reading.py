@@ -238,10 +238,15 @@ class TestProblems:
         assert problem("(:htn)").classical.metric is Metric.LENGTH
         assert problem("(:htn) (:metric minimize (total-cost))").classical.metric is Metric.COST
 
-    def test_another_domain_is_told_and_taken_for_the_one_that_there_is(self) -> None:
-        with pytest.warns(FileWarning, match="<string>:1:30: the domain 'another' is taken to be 'd'"):
-            found = parse_problem("(define (problem p) (:domain another) (:htn))", domain(""))
+    def test_the_name_of_the_domain_is_not_compared(self) -> None:
+        found = parse_problem("(define (problem p) (:domain another) (:htn))", domain(""))
         assert found.domain.name == "d"
+
+    def test_other_hyphens_in_the_name_of_the_domain_are_told(self) -> None:
+        sea = parse_domain("(define (domain sea-rescue))")
+        with pytest.warns(FileWarning, match="<string>:1:30: the domain 'sea_rescue' is taken to be 'sea-rescue'"):
+            found = parse_problem("(define (problem p) (:domain sea_rescue) (:htn))", sea)
+        assert found.domain.name == "sea-rescue"
 
     def test_sections_in_any_order(self) -> None:
         found = problem("(:init (ready a)) (:htn :tasks (visit a)) (:objects a - ship)")
