@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import re
 
@@ -39,8 +38,6 @@ def exists(pid):
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     monkeypatch.setattr(pool, "LATE_SECONDS", 0.5)
-    yield
-    gc.collect()  # a pipe that is still open is an error here
 
 
 @pytest.mark.parametrize(
@@ -60,6 +57,7 @@ async def test_a_process_that_misbehaves_is_ended(what, limit, kind, says):
     await worker.close()
     assert worker.has_ended
     assert not exists(worker.pid)
+    assert worker._process.stdout.at_eof()
 
 
 async def test_what_a_process_has_started_is_ended_with_it(monkeypatch):
