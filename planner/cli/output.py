@@ -177,10 +177,11 @@ def check_writable(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str, alike: bytes = b"") -> None:
     """Write `text` to a temporary file and rename it to `path`, so that no reader sees a part of it.
 
-    Pipes, devices and the streams of this process (`/dev/stdout`) are written directly.
+    It has the encoding of the text `alike`, or else UTF-8. Pipes, devices and the streams of this process
+    (`/dev/stdout`) are written directly.
     """
     for stream in (sys.stdout, sys.stderr):
         if _is_file_of(stream, path):
@@ -196,7 +197,12 @@ def write_atomically(path: Path, text: str) -> None:
     real = path.resolve()
     temporary = real.with_name(f".{real.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        if alike:
+            from planner.language.pddl.syntax import encode_alike
+
+            temporary.write_bytes(encode_alike(text, alike))
+        else:
+            temporary.write_text(text, encoding="utf-8")
         if real.exists():
             temporary.chmod(real.stat().st_mode & 0o777)
         temporary.replace(real)
@@ -210,13 +216,14 @@ def write_atomically(path: Path, text: str) -> None:
 def overwrite_sources(texts: Mapping[Path, str]) -> None:
     """Write the `texts` over files that an author keeps, each as a whole: none where one of them is read-only.
 
-    A rename asks nobody whether a file may be written: raises `InputError` where no permission says so.
+    Each keeps its encoding. A rename asks nobody whether a file may be written: raises `InputError` where no permission
+    says so.
     """
     for path in texts:
         if path.is_file() and not (path.stat().st_mode & ANY_MAY_WRITE and os.access(path, os.W_OK)):
             raise InputError("the file is read-only", Location(str(path)), f"to let it change, 'chmod u+w {path}'")
     for path, text in texts.items():
-        write_atomically(path, text)
+        write_atomically(path, text, path.read_bytes() if path.is_file() else b"")
 
 
 def number_file(path: Path, number: int) -> Path:

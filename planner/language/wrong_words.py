@@ -31,7 +31,8 @@ def suggested_word(message: str, hint: str | None) -> tuple[str, str] | None:
     suggested = _SUGGESTED.match(hint or "")
     if suggested is None or "(" in suggested[1]:
         return None
-    words = [each for each in re.findall(r"[\w-]+", message) if each != suggested[1]]
+    token = r":?[\w-]+" if suggested[1].startswith(":") else r"[\w-]+"
+    words = [each for each in re.findall(token, message) if each != suggested[1]]
     near = difflib.get_close_matches(suggested[1], words, n=1, cutoff=_ALIKE)
     return (near[0], suggested[1]) if near else None
 

@@ -87,6 +87,8 @@ def _remove(source: SourceText, inside: Entry | None, mend: Mend) -> Edit | None
         return None
     start, end = place
     if source.language == "pddl":
+        if ";" in source.text[end : source.text.find("\n", end)]:
+            return None
         typed = re.compile(r"\s*-\s*(?:\(either[^()]*\)|[\w-]+)").match(source.blank, end)
         alone = re.search(r"\(\s*$|-\s*[^\s()]+\s*$", source.blank[inside.start : start])
         end = typed.end() if typed and alone else end

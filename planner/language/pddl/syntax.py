@@ -9,6 +9,7 @@ accept give a warning.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import warnings
 from collections.abc import Iterable, Iterator
@@ -328,6 +329,20 @@ def _decode(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def encode_alike(text: str, data: bytes) -> bytes:
+    """Return `text` in the encoding of `data`, as `read_text` finds it; in UTF-8 where that lacks a character."""
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            own = {"utf-8-sig": "utf-8"}.get(encoding, "utf-16-be" if mark == codecs.BOM_UTF16_BE else "utf-16-le")
+            return mark + text.encode(own)
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        with contextlib.suppress(UnicodeEncodeError):
+            return text.encode("latin-1")
+    return text.encode("utf-8")
 
 
 def _nearest_file(name: str | os.PathLike[str]) -> str | None:

@@ -108,3 +108,40 @@ def test_arguments_that_fit_in_no_other_order_stay() -> None:
     )
     told = check_texts([SourceText("p.yaml", text)]).findings
     assert not [each for each in told if each.rule == "wrong-type" and each.fix]
+
+
+KEYWORDS = [
+    (":preconditon", ":precondition"),
+    (":parameter ", ":parameters "),
+    (":acton", ":action"),
+    (":predicate ", ":predicates "),
+]
+
+
+@pytest.mark.parametrize(("wrong", "right"), KEYWORDS)
+def test_a_misspelt_keyword_is_mended_alone(tmp_path: Path, wrong: str, right: str) -> None:
+    path = tmp_path / "gate.pddl"
+    text = PDDL.replace(
+        " (:action go ", "\n (:action stay :parameters (?x) :precondition (q ?x) :effect (p ?x))\n (:action go "
+    )
+    path.write_text(text.replace(right, wrong, 1))
+    for _ in range(2):
+        fix(path)
+        assert path.read_text() == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+def test_a_file_keeps_its_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "gate.yaml"
+    text = DOMAIN + '# für alle\ninitial: ["invited(ann)", "invited(bob)", "invited(ann)"]\n'
+    path.write_bytes(text.encode(encoding))
+    fix(path)
+    assert path.read_bytes() == text.replace(', "invited(ann)"]', "]").encode(encoding)
+
+
+def test_a_parameter_with_a_comment_stays(tmp_path: Path) -> None:
+    path = tmp_path / "gate.pddl"
+    text = PDDL.replace("(:action go :parameters (?x)", "(:action go :parameters (?x\n ?y ; who is it for?\n )")
+    path.write_text(text)
+    fix(path)
+    assert path.read_text() == text
