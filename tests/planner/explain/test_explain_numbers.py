@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from effort import examples
 from numeric_problems import TooManyStates, explore, random_numeric_problem
 
 from planner import Domain, Entity, Plan, Problem, Status, Step, explain_plan, explain_unsolvable, solve
@@ -168,7 +167,7 @@ def test_reasons_of_search_name_the_unreachable_parts() -> None:
 @pytest.mark.parametrize("block", range(3))
 def test_diagnoses_against_brute_force(block: int) -> None:
     compared = 0
-    for seed in range(block * examples(24), (block + 1) * examples(24)):
+    for seed in range(4 * block, 4 * block + 4):
         problem = random_numeric_problem(seed)
         try:
             solvable = explore(problem, 250).plan is not None
