@@ -219,6 +219,11 @@ class DispatchNetwork:
         late = [each for each in self.limits if times[each.node] > each.until]
         return max(late, key=lambda each: times[each.node] - each.until, default=None)
 
+    def keeps_limits(self, now: int) -> bool:
+        """Return whether all that is left can happen from `now` on, and keeps the limits."""
+        times = self.find_earliest(now)
+        return not isinstance(times, str) and self.find_late(times) is None
+
     def _find_latest(self, now: int) -> list[int]:
         """Return the latest time of each node that keeps all limits."""
         latest = [NEVER] * len(self.nodes)

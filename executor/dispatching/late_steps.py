@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from executor.dispatching.dispatch_network import APART, DispatchNetwork
 from executor.loop.dispatch import defer_irreversible
@@ -22,7 +22,7 @@ def defer_irreversible_steps(network: DispatchNetwork, irreversible: Collection[
     late = [
         about for about in network.starts if about in irreversible and network.starts[about] not in network.happened
     ]
-    if not late or not _is_possible(network, now):
+    if not late or not network.keeps_limits(now):
         return
     found = defer_irreversible(list(network.starts), _find_predecessors(network), set(late))
     edges = {about: _list_edges(network, about, found[about]) for about in late}
@@ -44,10 +44,10 @@ def _find_predecessors(network: DispatchNetwork) -> Mapping[str, Collection[str]
     return before
 
 
-def _list_edges(network: DispatchNetwork, about: str, before: Iterable[str]) -> list[Edge]:
+def _list_edges(network: DispatchNetwork, about: str, before: Collection[str]) -> list[Edge]:
     """Return the edges by which the step `about` comes after the steps `before`, as far as these have not ended."""
     start = network.starts[about]
-    ends = [network.ends[each] for each in sorted(before, key=list(network.starts).index)]
+    ends = [network.ends[each] for each in network.starts if each in before]
     left = [end for end in ends if end in network.at_work or end not in network.happened]
     return [(end, start) for end in left if (end, start) not in network.edges]
 
@@ -55,14 +55,9 @@ def _list_edges(network: DispatchNetwork, about: str, before: Iterable[str]) -> 
 def _add(edges: Collection[Edge], network: DispatchNetwork, now: int) -> bool:
     """Add `edges` to the network, unless the plan cannot be carried out then; return whether they were added."""
     network.edges.update(dict.fromkeys(edges, APART))
-    if _is_possible(network, now):
+    if network.keeps_limits(now):
         network.deferred.update(edges)
         return True
     for each in edges:
         del network.edges[each]
     return False
-
-
-def _is_possible(network: DispatchNetwork, now: int) -> bool:
-    times = network.find_earliest(now)
-    return not isinstance(times, str) and network.find_late(times) is None

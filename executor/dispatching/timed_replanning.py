@@ -93,8 +93,7 @@ class TimedOptions(Options):
             network = self.dispatcher.build(left)
         except (PlanError, InputError, UnsupportedError):
             return False
-        times = network.find_earliest(self.dispatcher.now())
-        if isinstance(times, str) or network.find_late(times) is not None:
+        if not network.keeps_limits(self.dispatcher.now()):
             return False
         barred = self.find_barred()
         return not any(Step(each.step.action, each.step.arguments) in barred for each in left)
