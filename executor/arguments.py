@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -127,3 +127,10 @@ def check_named(**given: object) -> None:
         if values is None or (isinstance(values, Mapping) and all(isinstance(each, str) for each in values)):
             continue
         raise InputError(f"{what} must be a mapping from names, got {values!r}", hint=f"such as {what}={{'name': 7}}")
+
+
+def check_texts(what: str, given: object) -> tuple[str, ...]:
+    """Return `given` as a tuple of texts; raises `InputError` for anything but a collection of texts."""
+    if isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(each, str) for each in given):
+        return tuple(given)
+    raise InputError(f"{what} must be several texts, got {given!r}", hint=f"such as {what}=('pay(o7)',)")

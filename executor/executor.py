@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from executor.arguments import check_id, check_model, check_named, check_parts
+from executor.arguments import check_id, check_model, check_named, check_parts, check_texts
 from executor.background_searches import search_in_turn
 from executor.errors import JournalError, RunError
 from executor.events import stored_runs
@@ -66,6 +66,16 @@ class _UnfinishedRun:
     source: Problem
     status: RunStatus
     since: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What a run is asked for beside its plan: see `Executor.start`."""
+
+    memory: Mapping[str, Any]
+    reported: Mapping[Atom, bool]
+    occasion: str
+    again: tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -155,6 +165,8 @@ class Executor:
         approve: Callback = None,
         client: ModelAccess | None = None,
         reported: Mapping[Atom, bool] | None = None,
+        occasion: str = "",
+        again: Collection[str] = (),
         enqueue: bool = False,
         **planning: Any,
     ) -> Run:
@@ -167,6 +179,10 @@ class Executor:
         one that fits the observed state may be taken. `learned`, `fill`, `approve` and `client` replace those of the
         executor for this run. The values of `reported` facts count as reported, and not as given by the problem. With
         `enqueue`, the run is recorded and not carried out.
+
+        `occasion` names what the request is for, such as "2026-11": what was done on another occasion may be done once
+        more. `again` names irreversible steps, such as "pay(o7)", that are to be done once more though they were done
+        before.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for a value that is neither plan nor
         problem, `JournalError` or `RunError` if the id `run` exists already, and `RunError` without an event loop. A
@@ -187,35 +203,44 @@ class Executor:
             self._reserve_id(run)
         if self.journal is not None:
             self.journal.create(begun.id)
-        begun.start(self._carry_out(begun, made or (what, planning), memory or {}, alternatives, reported or {}))
+        request = RunRequest(memory or {}, reported or {}, occasion, check_texts("again", again))
+        begun.start(self._carry_out(begun, made or (what, planning), request, alternatives))
         return begun
 
     async def _carry_out(
         self,
         run: Run,
         what: PreparedPlan | tuple[Any, Mapping[str, Any]],
-        memory: Mapping[str, Any],
+        request: RunRequest,
         alternatives: Any,
-        reported: Mapping[Atom, bool],
     ) -> RunOutcome:
         """Carry out `what`, a plan, or a problem with options of the search; return the outcome."""
         with self._delete_expired_around():
+            memory = request.memory
             made = what if isinstance(what, PreparedPlan) else await self._search(run, *what, memory, alternatives)
             with self._claim_run(run.id) as events, self._register_run(run):
                 if events:
                     raise RunError(f"there is already a run {run.id!r}", hint="take another name")
-                self._record_start(run, made, memory, reported)
+                self._record_start(run, made, request)
                 return run.outcome if run.is_enqueued else await run.drive()
 
-    def _record_start(
-        self, run: Run, made: PreparedPlan, memory: Mapping[str, Any], reported: Mapping[Atom, bool]
-    ) -> None:
-        plan, values = run.state.plan, Memory.from_dict(memory, self.capacity).to_dict()
-        run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, values, self.world.model.name))
+    def _record_start(self, run: Run, made: PreparedPlan, request: RunRequest) -> None:
+        plan, values = run.state.plan, Memory.from_dict(request.memory, self.capacity).to_dict()
+        run.emit(
+            RunStarted(
+                run.id,
+                plan.model_dump(mode="json"),
+                plan.model,
+                values,
+                self.world.model.name,
+                occasion=request.occasion,
+                again=request.again,
+            )
+        )
         for wish in made.dropped:
             run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
-        if reported:
-            run.report(reported)
+        if request.reported:
+            run.report(request.reported)
 
     async def _search(
         self, run: Run, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any], alternatives: Any

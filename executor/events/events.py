@@ -135,7 +135,8 @@ class Rung(Enum):
 class RunStarted:
     """A run began with this `plan` (an `ActionPlan` as data) and `memory`; the first event of every run.
 
-    `domain` is the name of the domain, "" in journals of before it was kept.
+    `domain` is the name of the domain, "" in journals of before it was kept. `occasion` and `again` are those of the
+    request: see `Executor.start`.
     """
 
     run: str
@@ -143,6 +144,8 @@ class RunStarted:
     model: ExecutionModel
     memory: Mapping[str, Any] = field(default_factory=dict)
     domain: str = ""
+    occasion: str = ""
+    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,7 +461,7 @@ def event_from_data(kind: str, data: Mapping[str, Any]) -> Event:
             found[name] = tuple([read(each) for each in found[name]])
     if cls is ObjectsFound:
         found["objects"] = {name: tuple(types) for name, types in found["objects"].items()}
-    for name in ("steps", "choices", "known", "left", "creates"):
+    for name in ("steps", "choices", "known", "left", "creates", "again"):
         if isinstance(found.get(name), list):
             found[name] = tuple(found[name])
     return cls(**found)  # type: ignore[no-any-return]  # one of the union

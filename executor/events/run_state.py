@@ -85,6 +85,10 @@ class RunState:
     """State of the constraint monitors of the policy, if the run follows one and has constraints."""
     journal: Path | str | None = None
     """Place of the journal, if there is one."""
+    occasion = ""
+    """Occasion of the request, such as a month: what was done on another occasion may be done again."""
+    again: tuple[str, ...] = ()
+    """Irreversible steps that the request wants done once more, though they were done before."""
 
     def __init__(
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
@@ -143,6 +147,7 @@ class RunState:
         match event:
             case events.RunStarted(run, _, model, memory):
                 self.run, self.model, self.status = run, model, events.RunStatus.ACTIVE
+                self.occasion, self.again = event.occasion, event.again
                 self._remember(memory)
                 self.given = frozenset(memory)
                 if self.timetable is not None:

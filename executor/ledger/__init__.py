@@ -1,0 +1,1 @@
+"""The ledger of effects: what irreversible steps have done, across all runs of a journal or of a world."""

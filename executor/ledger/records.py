@@ -1,0 +1,164 @@
+"""What a ledger knows of an irreversible step, whichever run took it: its flight, and its entries.
+
+`Ledger` is what runs ask of it: `LedgerInMemory` belongs to a world without a journal, and journals have others. The
+identity of a step is a hash, so that the same step has the same idempotency key in every process and run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, Final, Protocol
+
+from planner.lightweight import dataclass, replace
+
+DIGITS: Final = 32
+"""Hexadecimal digits of identities and keys: 128 bits."""
+
+
+class Outcome(Enum):
+    """How a flight ended, or what a person decided."""
+
+    DONE = "it was done"
+    NOT_DONE = "it was not done"
+    REFUSED = "it was refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """The one attempt at an irreversible step that is under way, of all runs and processes.
+
+    `item` is the identity of the step, `text` names it for people. `run` and `step` are its owner, and `since` is when
+    it was taken, in seconds since 1970. With a `doubt`, the attempt is over and nobody can say whether it happened.
+    """
+
+    item: str
+    text: str
+    run: str
+    step: str
+    key: str
+    since: float
+    occasion: str = ""
+    doubt: str = ""
+
+    def is_of(self, run: str, step: str) -> bool:
+        """Return whether this flight belongs to the step `step` of `run`."""
+        return (self.run, self.step) == (run, step)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What became of an irreversible step on an `occasion`, by which run and step, and `at` what time.
+
+    A step that was done was `seen` to be done if an observer saw its effect; else its handler, or a person, said so.
+    """
+
+    item: str
+    text: str
+    outcome: Outcome
+    run: str
+    step: str
+    key: str
+    at: float
+    occasion: str = ""
+    seen: bool = False
+    reason: str = ""
+
+
+class Ledger(Protocol):
+    """The flights and entries of all irreversible steps; every method is atomic, and commits before it returns."""
+
+    @property
+    def pause(self) -> float:
+        """Polling interval for a flight of somebody else, in seconds."""
+
+    def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Return the flight of a step, if there is one, and its entries, the oldest first."""
+
+    def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
+        """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+
+    def doubt(self, flight: Flight, reason: str) -> None:
+        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+
+    def end(self, flight: Flight, entry: Entry | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry without a flight."""
+
+    def flights(self) -> list[Flight]:
+        """Return all flights, the oldest first."""
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, the oldest first."""
+
+
+class LedgerInMemory:
+    """The ledger of one world object: it is lost when its process ends."""
+
+    pause: Final = 0.02
+    """Polling interval for a flight of somebody else, in seconds."""
+
+    def __init__(self) -> None:
+        self._flights: dict[str, Flight] = {}
+        self._entries: dict[str, list[Entry]] = {}
+        self._guard = threading.Lock()
+
+    def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Return the flight of a step, if there is one, and its entries, the oldest first."""
+        with self._guard:
+            return self._flights.get(item), list(self._entries.get(item, ()))
+
+    def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
+        """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+        with self._guard:
+            if self._flights.get(flight.item) == instead:
+                self._flights[flight.item] = flight
+            return self._flights[flight.item]
+
+    def doubt(self, flight: Flight, reason: str) -> None:
+        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+        with self._guard:
+            if self._flights.get(flight.item) == flight:
+                self._flights[flight.item] = replace(flight, doubt=reason)
+
+    def end(self, flight: Flight, entry: Entry | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+        with self._guard:
+            if self._flights.get(flight.item) == flight:
+                del self._flights[flight.item]
+                if entry is not None:
+                    self._entries.setdefault(entry.item, []).append(entry)
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry without a flight."""
+        with self._guard:
+            self._entries.setdefault(entry.item, []).append(entry)
+
+    def flights(self) -> list[Flight]:
+        """Return all flights, the oldest first."""
+        with self._guard:
+            return sorted(self._flights.values(), key=lambda each: each.since)
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, the oldest first."""
+        with self._guard:
+            return sorted((each for found in self._entries.values() for each in found), key=lambda each: each.at)
+
+
+def identify_step(world: str, action: str, arguments: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return the identity of an irreversible step: `values` are those of data parameters that were known before."""
+    return _hash_data([world, action, list(arguments), sorted(values.items())])
+
+
+def make_key(item: str, occasion: str, number: int) -> str:
+    """Return the idempotency key of the entry with this `number` of the step `item` on an `occasion`."""
+    return _hash_data([item, occasion, number])
+
+
+def _hash_data(data: Any) -> str:
+    return hashlib.sha256(json.dumps(data, default=str, sort_keys=True).encode()).hexdigest()[:DIGITS]
