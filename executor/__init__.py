@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from executor.run import Run, RunOutcome
     from executor.tools.context import Context, HandlerCall, Memory, MemoryChange, Outline, Proceed
     from executor.tools.observers import CANNOT_SAY, Facts, Seen
-    from executor.tools.results import ActionResult, InDoubt, Metrics, Wait
+    from executor.tools.results import ActionResult, InDoubt, Metrics, NothingDone, Wait
     from executor.tools.step_policy import ExecutionPolicy, Rate
     from executor.tools.world import World
 
@@ -53,10 +53,10 @@ __all__ = [
     "CANNOT_SAY", "Achieved", "ActionPlan", "ActionResult", "Agent", "AgentEvent", "Allowance", "Context",
     "DamagedError", "DrivenError", "Event", "ExecutionPolicy", "Executor", "Experience", "Facts", "Follower",
     "ForeignTools", "HandlerCall", "InDoubt", "Journal", "JournalError", "LanguageModel", "Learning", "Memory",
-    "MemoryChange", "Metrics", "Missing", "ModelClient", "NoRunError", "Note", "Outline", "PlanStep", "PlannedCalls",
-    "Proceed", "Proposal", "Provenance", "Rate", "Readings", "Recovery", "RepairStatus", "Repaired", "Request",
-    "Retention", "Room", "Run", "RunError", "RunInfo", "RunOutcome", "RunStatus", "Rung", "Seen", "Show", "Spans",
-    "Standing", "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World", "function_tools",
+    "MemoryChange", "Metrics", "Missing", "ModelClient", "NoRunError", "Note", "NothingDone", "Outline", "PlanStep",
+    "PlannedCalls", "Proceed", "Proposal", "Provenance", "Rate", "Readings", "Recovery", "RepairStatus", "Repaired",
+    "Request", "Retention", "Room", "Run", "RunError", "RunInfo", "RunOutcome", "RunStatus", "Rung", "Seen", "Show",
+    "Spans", "Standing", "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World", "function_tools",
     "langchain_tools", "learn", "mcp_tools", "model_of", "repair", "summary", "toolset_tools",
 ]
 # fmt: on
@@ -97,7 +97,7 @@ _MODULES = {
     "run": "Run RunOutcome",
     "tools.context": "Context HandlerCall Memory MemoryChange Outline Proceed",
     "tools.observers": "CANNOT_SAY Facts Seen",
-    "tools.results": "ActionResult InDoubt Metrics Wait",
+    "tools.results": "ActionResult InDoubt Metrics NothingDone Wait",
     "tools.step_policy": "Rate ExecutionPolicy",
     "tools.world": "World",
 }

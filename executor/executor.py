@@ -26,8 +26,11 @@ from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journal
 from executor.learning.experience import LearnedFrom, Pricing
+from executor.ledger.records import Ledger
 from executor.loop.attempt import Performer
+from executor.loop.clearance import Owners
 from executor.loop.locks_and_rates import Slots, Turns
+from executor.loop.owners import OwnersHere, OwnersInJournal
 from executor.loop.parameters import Fill
 from executor.plans.action_plan import ActionPlan, Goals
 from executor.plans.execution_models import ExecutionModel
@@ -137,6 +140,20 @@ class Executor:
         if self.journal is not None:
             self.performer.reservations = self.journal.reservations
         self.pricing = Pricing.of(self.learned, self.journal)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What irreversible steps have done: that of the journal, or of the world without one."""
+        if self.journal is None or self.world.is_simulated:
+            return self.world.ledger
+        ledger: Ledger = self.journal.ledger
+        return ledger
+
+    @property
+    def owners(self) -> Owners:
+        """What became of the flights of other runs."""
+        here = self.journal is None or self.world.is_simulated
+        return OwnersHere() if here else OwnersInJournal(self.journal)
 
     async def run(self, what: Runnable, **options: Any) -> RunOutcome:
         """Carry out a plan, a policy, or the solution of a problem, and return the outcome; see `start`."""

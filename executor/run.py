@@ -27,6 +27,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
+from executor.loop.clearance import Clearance
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
@@ -168,6 +169,18 @@ class Run:
         asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
         lookout = self.make_lookout(state)
         rng = random.Random(f"{executor.seed} {self.id}")
+        paused = asyncio.Event()
+        clearance = Clearance(
+            state,
+            self.emit,
+            lookout,
+            executor.ledger,
+            executor.world.name,
+            executor.owners,
+            asking,
+            executor.clock,
+            paused,
+        )
         self._stepper = stepper = Stepper(
             executor.world,
             state,
@@ -175,6 +188,7 @@ class Run:
             lookout,
             executor.performer,
             asking,
+            clearance,
             asyncio.Event(),
             [],
             rng,
@@ -182,6 +196,7 @@ class Run:
             executor.clock,
             self._check_driven,
             lambda: 0 if executor.journal is None else executor.journal.token(self.id),
+            paused,
         )
         state.memory.listen(
             lambda key, value, relevance, step="": self.emit(run_events.MemorySet(key, value, relevance, step))
@@ -237,6 +252,7 @@ class Run:
                 raise
         self.state.apply(event, now)
         self._release_reserved(event)
+        self._stepper.clearance.note(event)
         self.audience.tell(event)
 
     def _status_after(self, event: run_events.Event) -> str | None:
@@ -267,12 +283,14 @@ class Run:
     async def drive(self) -> RunOutcome:
         """Drive the run until it ends, or waits."""
         watch = self._start_watching_posted()
+        self._stepper.clearance.take_up()
         try:
             ended = await self._loop.drive()
         except asyncio.CancelledError:
             self._stepper.abort()
             raise
         finally:
+            self._stepper.clearance.break_off()
             if watch is not None:
                 watch.cancel()
         self.emit(ended)

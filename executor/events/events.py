@@ -29,6 +29,8 @@ class Provenance(Enum):
 
 ANSWER: Final = "answer"
 """Source of a person's answer about a step in doubt."""
+ALREADY_SO: Final = "already so"
+"""Begins the reason of a step that was not begun because its effect holds."""
 TRUSTED: Final = "trusted"
 """Source of effects that need no observation."""
 UNCONFIRMED: Final = "an unconfirmed contract"
@@ -39,7 +41,7 @@ UNCONFIRMED: Final = "an unconfirmed contract"
 class Note:
     """The believed value of a fact (`holds`; None: unknown), with provenance, source, and version of its item.
 
-    It is `conclusive` if a conclusive observer decided it.
+    It is `conclusive` if a conclusive observer decided it; that it does not hold, one that states how late it may be.
     """
 
     fact: Atom
@@ -291,6 +293,11 @@ class StepEnded:
     awaited: tuple[Note, ...] = ()
     outcome: str = ""
     denied: bool = False
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether an observer has seen an effect of the step."""
+        return any(note.provenance is Provenance.OBSERVED for note in self.facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,8 +154,9 @@ class RunState:
                     self.timetable.begin(at)
             case events.RunResumed():
                 self.status, self.reason = events.RunStatus.ACTIVE, ""
-            case events.StepStarted(id_, attempt, skill, _, parameters, sources, facts):
+            case events.StepStarted(id_, attempt, skill, key, parameters, sources, facts):
                 record = self.steps[id_]
+                record.key = key
                 self.tried.note_begun()
                 self.spent.note_attempt(id_)
                 self._note_failed_attempt(record)
@@ -342,8 +343,9 @@ class RunState:
             self.beliefs.adopt(self.beliefs.refute(parse_suppositions(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
             self._remember(event.result.get("values") or {}, event.step)
-        if event.status in _RAN:
+        if event.status in _RAN or event.reason.startswith(events.ALREADY_SO):
             self.beliefs.record_action(record.step)
+        if event.status in _RAN:
             self.kept = self.kept.after(before, record.step) if self.kept is not None else None
         self._watch(record.step if event.status in _RAN else None, in_part=event.status is events.StepStatus.PARTIAL)
         self._bind(record)
@@ -544,8 +546,11 @@ class RunState:
         return f"the goal does not hold: {listed} is missing{f', as {saw} saw' if saw else ''}"
 
     def key_of(self, record: StepRecord) -> str:
-        """Return the idempotency key of a step: the same in all attempts, and after a restart."""
-        return f"{self.run}/{record.id}"
+        """Return the idempotency key of a step: the same in all attempts, and after a restart.
+
+        That of an irreversible step comes from the ledger: it is the same in every run that asks for the same.
+        """
+        return record.key or f"{self.run}/{record.id}"
 
     def count_times_taken(self, steps: Iterable[Step]) -> int:
         """Return how often `steps` became the rest of the plan while the present beliefs were held."""

@@ -58,6 +58,8 @@ class StepRecord:
     """Sources of the values in `parameters`."""
     because: str = ""
     """Why it was added to the plan; empty for steps of the initial plan."""
+    key: str = ""
+    """Its idempotency key, if that does not follow from its run and its id."""
     is_proposed: bool = False
     """Whether a model proposed it for a wish that no fact expresses, so that no fact can confirm it."""
 

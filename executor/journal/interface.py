@@ -14,6 +14,8 @@ from typing import Protocol, Self, TypeGuard
 from executor.journal.posted_answers import PostedAnswers
 from executor.journal.records import Document, Entry, NewEvent, RunRecord
 from executor.journal.reservations import Reservations
+from executor.ledger.records import Entry as LedgerEntry
+from executor.ledger.records import Flight, Ledger
 from executor.tools.clock import Clock
 
 
@@ -61,6 +63,16 @@ class SharedRates(Protocol):
         """Release a reserved start."""
 
 
+class JournalLedger(Ledger, Protocol):
+    """The ledger of effects of a journal, into which the runs from before the ledger are filled once."""
+
+    def is_filled(self, world: str) -> bool:
+        """Return whether the runs from before the ledger are in it, for the irreversible actions of `world`."""
+
+    def fill(self, world: str, flights: Iterable[Flight], entries: Iterable[LedgerEntry]) -> None:
+        """Add what runs from before the ledger have done and left in doubt in `world`, once."""
+
+
 class AnyJournal(RunHistory, Protocol):
     """An append-only record of runs; one process at a time drives a run and appends to it.
 
@@ -83,6 +95,10 @@ class AnyJournal(RunHistory, Protocol):
     @property
     def reservations(self) -> Reservations:
         """What the runs of this journal have reserved of numbers that they share."""
+
+    @property
+    def ledger(self) -> JournalLedger:
+        """What irreversible steps of all runs of this journal have done; it outlives the runs."""
 
     @property
     def posted(self) -> PostedAnswers:

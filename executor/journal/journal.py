@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError
 from executor.journal.driven_runs import DrivenRuns
+from executor.journal.effects import LedgerInJournal
 from executor.journal.locks import RESTORE, LockFile
 from executor.journal.moves import MovesInJournal, check_move
 from executor.journal.posted_answers import PostedAnswersInJournal
@@ -154,6 +155,8 @@ class Journal(DrivenRuns):
         """The start times of rated steps, which all processes of this journal share."""
         self.reservations: Reservations = ReservationsInJournal(self._store)
         """What the runs of this journal have reserved of numbers that they share."""
+        self.ledger: Final = LedgerInJournal(self._store)
+        """What irreversible steps of all runs have done; it outlives the runs."""
         self.posted: Final = PostedAnswersInJournal(self._store)
         """Answers that people have posted to runs, and that no driver has taken yet."""
 

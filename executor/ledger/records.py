@@ -15,6 +15,8 @@ from typing import Any, Final, Protocol
 
 from planner.lightweight import dataclass, replace
 
+WAITS: Final = "it waits for something from outside"
+"""The doubt of a flight whose step waits: nobody can say whether it happened, and its run goes on with it."""
 DIGITS: Final = 32
 """Hexadecimal digits of identities and keys: 128 bits."""
 
@@ -43,6 +45,20 @@ class Flight:
     since: float
     occasion: str = ""
     doubt: str = ""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the handler has returned, and its step waits for something from outside."""
+        return self.doubt == WAITS
+
+    def is_same(self, other: Flight | None) -> bool:
+        """Return whether `other` is this flight, whatever is known of it by now."""
+        return other is not None and (self.item, self.run, self.step, self.since) == (
+            other.item,
+            other.run,
+            other.step,
+            other.since,
+        )
 
     def is_of(self, run: str, step: str) -> bool:
         """Return whether this flight belongs to the step `step` of `run`."""
@@ -116,20 +132,21 @@ class LedgerInMemory:
     def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
         """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
         with self._guard:
-            if self._flights.get(flight.item) == instead:
+            known = self._flights.get(flight.item)
+            if known is None or known.is_same(instead):
                 self._flights[flight.item] = flight
             return self._flights[flight.item]
 
     def doubt(self, flight: Flight, reason: str) -> None:
         """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
         with self._guard:
-            if self._flights.get(flight.item) == flight:
+            if flight.is_same(self._flights.get(flight.item)):
                 self._flights[flight.item] = replace(flight, doubt=reason)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
         with self._guard:
-            if self._flights.get(flight.item) == flight:
+            if flight.is_same(self._flights.get(flight.item)):
                 del self._flights[flight.item]
                 if entry is not None:
                     self._entries.setdefault(entry.item, []).append(entry)

@@ -233,6 +233,8 @@ class Aftermath:
         """Observe and judge an attempt; end the step, or return the next attempt by one of `skills`."""
         action = self.state.domain.actions[record.step.action]
         attempt = check_created_objects(self.state, record, action, attempt)
+        if attempt.begun and attempt.raised is not None and "irreversible" in action.tags and not attempt.in_doubt:
+            attempt = replace(attempt, in_doubt=attempt.result.error)
         result = data_of(attempt.result, attempt.seconds)
         if action.creates:
             self._keep_result(record, attempt, result)

@@ -25,7 +25,7 @@ from executor.tools import containment
 from executor.tools.context import Context, HandlerCall, Hook
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import dump_json
-from executor.tools.results import ActionResult, InDoubt, Wait
+from executor.tools.results import ActionResult, InDoubt, NothingDone, Wait
 from executor.tools.step_policy import ExecutionPolicy, Rate
 from executor.tools.world import Skill, World
 from planner.errors import InputError, did_you_mean
@@ -376,6 +376,8 @@ async def _perform_call(
     except InDoubt as error:
         reason = containment.as_plain_text(str(error)) or "the handler cannot tell whether it happened"
         attempt = Attempt(ActionResult.failed(reason), in_doubt=reason)
+    except NothingDone as error:
+        attempt = Attempt(ActionResult.failed(containment.as_plain_text(str(error)) or "the handler has done nothing"))
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, containment.Escaped) else error
         attempt = Attempt(ActionResult.failed(containment.describe_error(error)), raised=raised)

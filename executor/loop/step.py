@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
@@ -21,6 +21,7 @@ from executor.events.steps import StepRecord
 from executor.loop import parameters as filling
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, call_of, run_check
+from executor.loop.clearance import Clearance
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
@@ -74,9 +75,17 @@ class Asker(Protocol):
         """Ask `question`; return None while there is no answer."""
 
     async def ask_for_approval(
-        self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+        self,
+        record: StepRecord,
+        action: Action,
+        values: Mapping[str, Any],
+        sources: Mapping[str, str],
+        earlier: tuple[str, ...] = (),
     ) -> str | None:
-        """Return the reason of a refusal, an empty text for an approval, or None while nobody has decided."""
+        """Return the reason of a refusal, an empty text for an approval, or None while nobody has decided.
+
+        Whoever decides is shown what was done `earlier`.
+        """
 
 
 @dataclass(slots=True, eq=False)
@@ -89,6 +98,7 @@ class Stepper:
     lookout: Lookout
     performer: Performer
     asker: Asker
+    clearance: Clearance
     aborted: asyncio.Event
     """Set when the run is called off."""
     replanning_requests: list[str]
@@ -103,7 +113,7 @@ class Stepper:
     """Returns the fencing token of the run."""
     is_held: Callable[[str], bool] = field(init=False, default=lambda _: False)
     """Function whether an irreversible step must not begin now."""
-    paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    paused: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when no more steps may begin: open approvals and fillings are not waited for."""
     dispatcher: Dispatcher | None = field(init=False, default=None)
     """Dispatches the plan, if it is one in time."""
@@ -164,12 +174,16 @@ class Stepper:
         if reason:
             self._end_as_failed(record, reason, another)
             return
-        refused = await self._ask_for_approval(
-            record, action, (values, sources), self.paused if another is None else self.aborted
-        )
+        item = self.clearance.identify(record, values, sources) if self.state.is_irreversible(record) else ""
+        is_free = self.asker.permit is None and filling.needs_no_approval(self.state, record, action, values, sources)
+        if item and not is_free and another is None and await self.clearance.is_already_so(record):
+            return
+        refused = "" if is_free else await self._ask_for_approval(record, action, (values, sources), item, another)
         if refused is None or self._is_overtaken(another, plan):
             return
         if refused:
+            if item and f"approve:{record.id}" in self.state.answers:
+                self.clearance.note_refusal(record, item, refused)
             self._end_as_failed(record, refused, another, repeatable=False)
             return
         if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
@@ -177,7 +191,8 @@ class Stepper:
             question = (record.wait or {}).get("question") or f"approve:{record.id}"
             self.emit(events.StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
             return
-        await self._try_step(record, action, (values, sources), another, plan)
+        clear = partial(self.clearance.clear, record, item) if item else None
+        await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
 
     async def _fill_open_parameters(self, record: StepRecord, action: Action, fill: filling.Fill) -> str | None:
         """Ask for open parameters; return the reason if that fails, an empty text if filled, None while unanswered."""
@@ -230,9 +245,16 @@ class Stepper:
         return another is None and self.state.changes != plan
 
     async def _try_step(
-        self, record: StepRecord, action: Action, filled_in: Filled, another: NextAttempt | None, plan: int
+        self,
+        record: StepRecord,
+        filled_in: Filled,
+        another: NextAttempt | None,
+        *,
+        plan: int,
+        clear: Callable[[], Awaitable[bool]] | None,
     ) -> None:
-        """Make attempts at the step until it ends or waits."""
+        """Make attempts at the step until it ends or waits; `clear` tells whether an irreversible one may begin."""
+        action = self.world.model.actions[record.step.action]
         policy, skills, reason = self.policy_of(record), self.world.skills[action.name], ""
         try:
             skill = self._choose_skill(record, another.skills if another else skills, policy)
@@ -248,6 +270,10 @@ class Stepper:
                     return
                 if reason or self.aborted.is_set():
                     break
+                if clear is not None and not await clear():
+                    if record.status is events.StepStatus.RUNNING and another is not None:
+                        self.emit(another.otherwise)
+                    return
                 another = await self._attempt(record, skill, policy, expected, filled_in, another=another, plan=plan)
                 if another is None:
                     return
@@ -266,6 +292,8 @@ class Stepper:
         finally:
             if record.status not in OPEN:
                 self.performer.release(self.state.run, record.id)
+            if record.status is events.StepStatus.PENDING:
+                self.clearance.leave(record)
         if reason:
             self._end_as_failed(record, reason, another)
         elif another is not None:
@@ -374,12 +402,12 @@ class Stepper:
             self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
 
     async def _ask_for_approval(
-        self, record: StepRecord, action: Action, filled_in: Filled, stopped: asyncio.Event
+        self, record: StepRecord, action: Action, filled_in: Filled, item: str, another: NextAttempt | None
     ) -> str | None:
-        """Return the reason of a refusal, an empty text for an approval, or None if undecided or `stopped`."""
-        if self.asker.permit is None and filling.needs_no_approval(self.state, record, action, *filled_in):
-            return ""
-        asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in))
+        """Return the reason of a refusal, an empty text for an approval, or None if undecided or stopped."""
+        stopped = self.paused if another is None else self.aborted
+        earlier = self.clearance.describe_earlier(record, item) if item else ()
+        asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in, earlier))
         return asked.result() if await wait_unless_cancelled(asked, stopped) else None
 
     async def _run_check(

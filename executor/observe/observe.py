@@ -36,12 +36,14 @@ class LookResult:
     """Result of a round of looks.
 
     `seen` maps facts to their observed values; `notes` are all observations, also of facts that were not asked about.
-    `conclusive` are the facts that a conclusive observer decided. `versions` are the observed versions of items.
+    `conclusive` are the facts that a conclusive observer decided, and `settled` those among them that one decided which
+    states how late it may be. `versions` are the observed versions of items.
     """
 
     seen: dict[Atom, bool] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     conclusive: set[Atom] = field(default_factory=set)
+    settled: set[Atom] = field(default_factory=set)
     versions: dict[Atom, Any] = field(default_factory=dict)
     disagreements: list[Disagreement] = field(default_factory=list)
     found: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -58,6 +60,7 @@ class LookResult:
             self.seen | other.seen,
             [*self.notes, *(note for note in other.notes if note.fact not in self.seen)],
             self.conclusive | other.conclusive,
+            self.settled | other.settled,
             self.versions | other.versions,
             [*self.disagreements, *other.disagreements],
             self.found | other.found,
@@ -205,7 +208,7 @@ class Lookout:
 
     def settle_within(self, facts: Iterable[Atom]) -> float:
         """Return the longest `settle_within` of the observers of `facts`, in seconds."""
-        found = [observer.settle_within for fact in facts for observer, _ in self._world.observers_of(fact)]
+        found = [observer.settle_within or 0.0 for fact in facts for observer, _ in self._world.observers_of(fact)]
         return max(found, default=0.0)
 
     async def gather_answers(self, looks: Sequence[tuple[Observer, Atom]]) -> list[Any]:
@@ -303,18 +306,21 @@ def _combine_sightings(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, 
         is_near = is_near and fact not in sighting.facts
         if observer.conclusive:
             looked.conclusive.add(fact)
+        if observer.settles_doubt:
+            looked.settled.add(fact)
         version = sighting.version if sighting.version is not None else version
     if len(said) > 1:
         reason = f"{' and '.join(said[True])} saw {fact}, {' and '.join(said[False])} did not"
         looked.disagreements.append(Disagreement((fact,), reason))
         looked.notes.append(Note(fact, None, Provenance.UNKNOWN, reason))
         looked.conclusive.discard(fact)
+        looked.settled.discard(fact)
         return
     for holds, names in said.items():
         looked.seen[fact] = holds
         if holds and is_near:
             continue  # another value was seen, which counts as this one
-        conclusive = fact in looked.conclusive
+        conclusive = fact in (looked.conclusive if holds else looked.settled)
         looked.notes.append(Note(fact, holds, Provenance.OBSERVED, names[0], version, conclusive))
         if version is not None:
             looked.versions[fact] = version

@@ -152,8 +152,12 @@ def judge(
     effects = [*expected.changed, *expected.items]
     known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
     absent = known and set(missing).issuperset(effects)
+    if "irreversible" in action.tags:
+        absent = absent and looked.settled.issuperset(effects)
+        if not absent and (status is StepStatus.FAILED if said else status is StepStatus.PARTIAL and doubt):
+            status = StepStatus.IN_DOUBT  # part of it, or the handler's word, is no evidence that nothing happened
     if status is StepStatus.IN_DOUBT and absent:
-        status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
+        status, reason = StepStatus.FAILED, f"{doubt or reason}, and it did not happen"
     done = status.is_done or status is StepStatus.PARTIAL
     reason = "; ".join([*([reason] if reason else []), *drifts]) if done else reason
     notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=done, doubt=doubt)

@@ -37,7 +37,8 @@ class Request:
 
     `arguments` are the names of its objects, and `parameters` the values of its data parameters. `returned` are the
     parameters of an irreversible step with text that tools returned. `purpose` says whether the step belongs to the
-    initial plan, to a later plan, or undoes other steps; `undoes` has the ids of these.
+    initial plan, to a later plan, or undoes other steps; `undoes` has the ids of these. `earlier` tells what other
+    runs did or left of the same step.
     """
 
     run: str
@@ -48,6 +49,7 @@ class Request:
     returned: tuple[str, ...] = ()
     purpose: events.Purpose = "plan"
     undoes: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -79,9 +81,16 @@ class Asking:
         return answer
 
     async def ask_for_approval(
-        self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+        self,
+        record: StepRecord,
+        action: Action,
+        values: Mapping[str, Any],
+        sources: Mapping[str, str],
+        earlier: tuple[str, ...] = (),
     ) -> str | None:
         """Ask for permission and approval of the step with these `values` of data parameters from `sources`.
+
+        Whoever decides is shown what was done `earlier`, in other runs too.
 
         Return the reason of a refusal, an empty text for an approval, or None if nobody has decided: then it waits.
         """
@@ -91,7 +100,8 @@ class Asking:
             return ""
         purpose, undoes = self.state.purpose_of(record), record.plan.undoes
         arguments = dict(record.plan.arguments)
-        request = Request(self.state.run, record.id, action.name, arguments, values, returned, purpose, undoes)
+        asked_by = self.state.run, record.id, action.name
+        request = Request(*asked_by, arguments, values, returned, purpose, undoes, earlier)
         if self.permit is not None:
             refused = answers.describe_refusal(await ask_for_decision(self.permit, request), "permission")
             if refused:
@@ -117,7 +127,7 @@ class Asking:
             f"{name} = {dump_json_value(value)}{' (a tool returned this)' if name in request.returned else ''}"
             for name, value in request.parameters.items()
         ]
-        shown = (*filter(None, [action.description]), *known)
+        shown = (*filter(None, [action.description]), *known, *request.earlier)
         return events.Asked(f"approve:{record.id}", record.id, text, (answers.YES, answers.NO), shown, request.purpose)
 
     def _describe_purpose(self, record: StepRecord, request: Request) -> str:
@@ -133,9 +143,9 @@ class Asking:
         An earlier answer counts only if the step and its parameters are as they were shown then.
         """
         state, name = self.state, question.question
-        is_as_shown = "parameters" in (record.wait or {}) or (
-            not record.attempts and state.answered.get(name) == question
-        )
+        answered = state.answered.get(name)
+        is_as_shown = "parameters" in (record.wait or {}) or (not record.attempts and answered == question)
+        is_as_shown = is_as_shown and (answered is None or set(request.earlier) <= set(answered.known))
         if is_as_shown and name in state.answers:
             return state.answers[name]
         if state.questions.get(name) != question and not (record.attempts and name in state.answers):

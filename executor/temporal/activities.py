@@ -190,7 +190,7 @@ class WorldActivities:
         call = Call(self._origin, given["key"], step, data, self.world.skills.get(given["action"], ()))
         trial = Trial(skill, call, objects | data, policy, lambda: context, change, context.aborted)
         attempt = await self._performer.make_attempt(trial)
-        settled = max([each.settle_within for each in self.world.observers], default=0.0)
+        settled = max([each.settle_within or 0.0 for each in self.world.observers], default=0.0)
         attempt.is_at_work = not await wait_for_handler(find_abandoned(call), settled)
         return attempt
 

@@ -79,6 +79,7 @@ class SimulatedWorld:
         self.strangers: list[Atom] = []
         """The facts about objects that the problem lacks which observers and results told."""
         self.world = World(problem.domain)
+        self.world.is_simulated = True
         self.world.withheld.clear()  # what must not be carried out can be simulated
         self.deadly = deadly
         self.chances = chances

@@ -80,8 +80,8 @@ NOTHING: Final = Sighting()
 class Observer:
     """Observes the facts that match `pattern`: its arguments are parameters of `function`, constants, or open.
 
-    If a `conclusive` observer does not see an effect `settle_within` seconds after the act, the act did not happen. An
-    observer that takes longer than `timeout` seconds cannot decide.
+    If a `conclusive` observer does not see an effect `settle_within` seconds after the act (None: not stated), the act
+    did not happen. An observer that takes longer than `timeout` seconds cannot decide.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Observer:
     function: Callable[..., Any]
     parameters: Mapping[str, int]
     conclusive: bool = False
-    settle_within: float = 0.0
+    settle_within: float | None = None
     timeout: float | None = 10.0
     arities: Mapping[str, int] = field(default_factory=dict)
     tolerances: Mapping[str, Number] = field(default_factory=dict)
@@ -121,6 +121,11 @@ class Observer:
         arities |= {each.name: len(each.parameters) for each in fluents}
         tolerances = {each.name: each.tolerance for each in fluents}
         return cls(name, plain, function, parameters, arities=arities, tolerances=tolerances, **options)
+
+    @property
+    def settles_doubt(self) -> bool:
+        """Whether an irreversible step did not happen whose effects this observer does not see in time."""
+        return self.conclusive and self.settle_within is not None
 
     @property
     def open(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Define how a handler answers: `ActionResult`, `Wait`, or the exception `InDoubt`.
+"""Define how a handler answers: `ActionResult`, `Wait`, or the exceptions `InDoubt` and `NothingDone`.
 
 `executor.tools.returned_values` reads all other values.
 """
@@ -108,6 +108,13 @@ class ActionResult:
     def failed(cls, error: str, **others: Any) -> ActionResult:
         """Make the result of a handler that failed and changed nothing."""
         return cls(success=False, error=error, **others)
+
+
+class NothingDone(Exception):
+    """Raised by a handler that knows that it has changed nothing, such as before it has sent anything.
+
+    The step has failed, and may be done again; any other exception leaves an irreversible step in doubt.
+    """
 
 
 class InDoubt(Exception):

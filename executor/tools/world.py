@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from executor.events.fluent_values import is_numeric_fluent, pattern_of
+from executor.ledger.records import LedgerInMemory
 from executor.tools.context import Hook, check_hook
 from executor.tools.entities import Entities, Load
 from executor.tools.json_observers import UNSET, Reading, ReadOnlyTool, make_http_look, make_tool_look
@@ -75,10 +76,13 @@ class Withheld:
 class World:
     """The handlers and observers of one domain; `domain` is a `Domain`, its model, or a hierarchical one.
 
-    Functions that were decorated with `@domain.action` or bound with `domain.bind` are handlers already.
+    Functions that were decorated with `@domain.action` or bound with `domain.bind` are handlers already. `name` tells
+    this world from others of the same domain, such as another account: what was done in one was not done in the other.
+    By default it is the name of the domain.
     """
 
     domain: Any
+    name: str = ""
     model: DomainModel = field(init=False)
     skills: dict[str, list[Skill]] = field(init=False, default_factory=dict)
     observers: list[Observer] = field(init=False, default_factory=list)
@@ -88,10 +92,19 @@ class World:
     withheld: dict[str, str] = field(init=False, default_factory=dict)
     """Why actions must not be carried out, by name: they have no handler."""
     entities: Entities = field(init=False)
+    ledger: LedgerInMemory = field(init=False, default_factory=LedgerInMemory)
+    """What irreversible steps have done, for runs without a journal and for simulated ones."""
+    is_simulated: bool = field(init=False, default=False)
+    """Whether nothing that is done here happens outside: its effects are in no journal's ledger."""
     _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.model = domain_model_of(self.domain)
+        if not isinstance(self.name, str):
+            raise InputError(
+                f"the name of a world is a text, got {self.name!r}", hint="World(domain, name='account 7')"
+            )
+        self.name = self.name or self.model.name
         self.entities = Entities(self.model.types, getattr(self.domain, "classes", {}))
         for name, action in self.model.actions.items():
             if CHECK in action.tags:
@@ -130,7 +143,7 @@ class World:
         pattern: str,
         *more: str,
         conclusive: bool = False,
-        settle_within: float = 0.0,
+        settle_within: float | None = None,
         timeout: float | None = 10.0,
     ) -> Callable[[Function], Function]:
         """Return a decorator that makes a function an observer of the facts of `pattern`, such as `at(robot, _)`.
@@ -140,12 +153,13 @@ class World:
         adds a version. With `more` patterns the function returns `Facts`. For a numeric fluent, such as `fuel(robot)`,
         it returns a number, or None where there is no value.
 
-        If a `conclusive` observer does not see an effect within `settle_within` seconds, it did not come about. The
-        decorator raises `DeclarationError` if function and pattern do not fit.
+        If a `conclusive` observer does not see an effect within `settle_within` seconds, it did not come about. That an
+        irreversible step in doubt did not happen is believed only of an observer that states `settle_within`: 0 says
+        that it sees each change at once. The decorator raises `DeclarationError` if function and pattern do not fit.
         """
         if not all(isinstance(each, str) for each in (pattern, *more)):
             raise InputError("@world.observer takes patterns of facts", hint="@world.observer('at(robot, _)')")
-        if not is_amount(settle_within):
+        if settle_within is not None and not is_amount(settle_within):
             raise InputError(f"settle_within must be a number of seconds, got {settle_within!r}")
         if timeout is not None and not (is_amount(timeout) and timeout > 0):
             raise InputError(f"timeout must be a number of seconds above 0, or None, got {timeout!r}")
@@ -181,7 +195,7 @@ class World:
         database: Any,
         *,
         conclusive: bool = False,
-        settle_within: float = 0.0,
+        settle_within: float | None = None,
         timeout: float | None = 10.0,
     ) -> None:
         """Observe the facts of a pattern, or of several, by a SQL query, with the options of `observer`.
@@ -204,7 +218,7 @@ class World:
         fields: Sequence[str] = (),
         headers: Mapping[str, str] | None = None,
         conclusive: bool = False,
-        settle_within: float = 0.0,
+        settle_within: float | None = None,
         timeout: float | None = 10.0,
     ) -> None:
         """Observe the facts of a pattern, or of several, by an HTTP GET, with the options of `observer`.
@@ -228,7 +242,7 @@ class World:
         fields: Sequence[str] = (),
         arguments: Mapping[str, Any] | None = None,
         conclusive: bool = False,
-        settle_within: float = 0.0,
+        settle_within: float | None = None,
         timeout: float | None = 10.0,
     ) -> None:
         """Observe the facts of a pattern, or of several, by a read-only tool: `tools["list_orders"]`.

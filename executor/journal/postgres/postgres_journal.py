@@ -20,6 +20,7 @@ from executor.journal.locks import convert_encoding_error
 from executor.journal.moves import check_move
 from executor.journal.places import DatabaseAddress
 from executor.journal.postgres.connection import Database, Statements
+from executor.journal.postgres.effects import LedgerInPostgres
 from executor.journal.postgres.leases import Lease, bury, identify_machine
 from executor.journal.postgres.schema import prepare
 from executor.journal.postgres.sharing import (
@@ -111,6 +112,8 @@ class PostgresJournal(DrivenRuns):
         """The start times of rated steps, which all processes of this journal share."""
         self.reservations: Final = ReservationsInPostgres(self._database)
         """What the runs of this journal have reserved of numbers that they share."""
+        self.ledger: Final = LedgerInPostgres(self._database)
+        """What irreversible steps of all runs have done; it outlives the runs."""
         self.posted: Final = PostedAnswersInPostgres(self._database)
         """Answers that people have posted to runs, and that no driver has taken yet."""
 

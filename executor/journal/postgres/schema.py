@@ -71,10 +71,20 @@ _POSTED: Final = """
 CREATE TABLE posted_answers(run TEXT NOT NULL, question TEXT NOT NULL, shown TEXT NOT NULL, answer TEXT NOT NULL,
     time DOUBLE PRECISION NOT NULL, objection TEXT NOT NULL, PRIMARY KEY (run, question));
 """
+_EFFECTS: Final = """
+CREATE TABLE flights(item TEXT PRIMARY KEY, text TEXT NOT NULL, run TEXT NOT NULL, step TEXT NOT NULL,
+    key TEXT NOT NULL, since DOUBLE PRECISION NOT NULL, occasion TEXT NOT NULL, doubt TEXT NOT NULL);
+CREATE TABLE entries(number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, item TEXT NOT NULL, text TEXT NOT NULL,
+    outcome TEXT NOT NULL, run TEXT NOT NULL, step TEXT NOT NULL, key TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
+    occasion TEXT NOT NULL, seen BOOLEAN NOT NULL, reason TEXT NOT NULL);
+CREATE INDEX entries_item ON entries(item);
+CREATE TABLE filled_ledgers(world TEXT PRIMARY KEY);
+"""
 MIGRATIONS: Final = (
     _FIRST + "".join(_APPEND_ONLY.format(each) for each in ("runs", "events", "documents")),
     _POSTED,
     "ALTER TABLE heads ADD COLUMN move TEXT NOT NULL DEFAULT ''",
+    _EFFECTS,
 )
 """The statements that lead from each version to the next one, the first from nothing."""
 _LOCK: Final = 0x466F7265

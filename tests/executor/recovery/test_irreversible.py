@@ -44,7 +44,7 @@ class Shop:
 
     def watch(self, *facts, conclusive=True):
         for fact in facts:
-            self.world.observer(fact, conclusive=conclusive)(lambda fact=fact: fact in self.truth)
+            self.world.observer(fact, conclusive=conclusive, settle_within=0)(lambda fact=fact: fact in self.truth)
         return self
 
     def run(self, goal, run=None, **options):
@@ -276,7 +276,7 @@ def test_an_effect_that_was_used_up_is_no_evidence_that_nothing_happened(model, 
     ).watch("ticket", "there")
     shop.does["ride"] = lambda: shop.truth.discard("ticket")
 
-    @shop.world.observer("credit", conclusive=True)
+    @shop.world.observer("credit", conclusive=True, settle_within=0)
     def credit():
         return "credit" in shop.truth if seen or "use" in shop.calls else CANNOT_SAY
 
@@ -343,7 +343,7 @@ def test_a_plan_may_take_an_irreversible_step_twice_on_purpose():
 
 def test_a_killed_run_remembers_what_must_not_be_repeated(tmp_path):
     shop = Shop(pay=PAY, pack={"requires": ["paid"], "provides": ["packed"]})
-    shop.world.observer("packed", conclusive=True)(lambda: "packed" in shop.truth)
+    shop.world.observer("packed", conclusive=True, settle_within=0)(lambda: "packed" in shop.truth)
     shop.does["pack"] = fails
     executor = Executor(shop.world, journal=tmp_path / "runs.db", ask="later")
     outcome = run_virtual(executor.run(shop.domain.problem(goal=["packed"]), run="r"))
@@ -484,7 +484,7 @@ def test_another_attempt_waits_for_reversible_steps_that_a_patch_has_brought(mod
     domain.action("pay", provides=["paid"], tags=["irreversible"])
     world = World(domain)
     for fact in ("ready", "sent", "paid"):
-        world.observer(fact, conclusive=True)(lambda fact=fact: fact in facts)
+        world.observer(fact, conclusive=True, settle_within=0)(lambda fact=fact: fact in facts)
 
     @world.handler("pay", policy=ExecutionPolicy(retries=2, backoff=5, jitter=0))
     async def pay():

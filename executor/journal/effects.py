@@ -1,0 +1,153 @@
+"""Keep the ledger of effects in the file of a journal: flights and entries of irreversible steps.
+
+They are no events: a flight ends when its step does, and entries outlive the runs that made them. Each write commits
+before it returns, so that no two processes ever have the flight of one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from executor.journal.store import Store
+from executor.ledger.records import Entry, Flight, Outcome
+
+_TABLES: Final = (
+    """CREATE TABLE IF NOT EXISTS flights(item TEXT PRIMARY KEY, text TEXT NOT NULL, run TEXT NOT NULL,
+    step TEXT NOT NULL, key TEXT NOT NULL, since REAL NOT NULL, occasion TEXT NOT NULL, doubt TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS entries(number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL,
+    text TEXT NOT NULL, outcome TEXT NOT NULL, run TEXT NOT NULL, step TEXT NOT NULL, key TEXT NOT NULL,
+    at REAL NOT NULL, occasion TEXT NOT NULL, seen INTEGER NOT NULL, reason TEXT NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS entries_item ON entries(item)",
+    "CREATE TABLE IF NOT EXISTS filled_ledgers(world TEXT PRIMARY KEY)",
+)
+FLIGHT: Final = "item, text, run, step, key, since, occasion, doubt"
+ENTRY: Final = "item, text, outcome, run, step, key, at, occasion, seen, reason"
+_TAKE: Final = f"INSERT OR IGNORE INTO flights({FLIGHT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - ours
+_FREE: Final = "DELETE FROM flights WHERE item = ? AND run = ? AND step = ? AND since = ?"
+
+
+class LedgerInJournal:
+    """The ledger in the file of a journal, which all its processes share."""
+
+    pause: Final = 0.02
+    """Polling interval for a flight of somebody else, in seconds."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._is_ready = False
+
+    def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Return the flight of a step, if there is one, and its entries, the oldest first."""
+        with self._store.use():
+            if not self._has_tables():
+                return None, []
+            flights = self._list_flights("WHERE item = ?", (item,))
+            return (flights[0] if flights else None), self._list_entries("WHERE item = ?", (item,))
+
+    def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
+        """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+        with self._store.use():
+            self._prepare()
+            with self._store.transaction():
+                if instead is not None:
+                    self._free(instead)
+                execute = self._store.connection.execute
+                execute(_TAKE, row_of(flight))
+                return self._list_flights("WHERE item = ?", (flight.item,))[0]
+
+    def doubt(self, flight: Flight, reason: str) -> None:
+        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+        with self._store.use():
+            self._prepare()
+            change = "UPDATE flights SET doubt = ? WHERE item = ? AND run = ? AND step = ? AND since = ?"
+            self._store.connection.execute(change, (reason, *identify_flight(flight)))
+
+    def end(self, flight: Flight, entry: Entry | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+        with self._store.use():
+            self._prepare()
+            with self._store.transaction():
+                if self._free(flight) and entry is not None:
+                    self._insert([entry])
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry without a flight."""
+        with self._store.use():
+            self._prepare()
+            self._insert([entry])
+
+    def flights(self) -> list[Flight]:
+        """Return all flights, the oldest first."""
+        with self._store.use():
+            return self._list_flights("ORDER BY since", ()) if self._has_tables() else []
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, the oldest first."""
+        with self._store.use():
+            return self._list_entries("", ()) if self._has_tables() else []
+
+    def is_filled(self, world: str) -> bool:
+        """Return whether the runs from before the ledger are in it, for the irreversible actions of `world`."""
+        with self._store.use():
+            found = "SELECT 1 FROM filled_ledgers WHERE world = ?"
+            return self._has_tables() and bool(self._store.connection.execute(found, (world,)).fetchone())
+
+    def fill(self, world: str, flights: Iterable[Flight], entries: Iterable[Entry]) -> None:
+        """Add what runs from before the ledger have done and left in doubt in `world`, once."""
+        with self._store.use():
+            self._prepare()
+            with self._store.transaction():
+                execute = self._store.connection.execute
+                if execute("INSERT OR IGNORE INTO filled_ledgers VALUES (?)", (world,)).rowcount:
+                    self._store.connection.executemany(_TAKE, map(row_of, flights))
+                    self._insert(entries)
+
+    def _free(self, flight: Flight) -> bool:
+        return bool(self._store.connection.execute(_FREE, identify_flight(flight)).rowcount)
+
+    def _insert(self, entries: Iterable[Entry]) -> None:
+        insert = f"INSERT INTO entries({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - names of columns
+        self._store.connection.executemany(insert, map(row_of, entries))
+
+    def _list_flights(self, which: str, values: tuple[Any, ...]) -> list[Flight]:
+        found = self._store.connection.execute(f"SELECT {FLIGHT} FROM flights {which}", values)  # noqa: S608 - ours
+        return [Flight(*row) for row in found.fetchall()]
+
+    def _list_entries(self, which: str, values: tuple[Any, ...]) -> list[Entry]:
+        found = self._store.connection.execute(
+            f"SELECT {ENTRY} FROM entries {which} ORDER BY number",  # noqa: S608 - ours
+            values,
+        )
+        return list(map(read_entry, found.fetchall()))
+
+    def _prepare(self) -> None:
+        if not self._has_tables():
+            self._store.check_file()
+            with self._store.transaction():
+                for statement in _TABLES:
+                    self._store.connection.execute(statement)
+            self._is_ready = True
+
+    def _has_tables(self) -> bool:
+        if not self._is_ready:
+            found = self._store.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'filled_ledgers'")
+            self._is_ready = found.fetchone() is not None
+        return self._is_ready
+
+
+def identify_flight(flight: Flight) -> tuple[str, str, str, float]:
+    """Return the columns that tell `flight` from every other one, of the same step too."""
+    return flight.item, flight.run, flight.step, flight.since
+
+
+def row_of(record: Flight | Entry) -> tuple[Any, ...]:
+    """Return the values of the columns of a flight or an entry."""
+    values = [getattr(record, name) for name in type(record).__match_args__]
+    return tuple([each.name if isinstance(each, Outcome) else each for each in values])
+
+
+def read_entry(row: tuple[Any, ...]) -> Entry:
+    """Return the entry in a row with the columns `ENTRY`."""
+    item, text, outcome, run, step, key, at, occasion, seen, reason = row
+    return Entry(item, text, Outcome[outcome], run, step, key, at, occasion, bool(seen), reason)

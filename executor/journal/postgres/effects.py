@@ -1,0 +1,110 @@
+"""Keep the ledger of effects in the database of a journal: flights and entries of irreversible steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from executor.journal.effects import ENTRY, FLIGHT, read_entry, row_of
+from executor.journal.postgres.connection import Database, Statements
+from executor.journal.postgres.sharing import PAUSE
+from executor.ledger.records import Entry, Flight
+
+_TAKE: Final = f"""INSERT INTO flights({FLIGHT}) VALUES (:item, :text, :run, :step, :key, CAST(:since AS float8),
+    :occasion, :doubt) ON CONFLICT DO NOTHING"""  # noqa: S608 - names of columns
+_ADD: Final = f"""INSERT INTO entries({ENTRY}) VALUES (:item, :text, :outcome, :run, :step, :key, CAST(:at AS float8),
+    :occasion, :seen, :reason)"""  # noqa: S608 - names of columns
+_THIS: Final = "item = :item AND run = :run AND step = :step AND since = CAST(:since AS float8)"
+_FREE: Final = f"DELETE FROM flights WHERE {_THIS} RETURNING 1"  # noqa: S608 - as above
+_DOUBT: Final = f"UPDATE flights SET doubt = :doubt WHERE {_THIS}"  # noqa: S608 - as above
+
+
+class LedgerInPostgres:
+    """The ledger in the database of a journal, which the processes of all hosts share."""
+
+    pause: Final = PAUSE
+    """Polling interval for a flight of somebody else, in seconds."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Return the flight of a step, if there is one, and its entries, the oldest first."""
+
+        def read(execute: Statements, _: bool) -> tuple[Flight | None, list[Entry]]:
+            return _find_flight(execute, item), _list_entries(execute, "WHERE item = :item", item=item)
+
+        return self._database.repeat(read, together=True)
+
+    def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
+        """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+
+        def take(execute: Statements, _: bool) -> Flight:
+            if instead is not None:
+                execute(_FREE, **_this(instead))
+            execute(_TAKE, **_columns_of(flight))
+            return _find_flight(execute, flight.item) or flight
+
+        return self._database.repeat(take, together=True)
+
+    def doubt(self, flight: Flight, reason: str) -> None:
+        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+        self._database.run(_DOUBT, doubt=reason, **_this(flight))
+
+    def end(self, flight: Flight, entry: Entry | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+
+        def end(execute: Statements, _: bool) -> None:
+            if execute(_FREE, **_this(flight)) and entry is not None:
+                execute(_ADD, **_columns_of(entry))
+
+        self._database.repeat(end, together=True)
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry without a flight."""
+        self._database.run(_ADD, **_columns_of(entry))
+
+    def flights(self) -> list[Flight]:
+        """Return all flights, the oldest first."""
+        found = self._database.run(f"SELECT {FLIGHT} FROM flights ORDER BY since")  # noqa: S608 - names of columns
+        return [Flight(*row) for row in found]
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, the oldest first."""
+        return self._database.repeat(lambda execute, _: _list_entries(execute, ""))
+
+    def is_filled(self, world: str) -> bool:
+        """Return whether the runs from before the ledger are in it, for the irreversible actions of `world`."""
+        return bool(self._database.run("SELECT 1 FROM filled_ledgers WHERE world = :world", world=world))
+
+    def fill(self, world: str, flights: Iterable[Flight], entries: Iterable[Entry]) -> None:
+        """Add what runs from before the ledger have done and left in doubt in `world`, once."""
+        flights, entries = list(flights), list(entries)
+
+        def fill(execute: Statements, _: bool) -> None:
+            first = "INSERT INTO filled_ledgers VALUES (:world) ON CONFLICT DO NOTHING RETURNING world"
+            if execute(first, world=world):
+                for flight in flights:
+                    execute(_TAKE, **_columns_of(flight))
+                for entry in entries:
+                    execute(_ADD, **_columns_of(entry))
+
+        self._database.repeat(fill, together=True)
+
+
+def _find_flight(execute: Statements, item: str) -> Flight | None:
+    found = execute(f"SELECT {FLIGHT} FROM flights WHERE item = :item", item=item)  # noqa: S608 - names of columns
+    return Flight(*found[0]) if found else None
+
+
+def _list_entries(execute: Statements, which: str, **values: Any) -> list[Entry]:
+    found = execute(f"SELECT {ENTRY} FROM entries {which} ORDER BY number", **values)  # noqa: S608 - names of columns
+    return [read_entry(tuple(row)) for row in found]
+
+
+def _columns_of(record: Flight | Entry) -> dict[str, Any]:
+    return dict(zip(type(record).__match_args__, row_of(record), strict=True))
+
+
+def _this(flight: Flight) -> dict[str, Any]:
+    return {"item": flight.item, "run": flight.run, "step": flight.step, "since": flight.since}

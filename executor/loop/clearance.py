@@ -1,0 +1,379 @@
+"""Clear irreversible steps of one run: take the flight of a step, look whether it is so already, and rule.
+
+`Clearance.clear` is called right before the handler would be: after approval, and before its lock and rate. The end of
+the step settles its flight. No two runs of a journal ever have the flight of one step, on whatever hosts they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from executor.errors import JournalError
+from executor.events import events
+from executor.events.answers import HAPPENED, NO, NOTHING, YES, interpret_answer
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome, identify_step, make_key
+from executor.ledger.rulings import Asker, Ruling, Sight, Verdict, rule
+from executor.loop.effects import EffectFinder, Facts, judge_sight
+from executor.observe.observe import Lookout, LookResult, adopt_look
+from executor.tools.clock import Clock
+from planner.lightweight import dataclass, field, replace
+from planner.plan import Step
+
+SETTLED: Final = "somebody says that it happened"
+DENIED: Final = "somebody says that it did not happen"
+LOST: Final = "the run was broken off while it was being done"
+_MODEL_SOURCES: Final = frozenset({"filled"})
+"""Sources of values that a language model wrote: they do not tell one step from another."""
+_SKIPS: Final = "it is not done again"
+
+
+class Owners(Protocol):
+    """Knows the runs that flights belong to."""
+
+    async def settle(self, flight: Flight) -> Flight | None:
+        """Settle a flight of another run whose step is over; return the flight that is left, with its doubt if any."""
+
+    def is_at_work(self, flight: Flight) -> bool:
+        """Return whether the run that has this flight is still at it."""
+
+
+class Asking(Protocol):
+    """Asks people: see `executor.recovery.ask_people`."""
+
+    async def answer(self, question: events.Asked) -> Any:
+        """Ask `question`; return None while there is no answer."""
+
+
+@dataclass(slots=True, eq=False)
+class Clearance:
+    """Clears the irreversible steps of one run by the `ledger`, in which the world has the name `world`."""
+
+    state: RunState
+    emit: Callable[[events.Event], None]
+    lookout: Lookout
+    ledger: Ledger
+    world: str
+    owners: Owners
+    asking: Asking
+    clock: Clock
+    stopped: asyncio.Event
+    """Set when no more steps may begin."""
+    may_ask: bool = True
+    """Whether a person has asked for the run, so that refusals of the past are asked about."""
+    _finder: EffectFinder = field(init=False)
+    _flights: dict[str, Flight] = field(init=False, default_factory=dict)
+    """The flights that this run has, by step."""
+    _shown: dict[str, int] = field(init=False, default_factory=dict)
+    """Number of entries that an approval of a step has shown."""
+
+    def __post_init__(self) -> None:
+        self._finder = EffectFinder(self.state)
+
+    def identify(self, record: StepRecord, values: Mapping[str, Any], sources: Mapping[str, str]) -> str:
+        """Return the identity of a step with these `values` of data parameters from `sources`."""
+        known = {name: each for name, each in values.items() if sources.get(name) not in _MODEL_SOURCES}
+        arguments = [self.state.objects.real_name(each) for each in record.step.arguments]
+        return identify_step(self.world, record.step.action, arguments, known)
+
+    def describe_earlier(self, record: StepRecord, item: str) -> tuple[str, ...]:
+        """Describe what was done or refused before, for an approval of the step, which answers for it then."""
+        _, entries = self.ledger.read(item)
+        told = [each for each in entries if each.outcome is not Outcome.NOT_DONE]
+        self._shown[record.id] = len(told)
+        return tuple([_describe_entry(each) for each in told[-1:]])
+
+    async def is_already_so(self, record: StepRecord) -> bool:
+        """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so."""
+        looked, sight = await self._look(self._finder.find_effect(record))
+        if sight is Sight.HOLDS and not record.attempts:
+            self._end_as_so(record, looked, None)
+            return True
+        return False
+
+    async def clear(self, record: StepRecord, item: str) -> bool:
+        """Take the flight of the step `item`, and return whether it may begin; else it has ended, or waits."""
+        while not self.stopped.is_set():
+            other, entries = await self._take(record, item)
+            effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
+            known = {fact for fact, value in effect.items() if holds(fact) is value}
+            looked, sight = await self._look(effect, other)
+            asker = replace(
+                self._describe_asker(record, entries),
+                is_idempotent="idempotent" in self.state.domain.actions[record.step.action].tags,
+                knew_part=all(looked.seen.get(fact) is not value or fact in known for fact, value in effect.items()),
+            )
+            is_alive = other is not None and not other.doubt and self.owners.is_at_work(other)
+            ruling = rule(sight, other, entries, asker, is_alive=is_alive)
+            cleared = await self._follow(ruling, record, item, looked, other)
+            if cleared is not None:
+                return cleared
+        self.leave(record)
+        return False
+
+    async def _follow(
+        self, ruling: Ruling, record: StepRecord, item: str, looked: LookResult, other: Flight | None
+    ) -> bool | None:
+        """Do what a ruling says; return whether the step may begin, and None where the ledger is to be read again."""
+        if ruling.settles is not None and other is not None:
+            self._end_flight(other, ruling.settles, seen=True, reason=ruling.row)
+        match ruling.verdict:
+            case Verdict.ALREADY:
+                self._end_as_so(record, looked, other or ruling.entry)
+                return False
+            case Verdict.BEGIN if ruling.settles is None:
+                return True
+            case Verdict.BEGIN:
+                return None
+            case Verdict.WAIT if other is not None and other.is_waiting:
+                self.emit(events.StepWaiting(record.id, {"flight": item}, 0.0))
+                return False
+            case Verdict.WAIT:
+                assert other is not None, "somebody is at it"
+                await self._wait_for(other)
+                return None
+            case Verdict.REFUSED:
+                self._refuse(record, item, "it was refused before")
+                return False
+        return await self._ask(ruling, record, item, other)
+
+    async def _take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
+        flight, entries = self.ledger.read(item)
+        done = sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
+        key = make_key(item, self.state.occasion, done + 1)
+        own = Flight(
+            item, str(self._name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
+        )
+        if flight is not None and not flight.is_of(self.state.run, record.id) and not flight.doubt:
+            flight = await self.owners.settle(flight)
+        if flight is not None and (flight.doubt or not flight.is_of(self.state.run, record.id)):
+            return flight, entries
+        taken = self.ledger.take(own, flight)
+        if not taken.is_of(self.state.run, record.id):
+            return taken, entries
+        self._flights[record.id] = taken
+        record.key = taken.key
+        return None, entries
+
+    def _name(self, record: StepRecord) -> Step:
+        """Return the step with the real names of its objects."""
+        return replace(record.step, arguments=tuple(map(self.state.objects.real_name, record.step.arguments)))
+
+    async def _look(self, effect: Facts, other: Flight | None = None) -> tuple[LookResult, Sight]:
+        """Look at the `effect`, and again when observers have had their time after the flight `other` in doubt."""
+        visible = [fact for fact in effect if self.lookout.can_see(fact)]
+        in_doubt = other is not None and bool(other.doubt)
+        if in_doubt and other is not None:
+            left = other.since + self.lookout.settle_within(visible) - self.clock.time()
+            if left > 0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.stopped.wait(), left)
+        looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
+        adopt_look(looked, self.state.beliefs, self.emit, "looked before an irreversible step")
+        return looked, judge_sight(effect, looked, in_doubt=in_doubt)
+
+    def _describe_asker(self, record: StepRecord, entries: Sequence[Entry]) -> Asker:
+        own = sum(1 for each in entries if each.run == self.state.run and each.outcome is Outcome.DONE)
+        told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
+        is_approved = f"approve:{record.id}" in self.state.answers and self._shown.get(record.id) == told > 0
+        accepts = is_approved or self._is_accepted(record, told) or (self._is_asked_for(record) and not own)
+        return Asker(
+            self.state.run,
+            self.state.occasion,
+            accepts=accepts,
+            repeats=self._may_repeat(record, own),
+            may_ask=self.may_ask,
+        )
+
+    def _is_asked_for(self, record: StepRecord) -> bool:
+        """Return whether the request says that the step is to be done again."""
+        wanted = {each.replace(" ", "") for each in self.state.again}
+        return str(self._name(record)).replace(" ", "") in wanted
+
+    def _is_accepted(self, record: StepRecord, told: int) -> bool:
+        """Return whether a person has said that the step is to be done, knowing the `told` entries."""
+        name = _name_question(record, told)
+        asked = self.state.answered.get(name)
+        return asked is not None and interpret_answer(asked, self.state.answers.get(name)) == YES
+
+    def _may_repeat(self, record: StepRecord, done: int) -> bool:
+        """Return whether the plan has more such steps than the `done` ones; a policy may take a step often."""
+        if self.state.purpose_of(record) != "plan":
+            return False
+        if self.state.policy is not None:
+            return True
+        return done < sum(1 for each in self.state.steps.values() if each.step == record.step and not each.because)
+
+    async def _wait_for(self, other: Flight) -> None:
+        """Wait until a flight of somebody else is over, or nobody is at work on it, or no step may begin any more."""
+        flight: Flight | None = other
+        while flight == other and self.owners.is_at_work(other) and not self.stopped.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.stopped.wait(), self.ledger.pause)
+            flight, _ = self.ledger.read(other.item)
+
+    def is_free(self, item: str) -> bool:
+        """Return whether no step that waits for something from outside has the flight of a step."""
+        flight, _ = self.ledger.read(item)
+        return flight is None or not flight.is_waiting
+
+    async def _ask(self, ruling: Ruling, record: StepRecord, item: str, other: Flight | None) -> bool | None:
+        """Ask a person about a step; return as `_follow`."""
+        _, entries = self.ledger.read(item)
+        told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
+        is_doubt = ruling.verdict is Verdict.ASK_DOUBT and other is not None
+        if is_doubt and other is not None:
+            name, choices = f"flight:{record.id}:{other.run}/{other.step}:{other.since}", (HAPPENED, NOTHING)
+            text = f"Nobody can say whether {other.text}, begun by run {other.run!r}, happened: {other.doubt}. Did it?"
+        else:
+            name, choices = _name_question(record, told), (YES, NO)
+            text = f"May {self._name(record)} be done? {ruling.row[0].upper()}{ruling.row[1:]}."
+        known = (ruling.row, *([_describe_entry(ruling.entry)] if ruling.entry is not None else ()))
+        self.leave(record)
+        asked = events.Asked(name, record.id, text, choices, known, self.state.purpose_of(record))
+        answer = await self.asking.answer(asked)
+        if answer is None:
+            self.emit(events.StepWaiting(record.id, {"question": name}, 0.0))
+            return False
+        meant = interpret_answer(asked, answer)
+        if is_doubt and other is not None:
+            outcome = Outcome.DONE if meant == HAPPENED else Outcome.NOT_DONE
+            self._end_flight(other, outcome, seen=False, reason=SETTLED if meant == HAPPENED else DENIED)
+            if meant == HAPPENED:
+                self._end_as_told(record, f"{SETTLED} (run {other.run!r})")
+                return False
+            return None
+        if meant == YES:
+            return None  # the answer is among those of the run, and counts from now on
+        self._decline(ruling, record, item)
+        return False
+
+    def _decline(self, ruling: Ruling, record: StepRecord, item: str) -> None:
+        """End a step that a person does not want done: it was done before, or it is refused."""
+        if ruling.entry is not None and ruling.entry.outcome is Outcome.DONE:
+            self._end_as_told(record, f"{_describe_entry(ruling.entry)}; {_SKIPS}")
+        else:
+            self._refuse(record, item, f"somebody says that it must not be done ({ruling.row})")
+
+    def _refuse(self, record: StepRecord, item: str, reason: str) -> None:
+        self.leave(record)
+        self.note_refusal(record, item, reason)
+        self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
+
+    def note_refusal(self, record: StepRecord, item: str, reason: str) -> None:
+        """Add the refusal of a step to the ledger, on the occasion of the run."""
+        self.ledger.add(self._make_entry(record, item, Outcome.REFUSED, "", seen=False, reason=reason))
+
+    def _make_entry(
+        self, record: StepRecord, item: str, outcome: Outcome, key: str, *, seen: bool, reason: str
+    ) -> Entry:
+        state, now = self.state, self.clock.time()
+        return Entry(
+            item, str(self._name(record)), outcome, state.run, record.id, key, now, state.occasion, seen, reason
+        )
+
+    def _end_flight(self, flight: Flight, outcome: Outcome, *, seen: bool, reason: str) -> None:
+        self.ledger.end(flight, entry_of(flight, outcome, self.clock.time(), seen=seen, reason=reason))
+
+    def _end_as_so(self, record: StepRecord, looked: LookResult, by: Flight | Entry | None) -> None:
+        """End a step whose effect was seen to hold before it began."""
+        self.leave(record)
+        effect = self._finder.find_declared(record.step)
+        notes = tuple([each for each in looked.notes if each.fact in effect])
+        is_own = by is not None and by.run == self.state.run
+        status = events.StepStatus.SUCCEEDED if is_own else events.StepStatus.SKIPPED
+        self.emit(events.StepEnded(record.id, status, _describe_already(by), facts=notes))
+
+    def _end_as_told(self, record: StepRecord, reason: str) -> None:
+        """End a step of which a person, or an entry, says that it was done before."""
+        self.leave(record)
+        effect = self._finder.find_declared(record.step)
+        notes = [
+            events.Note(fact, holds, events.Provenance.REPORTED, events.ANSWER)
+            for fact, holds in effect.items()
+            if not self.state.beliefs.is_noted(fact) or self.state.beliefs.holds(fact) is None
+        ]
+        reason = f"{events.ALREADY_SO}: {reason}"
+        self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, reason, facts=tuple(notes)))
+
+    def leave(self, record: StepRecord) -> None:
+        """Give up the flight of a step whose handler was not called."""
+        flight = self._flights.pop(record.id, None)
+        if flight is not None:
+            self.ledger.end(flight, None)
+
+    def take_up(self) -> None:
+        """Find the flights of this run that an earlier process took."""
+        self._flights = {each.step: each for each in self.ledger.flights() if each.run == self.state.run}
+        for id_ in list(self._flights):
+            record = self.state.steps.get(id_)
+            if record is None or (record.status is events.StepStatus.PENDING and not record.attempts):
+                self.ledger.end(self._flights.pop(id_), None)
+            elif record.status.is_over:
+                self._settle(events.StepEnded(id_, record.status, record.reason, repeatable=False))
+
+    def note(self, event: events.Event) -> None:
+        """Settle the flight of a step that has ended, or that is in doubt."""
+        if isinstance(event, events.StepWaiting) and event.step in self._flights and "question" not in event.wait:
+            self.ledger.doubt(self._flights[event.step], WAITS)
+        if isinstance(event, events.StepEnded) and event.step in self._flights:
+            self._settle(event)
+
+    def _settle(self, end: events.StepEnded) -> None:
+        flight = self._flights.pop(end.step)
+        outcome = outcome_of(end.status, repeatable=end.repeatable, denied=end.denied)
+        if outcome is None:
+            self._flights[end.step] = replace(flight, doubt=end.reason or LOST)
+            self.ledger.doubt(flight, end.reason or LOST)
+        else:
+            self._end_flight(flight, outcome, seen=end.is_seen, reason=end.reason)
+
+    def break_off(self) -> None:
+        """Leave the flights of steps at work in doubt: the run ends without knowing what became of them."""
+        for id_, flight in list(self._flights.items()):
+            record = self.state.steps[id_]
+            with contextlib.suppress(JournalError):  # whoever finds the flight looks what became of its run
+                if record.status is events.StepStatus.RUNNING:
+                    self.ledger.doubt(flight, flight.doubt or LOST)
+                elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
+                    self.leave(record)
+
+
+def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> Outcome | None:
+    """Return the outcome of the flight of a step that ended with `status`; None while it is in doubt."""
+    if status.is_done or status is events.StepStatus.PARTIAL:
+        return Outcome.DONE
+    if status is events.StepStatus.FAILED and not (repeatable or denied):
+        return None
+    return None if status is events.StepStatus.IN_DOUBT else Outcome.NOT_DONE
+
+
+def entry_of(flight: Flight, outcome: Outcome, at: float, *, seen: bool, reason: str) -> Entry:
+    """Return the entry with which a flight ends."""
+    return Entry(
+        flight.item, flight.text, outcome, flight.run, flight.step, flight.key, at, flight.occasion, seen, reason
+    )
+
+
+def _name_question(record: StepRecord, told: int) -> str:
+    """Name the question whether a step is to be done, in the light of so many entries."""
+    return f"again:{record.id}" + (f":{told}" if told else "")
+
+
+def _describe_entry(entry: Entry) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(entry.at))
+    occasion = f" for {entry.occasion}" if entry.occasion else ""
+    how = "was refused" if entry.outcome is Outcome.REFUSED else "was done" if entry.seen else "was done, as reported,"
+    return f"{entry.text} {how} by run {entry.run!r}{occasion} at {when}"
+
+
+def _describe_already(by: Flight | Entry | None) -> str:
+    if by is None:
+        return events.ALREADY_SO
+    return f"{events.ALREADY_SO}: run {by.run!r} has done it"
