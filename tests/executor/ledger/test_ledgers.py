@@ -1,0 +1,100 @@
+"""The ledgers of each kind do alike: in memory, in a file, and in PostgreSQL."""
+
+import threading
+
+import pytest
+
+from executor.journal import open_journal
+from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome, identify_step, make_key
+from planner.lightweight import replace
+
+ITEM = identify_step("bank", "pay", ["o7"], {"amount": 10})
+OWN = Flight(ITEM, "pay(o7)", "r1", "s1", make_key(ITEM, "", 1), 5.0)
+OTHER = Flight(ITEM, "pay(o7)", "r2", "s1", make_key(ITEM, "", 1), 6.0)
+DONE = Entry(ITEM, "pay(o7)", Outcome.DONE, "r1", "s1", OWN.key, 7.0, "2026-11", seen=True, reason="well")
+
+
+@pytest.fixture(params=["memory", "file", "postgres"])
+def ledger(request, tmp_path):
+    """An empty ledger of each kind."""
+    if request.param == "memory":
+        yield LedgerInMemory()
+        return
+    place = tmp_path / "journal.db" if request.param == "file" else request.getfixturevalue("address")
+    with open_journal(place) as journal:
+        yield journal.ledger
+
+
+def test_an_empty_ledger_knows_nothing(ledger):
+    assert ledger.read(ITEM) == (None, [])
+    assert (ledger.flights(), ledger.entries()) == ([], [])
+
+
+def test_only_one_has_the_flight(ledger):
+    assert ledger.take(OWN) == OWN
+    assert ledger.take(OTHER) == OWN
+    assert ledger.take(OTHER, instead=replace(OWN, since=1.0)) == OWN
+    assert ledger.take(OTHER, instead=OWN) == OTHER
+
+
+def test_a_flight_ends_once_with_its_entry(ledger):
+    ledger.take(OWN)
+    ledger.end(OTHER, DONE)
+    assert ledger.read(ITEM) == (OWN, [])
+    ledger.doubt(OWN, "lost")
+    assert ledger.read(ITEM)[0] == replace(OWN, doubt="lost")
+    ledger.end(OWN, DONE)
+    ledger.end(OWN, DONE)
+    assert ledger.read(ITEM) == (None, [DONE])
+
+
+def test_an_entry_needs_no_flight(ledger):
+    refused = replace(DONE, outcome=Outcome.REFUSED, seen=False)
+    ledger.add(refused)
+    assert ledger.read(ITEM) == (None, [refused])
+    assert ledger.entries() == [refused]
+
+
+def test_of_many_at_once_one_has_the_flight(ledger):
+    taken = []
+    each = [Flight(ITEM, "pay(o7)", f"r{number}", "s1", OWN.key, float(number)) for number in range(8)]
+    threads = [threading.Thread(target=lambda flight=flight: taken.append(ledger.take(flight))) for flight in each]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(taken)) == 1
+
+
+def test_a_journal_is_filled_once(journal):
+    assert not journal.ledger.is_filled("bank")
+    for _ in range(2):
+        journal.ledger.fill("bank", [OWN], [DONE])
+    assert journal.ledger.is_filled("bank")
+    assert not journal.ledger.is_filled("other")
+    assert journal.ledger.read(ITEM) == (OWN, [DONE])
+
+
+def test_the_ledger_outlives_the_run(journal):
+    journal.create("r1")
+    journal.ledger.add(DONE)
+    journal.delete("r1")
+    assert journal.ledger.entries() == [DONE]
+
+
+def test_identities_tell_steps_apart():
+    same = identify_step("bank", "pay", ["o7"], {"amount": 10})
+    assert same == ITEM
+    others = [
+        identify_step("other", "pay", ["o7"], {"amount": 10}),
+        identify_step("bank", "refund", ["o7"], {"amount": 10}),
+        identify_step("bank", "pay", ["o8"], {"amount": 10}),
+        identify_step("bank", "pay", ["o7"], {"amount": 11}),
+        identify_step("bank", "pay", ["o7"], {}),
+    ]
+    assert len({ITEM, *others}) == 6
+    assert identify_step("bank", "pay", [], {"a": 1, "b": 2}) == identify_step("bank", "pay", [], {"b": 2, "a": 1})
+
+
+def test_keys_tell_entries_apart():
+    assert len({make_key(ITEM, "", 1), make_key(ITEM, "", 2), make_key(ITEM, "2026-11", 1)}) == 3
