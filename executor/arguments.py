@@ -11,6 +11,7 @@ from executor.journal import DatabaseAddress, Durability, is_journal
 from executor.journal.records import LOG_PREFIX
 from executor.learning.experience import Experience
 from executor.learning.learned_action import Learning
+from executor.loop.look_first import Look
 from executor.plans.action_plan import ActionPlan
 from executor.plans.execution_models import ExecutionModel
 from executor.recovery.ask_people import LATER
@@ -81,7 +82,11 @@ _PARTS: Final[Kinds] = {
     ),
     "listeners": (_are_listeners, "a tuple of plain functions and followers", "such as listeners=(print,)"),
 }
-_CHOICES: Final = {"model": (None, *get_args(ExecutionModel)), "durability": get_args(Durability)}
+_CHOICES: Final = {
+    "model": (None, *get_args(ExecutionModel)),
+    "durability": get_args(Durability),
+    "look": get_args(Look),
+}
 
 
 def check_kinds(kinds: Kinds, given: Mapping[str, Any]) -> None:

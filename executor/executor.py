@@ -30,6 +30,7 @@ from executor.ledger.records import Ledger
 from executor.loop.attempt import Performer
 from executor.loop.clearance import Owners
 from executor.loop.locks_and_rates import Slots, Turns
+from executor.loop.look_first import Look
 from executor.loop.owners import OwnersHere, OwnersInJournal
 from executor.loop.parameters import Fill
 from executor.plans.action_plan import ActionPlan, Goals
@@ -98,6 +99,9 @@ class Executor:
     a context ask its language model, within its allowance. `retention` limits how long runs are kept; expired ones are
     deleted in a thread when a run begins or ends. `clock` tells the time of events, and when windows open and close;
     with a journal, it is that of the journal unless another is given.
+
+    `look` says what is looked at before the first step: what the plan rests on and its irreversible steps are for
+    ("plan"), all that is relevant to the goal ("goal"), or nothing ("never").
     """
 
     world: World
@@ -118,6 +122,7 @@ class Executor:
     retention: Retention | None = None
     client: ModelAccess | None = None
     clock: Clock = WALL
+    look: Look = "plan"
     performer: Performer = field(init=False, default_factory=Performer)
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)

@@ -28,6 +28,7 @@ from executor.events.steps import StepRecord
 from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
 from executor.loop.clearance import Clearance
+from executor.loop.look_first import FirstLook
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
@@ -189,6 +190,7 @@ class Run:
             executor.performer,
             asking,
             clearance,
+            FirstLook(state, lookout, self.emit, executor.look),
             asyncio.Event(),
             [],
             rng,

@@ -192,7 +192,7 @@ class RunState:
             case events.StepEnded():
                 self._end_step(event)
             case events.FactsSeen(facts):
-                self.surprises += 1
+                self.surprises += any(note.holds is not self.beliefs.holds(note.fact) for note in facts)
                 self.beliefs.adopt(facts)
                 self.irreversible.see(facts)
                 if self.tried.is_fresh:

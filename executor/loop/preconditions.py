@@ -37,13 +37,16 @@ class StepConditions:
     lookout: Lookout
     dispatcher: Dispatcher | None = None
     """Dispatches the plan, if it is one in time."""
+    looks: bool = True
+    """Whether facts that were only stated are looked at before a step that needs them."""
 
     async def find_unmet(self, record: StepRecord, action: Action) -> str:
         """Look where necessary, and return the reason why the step is not applicable; an empty text if it is.
 
-        Unknown facts in the precondition and in the conditions of conditional effects are looked at; for a careful
-        step, all facts. Numbers that the step reads or changes are always looked at, as others change them, too. A fact
-        that the problem states and no observer can see counts as observed.
+        Facts in the precondition that are unknown, stale or only stated, and unknown ones in the conditions of
+        conditional effects, are looked at; for a careful step, all facts. Numbers that the step reads or changes are
+        always looked at, as others change them, too. A fact that the problem states and no observer can see counts as
+        observed.
         """
         beliefs = self.state.beliefs
         await self._look_for_objects(action, record)
@@ -51,14 +54,15 @@ class StepConditions:
         waited = record.status is not StepStatus.PENDING
         afresh = careful or (self.state.model == "reactive" and (waited or not self.state.has_goal))
         numbers = [beliefs.value(each) for each in beliefs.fluents_of(record.step)]
-        if beliefs.is_sure and not (afresh or numbers):
+        watched = self.looks and self.lookout.has_observers
+        if beliefs.is_sure and not (afresh or numbers or watched):
             return self.find_objection(record)
         condition = self._combine_conditions(record)
         unknown = [fact for fact in beliefs.facts_of_effects(record.step) if beliefs.holds(fact) is None]
         if afresh:
             await self._look_afresh(condition, [*unknown, *numbers], careful=careful)
         else:
-            unknown += [fact for fact in beliefs.facts_of(condition, {}) if beliefs.holds(fact) is None]
+            unknown += [fact for fact in beliefs.facts_of(condition, {}) if self._is_open(fact)]
             await self._look([*numbers, *unknown, *(beliefs.derived_of(condition) if unknown else ())])
         unseen = beliefs.find_doubtful(condition, careful=careful)
         if unseen and not careful and self._adopt_suppositions(record):
@@ -67,6 +71,11 @@ class StepConditions:
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {beliefs.note(unseen[0]).provenance.name.lower()}"
+
+    def _is_open(self, fact: Atom) -> bool:
+        """Return whether `fact` is to be looked at before a step that needs it."""
+        beliefs = self.state.beliefs
+        return beliefs.holds(fact) is None or (self.looks and (beliefs.is_stale(fact) or not beliefs.is_noted(fact)))
 
     async def look_at_numbers(self, record: StepRecord) -> None:
         """Look at the numbers that the step reads or changes."""
@@ -213,7 +222,7 @@ class StepConditions:
         """Look at the observable ones among `facts`."""
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
         looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
-        adopt_look(looked, self.state.beliefs, self.emit, "observed")
+        adopt_look(looked, self.state.beliefs, self.emit, "observed", confirming=visible)
         return looked
 
 

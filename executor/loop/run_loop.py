@@ -82,6 +82,9 @@ class Loop:
         self.supervisor.take_up()
         self._resume_answered()
         await self._settle_returned()
+        news = await self.stepper.first_look.take()
+        if news and self.state.hierarchy is None:
+            self.stepper.replanning_requests.append(news)
         while True:
             await self._skip_ahead()  # a reactive run goes on from the furthest point of its plan that works
             self._update_agenda()  # the plan may have changed

@@ -23,6 +23,7 @@ from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, comput
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, call_of, run_check
 from executor.loop.clearance import Clearance
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
+from executor.loop.look_first import FirstLook
 from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
 from executor.observe.step_verdict import Expected
@@ -99,6 +100,7 @@ class Stepper:
     performer: Performer
     asker: Asker
     clearance: Clearance
+    first_look: FirstLook
     aborted: asyncio.Event
     """Set when the run is called off."""
     replanning_requests: list[str]
@@ -122,7 +124,7 @@ class Stepper:
     _contexts: dict[str, Context] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.conditions = StepConditions(self.state, self.emit, self.lookout)
+        self.conditions = StepConditions(self.state, self.emit, self.lookout, looks=self.first_look.look != "never")
         self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted)
 
     def dispatch_by(self, dispatcher: Dispatcher) -> None:

@@ -91,6 +91,11 @@ class Lookout:
             if settle:
                 self._due[fact] = now + settle
 
+    @property
+    def has_observers(self) -> bool:
+        """Whether anybody observes anything."""
+        return bool(self._world.observers)
+
     def can_see(self, fact: Atom) -> bool:
         """Return whether some observer can decide `fact`."""
         return bool(self._world.observers) and self._objects.exists(fact) and bool(self._world.observers_of(fact))
@@ -253,14 +258,26 @@ class Failure:
 
 
 def adopt_look(
-    looked: LookResult, beliefs: Beliefs, emit: Callable[[Event], None], cause: str, *, leaving: Collection[Atom] = ()
+    looked: LookResult,
+    beliefs: Beliefs,
+    emit: Callable[[Event], None],
+    cause: str,
+    *,
+    leaving: Collection[Atom] = (),
+    confirming: Collection[Atom] = (),
 ) -> bool:
-    """Emit what was observed, without the facts in `leaving`; return whether a believed value changes."""
+    """Emit what was observed, without the facts in `leaving`; return whether a believed value changes.
+
+    Of the facts `confirming`, it is emitted too that they are as was only stated.
+    """
     if looked.found:
         emit(ObjectsFound(looked.found, cause))
     for each in looked.disagreements:
         emit(each)
     news = beliefs.select_news([note for note in looked.notes if note.fact not in leaving])
+    told = {note.fact for note in news}
+    stated = {fact for fact in confirming if fact not in told and not beliefs.is_noted(fact)}
+    news += [note for note in looked.notes if note.fact in stated and not beliefs.describe_stranger(note.fact)]
     changed = any(note.holds is not beliefs.holds(note.fact) for note in news)
     if news:
         emit(FactsSeen(tuple(news), cause))
@@ -366,9 +383,13 @@ class Survey:
         needed = [self.state.beliefs.precondition_of(record.step) for record in failed]
         return await self._look(facts, [pattern for each in needed for pattern in patterns_of(each, domain)])
 
-    async def look_everywhere(self) -> bool:
-        """Look at all observable facts and for objects, up to a limit; return whether a belief changed."""
-        predicates = self.state.domain.predicates
+    async def look_everywhere(self, among: Collection[str] | None = None) -> bool:
+        """Look at all observable facts and for objects, up to a limit; return whether a belief changed.
+
+        With `among`, look at facts of these predicates, and at numbers, only.
+        """
+        known = self.state.domain.predicates
+        predicates = {name: each for name, each in known.items() if among is None or name in among}
         numbers = [fact for fact in self.state.beliefs.list_values() if self.lookout.can_see(fact)]
         facts = (*numbers, *(fact for name in predicates for fact in self._find_instances(name)))
         over = [Atom(name, (OPEN,) * len(each.parameters)) for name, each in predicates.items() if each.parameters]

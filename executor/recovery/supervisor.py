@@ -172,7 +172,7 @@ class Supervisor:
         trouble = self._find_unattended()
         self._asked = list(dict.fromkeys([*self.stepper.replanning_requests, *self._find_belied()]))
         last = self.state.finished[-1] if self.state.finished else None
-        asker = "" if self.state.wants_plan else last if self.stepper.replanning_requests else None
+        asker = "" if self.state.wants_plan else (last or "") if self.stepper.replanning_requests else None
         self.stepper.replanning_requests.clear()
         self._seen |= {record.id for record in trouble}
         for record in trouble:
