@@ -27,6 +27,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
+from executor.loop.attempt import call_of, find_abandoned
 from executor.loop.clearance import Clearance
 from executor.loop.look_first import FirstLook
 from executor.loop.parameters import Fill
@@ -181,6 +182,8 @@ class Run:
             asking,
             executor.clock,
             paused,
+            executor.performer.release,
+            lambda record: find_abandoned(call_of(state, record, executor.world)) is not None,
         )
         self._stepper = stepper = Stepper(
             executor.world,

@@ -17,6 +17,8 @@ from planner.errors import InputError, did_you_mean
 
 YES: Final = "yes"
 NO: Final = "no"
+AGAIN: Final = "again"
+"""Answer of a function that approves a step knowing that it was done before."""
 HAPPENED: Final = "it happened"
 NOTHING: Final = "it did not happen"
 RETRY: Final = "try again"
@@ -27,7 +29,7 @@ DOUBT: Final = "doubt:"
 """Prefix of questions whether a step happened."""
 
 
-_YES: Final = frozenset({YES, "y", "true"})
+_YES: Final = frozenset({YES, "y", "true", AGAIN})
 _NO: Final = frozenset({NO, "n", "false"})
 
 

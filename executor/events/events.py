@@ -369,10 +369,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question was answered."""
+    """A question was answered, by a person or by a `function` of the host."""
 
     question: str
     answer: Any
+    function: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,8 @@ class RunState:
         self.answered: dict[str, events.Asked] = {}
         """Answered questions, by name."""
         self.answers: dict[str, Any] = {}
+        self.answered_here: set[str] = set()
+        """Questions that a function of the host answered, and no person."""
         self.disagreements: list[events.Disagreement] = []
         self._suppose(plan.steps, plan.supposes or ())
         self.steps.change(plan.steps, domain)
@@ -221,8 +223,9 @@ class RunState:
             case events.Asked(question):
                 self.questions[question] = event
                 self.answers.pop(question, None)
-            case events.Answered(question, answer):
+            case events.Answered(question, answer, function):
                 self._answer(question, answer)
+                (self.answered_here.add if function else self.answered_here.discard)(question)
             case events.ProvedImpossible(missing):
                 self.missing = missing
             case events.MemorySet(key, value, relevance, step):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -19,6 +20,10 @@ WAITS: Final = "it waits for something from outside"
 """The doubt of a flight whose step waits: nobody can say whether it happened, and its run goes on with it."""
 DIGITS: Final = 32
 """Hexadecimal digits of identities and keys: 128 bits."""
+
+
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object is in memory, as Python's own texts of objects say."""
 
 
 class Outcome(Enum):
@@ -168,8 +173,12 @@ class LedgerInMemory:
 
 
 def identify_step(world: str, action: str, arguments: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return the identity of an irreversible step: `values` are those of data parameters that were known before."""
-    return _hash_data([world, action, list(arguments), sorted(values.items())])
+    """Return the identity of an irreversible step.
+
+    `values`, as JSON-ready data, are those of data parameters that were known before. The same value has the same
+    identity in every process: 10 and 10.0 are one number, and an address in the text of an object does not count.
+    """
+    return _hash_data([world, action, list(arguments), _normalise(values)])
 
 
 def make_key(item: str, occasion: str, number: int) -> str:
@@ -177,5 +186,22 @@ def make_key(item: str, occasion: str, number: int) -> str:
     return _hash_data([item, occasion, number])
 
 
+def _normalise(value: Any) -> Any:
+    """Return `value` in the form in which equal values are alike."""
+    match value:
+        case bool() | None:
+            return value
+        case int():
+            return ["number", str(value)]
+        case float():
+            return ["number", str(int(value)) if value.is_integer() else repr(value)]
+        case str():
+            return _ADDRESS.sub("", value)
+        case Mapping():
+            return {str(key): _normalise(each) for key, each in value.items()}
+        case _:
+            return [_normalise(each) for each in value]
+
+
 def _hash_data(data: Any) -> str:
-    return hashlib.sha256(json.dumps(data, default=str, sort_keys=True).encode()).hexdigest()[:DIGITS]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:DIGITS]

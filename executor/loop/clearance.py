@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
 from executor.events import events
-from executor.events.answers import HAPPENED, NO, NOTHING, YES, interpret_answer
+from executor.events.answers import AGAIN, HAPPENED, NO, NOTHING, YES, interpret_answer
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome, identify_step, make_key
@@ -22,14 +22,13 @@ from executor.ledger.rulings import Asker, Ruling, Sight, Verdict, rule
 from executor.loop.effects import EffectFinder, Facts, judge_sight
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.tools.clock import Clock
+from executor.tools.json_data import dump_json, dump_json_value, load_json
 from planner.lightweight import dataclass, field, replace
 from planner.plan import Step
 
 SETTLED: Final = "somebody says that it happened"
 DENIED: Final = "somebody says that it did not happen"
 LOST: Final = "the run was broken off while it was being done"
-_MODEL_SOURCES: Final = frozenset({"filled"})
-"""Sources of values that a language model wrote: they do not tell one step from another."""
 _SKIPS: Final = "it is not done again"
 
 
@@ -64,6 +63,10 @@ class Clearance:
     clock: Clock
     stopped: asyncio.Event
     """Set when no more steps may begin."""
+    release: Callable[[str, str], None]
+    """Releases what a step of a run has reserved."""
+    is_left_at_work: Callable[[StepRecord], bool]
+    """Whether a handler that was given up at such a step is still at work in this process."""
     may_ask: bool = True
     """Whether a person has asked for the run, so that refusals of the past are asked about."""
     _finder: EffectFinder = field(init=False)
@@ -75,11 +78,14 @@ class Clearance:
     def __post_init__(self) -> None:
         self._finder = EffectFinder(self.state)
 
-    def identify(self, record: StepRecord, values: Mapping[str, Any], sources: Mapping[str, str]) -> str:
-        """Return the identity of a step with these `values` of data parameters from `sources`."""
-        known = {name: each for name, each in values.items() if sources.get(name) not in _MODEL_SOURCES}
+    def identify(self, record: StepRecord, values: Mapping[str, Any]) -> str:
+        """Return the identity of a step with these `values` of data parameters; those that were filled in do not count.
+
+        A language model writes what is filled in: it may say the same thing in other words.
+        """
+        known = {name: _sort_sets(each) for name, each in values.items() if name not in record.filled}
         arguments = [self.state.objects.real_name(each) for each in record.step.arguments]
-        return identify_step(self.world, record.step.action, arguments, known)
+        return identify_step(self.world, record.step.action, arguments, load_json(dump_json(known)))
 
     def describe_earlier(self, record: StepRecord, item: str) -> tuple[str, ...]:
         """Describe what was done or refused before, for an approval of the step, which answers for it then."""
@@ -108,7 +114,9 @@ class Clearance:
                 is_idempotent="idempotent" in self.state.domain.actions[record.step.action].tags,
                 knew_part=all(looked.seen.get(fact) is not value or fact in known for fact, value in effect.items()),
             )
-            is_alive = other is not None and not other.doubt and self.owners.is_at_work(other)
+            is_alive = other is not None and (
+                (not other.doubt and self.owners.is_at_work(other)) or self.is_left_at_work(record)
+            )
             ruling = rule(sight, other, entries, asker, is_alive=is_alive)
             cleared = await self._follow(ruling, record, item, looked, other)
             if cleared is not None:
@@ -135,7 +143,7 @@ class Clearance:
                 return False
             case Verdict.WAIT:
                 assert other is not None, "somebody is at it"
-                await self._wait_for(other)
+                await self._wait_for(record, other)
                 return None
             case Verdict.REFUSED:
                 self._refuse(record, item, "it was refused before")
@@ -181,7 +189,7 @@ class Clearance:
     def _describe_asker(self, record: StepRecord, entries: Sequence[Entry]) -> Asker:
         own = sum(1 for each in entries if each.run == self.state.run and each.outcome is Outcome.DONE)
         told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
-        is_approved = f"approve:{record.id}" in self.state.answers and self._shown.get(record.id) == told > 0
+        is_approved = self._shown.get(record.id) == told > 0 and self._is_approved_again(record)
         accepts = is_approved or self._is_accepted(record, told) or (self._is_asked_for(record) and not own)
         return Asker(
             self.state.run,
@@ -190,6 +198,15 @@ class Clearance:
             repeats=self._may_repeat(record, own),
             may_ask=self.may_ask,
         )
+
+    def _is_approved_again(self, record: StepRecord) -> bool:
+        """Return whether an approval that showed the earlier entries is meant for another time.
+
+        A function that approves has to say so, as one that approves everything knows nothing of them.
+        """
+        question = f"approve:{record.id}"
+        answer = self.state.answers.get(question)
+        return answer == AGAIN if question in self.state.answered_here else answer is not None
 
     def _is_asked_for(self, record: StepRecord) -> bool:
         """Return whether the request says that the step is to be done again."""
@@ -210,10 +227,12 @@ class Clearance:
             return True
         return done < sum(1 for each in self.state.steps.values() if each.step == record.step and not each.because)
 
-    async def _wait_for(self, other: Flight) -> None:
+    async def _wait_for(self, record: StepRecord, other: Flight) -> None:
         """Wait until a flight of somebody else is over, or nobody is at work on it, or no step may begin any more."""
         flight: Flight | None = other
-        while flight == other and self.owners.is_at_work(other) and not self.stopped.is_set():
+        while flight == other and not self.stopped.is_set():
+            if not (self.owners.is_at_work(other) or self.is_left_at_work(record)):
+                break
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.stopped.wait(), self.ledger.pause)
             flight, _ = self.ledger.read(other.item)
@@ -279,6 +298,8 @@ class Clearance:
         )
 
     def _end_flight(self, flight: Flight, outcome: Outcome, *, seen: bool, reason: str) -> None:
+        if flight.run != self.state.run:
+            self.release(flight.run, flight.step)
         self.ledger.end(flight, entry_of(flight, outcome, self.clock.time(), seen=seen, reason=reason))
 
     def _end_as_so(self, record: StepRecord, looked: LookResult, by: Flight | Entry | None) -> None:
@@ -343,6 +364,15 @@ class Clearance:
                     self.ledger.doubt(flight, flight.doubt or LOST)
                 elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
                     self.leave(record)
+
+
+def _sort_sets(value: Any) -> Any:
+    """Return `value` with its sets as lists in an order that is the same in every process."""
+    if isinstance(value, set | frozenset):
+        return sorted(map(_sort_sets, value), key=dump_json_value)
+    if isinstance(value, dict):
+        return {key: _sort_sets(each) for key, each in value.items()}
+    return [_sort_sets(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> Outcome | None:

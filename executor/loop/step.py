@@ -176,7 +176,7 @@ class Stepper:
         if reason:
             self._end_as_failed(record, reason, another)
             return
-        item = self.clearance.identify(record, values, sources) if self.state.is_irreversible(record) else ""
+        item = self.clearance.identify(record, values) if self.state.is_irreversible(record) else ""
         is_free = self.asker.permit is None and filling.needs_no_approval(self.state, record, action, values, sources)
         if item and not is_free and another is None and await self.clearance.is_already_so(record):
             return

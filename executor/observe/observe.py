@@ -315,10 +315,12 @@ class _Sightings:
 
 def _combine_sightings(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: LookResult) -> None:
     """Combine the sightings of `fact` in `looked`: contradicting ones make it unknown."""
+    sayings = list(sayings)
+    sure = [each for each in sayings if each[3].conclusive]
     said: dict[bool, list[str]] = {}
     version = None
     is_near = isinstance(fact, FluentValue) and fact.value is not None
-    for name, holds, sighting, observer in sayings:
+    for name, holds, sighting, observer in sure or sayings:  # a conclusive observer outranks all others
         said.setdefault(holds, []).append(name)
         is_near = is_near and fact not in sighting.facts
         if observer.conclusive:

@@ -77,7 +77,7 @@ class Asking:
         answer = await ask_for_answer(self.ask, question) if callable(self.ask) else None
         if answer is None:
             return None
-        self.emit(events.Answered(question.question, answers.as_journal_data(answer)))
+        self.emit(events.Answered(question.question, answers.as_journal_data(answer), function=True))
         return answer
 
     async def ask_for_approval(
@@ -153,7 +153,7 @@ class Asking:
         given = None if self.approve is None else await ask_for_decision(self.approve, request)
         if given is None:
             return await self.answer(question)
-        self.emit(events.Answered(name, given))
+        self.emit(events.Answered(name, given, function=True))
         return given
 
 

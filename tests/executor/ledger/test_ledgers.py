@@ -94,6 +94,11 @@ def test_identities_tell_steps_apart():
     ]
     assert len({ITEM, *others}) == 6
     assert identify_step("bank", "pay", [], {"a": 1, "b": 2}) == identify_step("bank", "pay", [], {"b": 2, "a": 1})
+    assert identify_step("bank", "pay", ["o7"], {"amount": 10.0}) == ITEM
+    one, two = "<X object at 0x7f1>", "<X object at 0x7f2>"
+    assert identify_step("bank", "pay", [], {"by": one}) == identify_step("bank", "pay", [], {"by": two})
+    assert identify_step("bank", "pay", [], {"n": 1}) != identify_step("bank", "pay", [], {"n": "1"})
+    assert identify_step("bank", "pay", [], {"n": 1}) != identify_step("bank", "pay", [], {"n": True})
 
 
 def test_keys_tell_entries_apart():
