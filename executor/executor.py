@@ -33,6 +33,7 @@ from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.look_first import Look
 from executor.loop.owners import OwnersHere, OwnersInJournal
 from executor.loop.parameters import Fill
+from executor.loop.past_effects import fill_ledger
 from executor.plans.action_plan import ActionPlan, Goals
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan, add_alternatives, prepare_given, search_plan
@@ -132,6 +133,8 @@ class Executor:
     """Time of the next deletion of expired runs, in seconds of the monotonic clock."""
     _names: set[str] = field(init=False, default_factory=set)
     """Ids of runs that callers chose."""
+    _has_filled: bool = field(init=False, default=False)
+    """Whether the ledger knows what runs from before it have done."""
 
     def __post_init__(self) -> None:
         check_parts(self)
@@ -153,6 +156,12 @@ class Executor:
             return self.world.ledger
         ledger: Ledger = self.journal.ledger
         return ledger
+
+    def _fill_ledger(self) -> None:
+        """Fill the ledger with what runs from before it have done, once for each journal and world."""
+        if self.journal is not None and not self.world.is_simulated and not self._has_filled:
+            fill_ledger(self.journal, self.world.model, self.world.name)
+        self._has_filled = True
 
     @property
     def owners(self) -> Owners:
@@ -243,6 +252,7 @@ class Executor:
             with self._claim_run(run.id) as events, self._register_run(run):
                 if events:
                     raise RunError(f"there is already a run {run.id!r}", hint="take another name")
+                self._fill_ledger()
                 self._record_start(run, made, request)
                 return run.outcome if run.is_enqueued else await run.drive()
 
@@ -257,6 +267,7 @@ class Executor:
                 self.world.model.name,
                 occasion=request.occasion,
                 again=request.again,
+                world=self.world.name,
             )
         )
         for wish in made.dropped:
@@ -410,6 +421,7 @@ class Executor:
         news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
     ) -> RunOutcome:
         with self._delete_expired_around(), self._claim_run(taken.id):
+            self._fill_ledger()
             taken.take(self.state_of(taken.id, entities))
             if taken.state.status.is_over:
                 return taken.outcome

@@ -137,8 +137,8 @@ class Rung(Enum):
 class RunStarted:
     """A run began with this `plan` (an `ActionPlan` as data) and `memory`; the first event of every run.
 
-    `domain` is the name of the domain, "" in journals of before it was kept. `occasion` and `again` are those of the
-    request: see `Executor.start`.
+    `domain` is the name of the domain, and `world` that of the world: "" in journals of before they were kept.
+    `occasion` and `again` are those of the request: see `Executor.start`.
     """
 
     run: str
@@ -148,6 +148,7 @@ class RunStarted:
     domain: str = ""
     occasion: str = ""
     again: tuple[str, ...] = ()
+    world: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,8 @@ class Clearance:
         """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
         flight, entries = self.ledger.read(item)
         done = sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
-        key = make_key(item, self.state.occasion, done + 1)
+        is_own = flight is not None and flight.is_of(self.state.run, record.id)
+        key = flight.key if flight is not None and is_own else make_key(item, self.state.occasion, done + 1)
         own = Flight(
             item, str(self._name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
         )

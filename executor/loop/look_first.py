@@ -56,8 +56,9 @@ class FirstLook:
         looked = await lookout.look(before, beliefs)
         if not adopt_look(looked, beliefs, self.emit, "looked before the first step", confirming=before):
             return ""
-        changed = [fact for fact, holds in before.items() if beliefs.holds(fact) is not holds]
-        return f"{DIFFERS}: {', '.join(map(str, changed[:MOST_NAMED]))}" if changed else DIFFERS
+        changed = [(fact, holds) for fact, holds in before.items() if beliefs.holds(fact) is not holds]
+        named = [str(fact) if holds else f"not {fact}" for fact, holds in changed[:MOST_NAMED]]
+        return f"{DIFFERS} ({', '.join(named)})" if named else DIFFERS
 
     def _list_stated(self) -> Iterable[Atom]:
         """Yield the facts that the plan needs and none of its steps brings before, and that were only stated."""

@@ -1,0 +1,95 @@
+"""Fill the ledger of a journal with what runs from before it had a ledger have done, and left in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from executor.events import events
+from executor.journal.interface import AnyJournal
+from executor.ledger.records import Entry, Flight, Outcome, identify_step
+from executor.loop.clearance import entry_of, outcome_of
+from executor.plans.action_plan import PlanStep
+from executor.tools.json_data import load_json
+from planner.errors import ForethoughtError
+from planner.lightweight import dataclass, field
+from planner.model import DomainModel
+from planner.plan import Step
+
+Told = Iterable[tuple[events.Event, float]]
+"""The events of a run, with their times."""
+
+
+def fill_ledger(journal: AnyJournal, model: DomainModel, world: str) -> None:
+    """Fill the ledger of `journal` for the irreversible actions of `model`, unless that was done before."""
+    if journal.ledger.is_filled(world):
+        return
+    past = [_PastRun(model, world).read(_read_events(journal, each.run)) for each in journal.runs() if each.events]
+    flights = [flight for each in past for flight in each.flights.values()]
+    journal.ledger.fill(world, flights, sorted((entry for each in past for entry in each.entries), key=lambda e: e.at))
+
+
+def _read_events(journal: AnyJournal, run: str) -> Iterator[tuple[events.Event, float]]:
+    for each in journal.read(run):
+        if each.kind in events.KINDS:
+            yield events.event_from_data(each.kind, load_json(each.data)), each.time
+
+
+@dataclass(slots=True, eq=False)
+class _PastRun:
+    """What one run has done that cannot be taken back."""
+
+    model: DomainModel
+    world: str
+    run: str = ""
+    steps: dict[str, Step] = field(default_factory=dict)
+    filled: dict[str, set[str]] = field(default_factory=dict)
+    flights: dict[str, Flight] = field(default_factory=dict)
+    """The flights of steps that were begun and have not ended, by step."""
+    entries: list[Entry] = field(default_factory=list)
+
+    def read(self, told: Told) -> _PastRun:
+        """Take over the events of a run, unless it is one that had the ledger, or one of another domain."""
+        for event, at in told:
+            match event:
+                case events.RunStarted(run, plan, _, _, domain):
+                    if event.world or domain not in {"", self.model.name}:
+                        return self
+                    self.run = run
+                    self._learn_steps(plan.get("steps", ()))
+                case events.PlanChanged(steps):
+                    self._learn_steps(steps)
+                case events.ParametersFilled(step, values):
+                    self.filled.setdefault(step, set()).update(values)
+                case events.StepStarted(step) if step in self.steps:
+                    self._begin(event, at)
+                case events.StepEnded(step) if step in self.flights:
+                    self._end(event, at)
+        return self
+
+    def _learn_steps(self, steps: Iterable[Mapping[str, Any]]) -> None:
+        for data in steps:
+            action = self.model.actions.get(data.get("action", ""))
+            if action is None or "irreversible" not in action.tags:
+                continue
+            try:
+                planned = PlanStep.model_validate(data)
+                self.steps[planned.id] = planned.step(self.model)
+            except (ForethoughtError, ValueError):
+                continue  # the domain has changed since: what the step was, nobody knows any more
+
+    def _begin(self, event: events.StepStarted, at: float) -> None:
+        step, filled = self.steps[event.step], self.filled.get(event.step, set())
+        known = {name: each for name, each in event.parameters.items() if name not in filled}
+        item = identify_step(self.world, step.action, step.arguments, known)
+        self.flights[event.step] = Flight(item, str(step), self.run, event.step, event.key, at)
+
+    def _end(self, event: events.StepEnded, at: float) -> None:
+        flight = self.flights.pop(event.step)
+        outcome = outcome_of(event.status, repeatable=event.repeatable, denied=event.denied)
+        if outcome is None:
+            self.flights[event.step] = Flight(
+                flight.item, flight.text, flight.run, flight.step, flight.key, flight.since, doubt=event.reason
+            )
+        elif outcome is not Outcome.NOT_DONE:
+            self.entries.append(entry_of(flight, outcome, at, seen=event.is_seen, reason=event.reason))
