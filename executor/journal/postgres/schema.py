@@ -8,7 +8,7 @@ Triggers keep events, runs and documents append-only; deleting a run names it in
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from executor.errors import JournalError
 from executor.journal.postgres.connection import Database, Statements
@@ -111,9 +111,10 @@ def prepare(database: Database, *, makes: bool = True) -> None:
 def _migrate(run: Statements, database: Database) -> None:
     schema = database.address.schema
     run(f"SELECT pg_advisory_xact_lock({_LOCK})")
-    version = _read_version(run)
+    tables = _list_tables(run)
+    version = _read_number(run) if "version" in tables else 0
     if version == 0:
-        if _list_tables(run):
+        if tables:
             found = f"its schema {schema} has tables of another program"
             raise JournalError(database.place, found, "name another schema: …?schema=NAME; it was not touched")
         run(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
@@ -127,13 +128,22 @@ def _migrate(run: Statements, database: Database) -> None:
         run("INSERT INTO version VALUES (:number)", number=number)
 
 
-def _list_tables(run: Statements) -> list[Any]:
-    return run("SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace(current_setting('search_path')) LIMIT 1")
+def _list_tables(run: Statements) -> set[str]:
+    """Return the names of all that the schema has.
+
+    Reads the catalogue: `to_regclass` may answer from a time before another process made the schema, since a
+    connection that waited for an advisory lock has not heard of that.
+    """
+    rows = run("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(current_setting('search_path'))")
+    return {name for (name,) in rows}
 
 
 def _read_version(run: Statements) -> int:
     """Return the version of the schema; 0 without one."""
-    if run("SELECT to_regclass('version') IS NULL") == [[True]]:
-        return 0
+    return 0 if run("SELECT to_regclass('version') IS NULL") == [[True]] else _read_number(run)
+
+
+def _read_number(run: Statements) -> int:
+    """Return the version that the schema states."""
     ((version,),) = run("SELECT coalesce(max(number), 0) FROM version")
     return int(version)

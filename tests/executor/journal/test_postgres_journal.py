@@ -283,6 +283,34 @@ def test_a_newer_schema_and_that_of_another_program_are_refused(address, postgre
     assert run_sql(foreign, "SELECT count(*) FROM pg_class WHERE relnamespace = 'notes'::regnamespace") == [[1]]
 
 
+OPEN = """
+import sys
+from executor.journal import open_journal
+with open_journal(sys.argv[1]) as journal:
+    journal.create(sys.argv[2])
+"""
+
+
+def test_processes_that_open_a_fresh_schema_at_once_share_one_journal(postgres, address):
+    """All of them wait for the lock of the schema, having seen that there is none, when the first one makes it."""
+    database = Database(read_place(postgres.address("public")))
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    database.run(f"SELECT pg_advisory_lock({schema._LOCK})")
+    names = [f"r{number}" for number in range(4)]
+    opening = [
+        subprocess.Popen([sys.executable, "-c", OPEN, address, name], stderr=subprocess.PIPE, text=True)
+        for name in names
+    ]
+    while database.run(waiting) != [[len(names)]]:
+        assert all(each.poll() is None for each in opening)
+        time.sleep(0.02)
+    database.run(f"SELECT pg_advisory_unlock({schema._LOCK})")
+    assert [each.communicate(timeout=60)[1] for each in opening] == [""] * len(names)
+    database.close()
+    with open_journal(address) as journal:
+        assert sorted(each.run for each in journal.runs()) == names
+
+
 def test_an_older_schema_is_brought_forward_once_by_processes_that_open_it_at_once(address, monkeypatch):
     with open_journal(address) as journal:
         journal.create("r1")
