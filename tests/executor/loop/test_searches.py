@@ -1,6 +1,8 @@
-"""Searches of many runs take turns in threads, and leave the event loop and asyncio's pool to the host."""
+"""Searches of many runs take turns in threads, and leave the event loop, asyncio's pool and memory to the host."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -201,3 +203,33 @@ def test_others_run_between_the_steps_of_a_plan_whose_handlers_never_wait():
 
     assert run_virtual(Executor(world).run(domain.problem(goal=["b"]))).succeeded
     assert order == ["first", "another", "second"]
+
+
+RUNS = """
+import asyncio, gc
+from executor import Executor, World
+from planner import Domain
+
+domain = Domain("lamps")
+domain.action("fetch", provides=["there"])
+domain.action("light", requires=["there"], provides=["lit"])
+world, seen = World(domain), set()
+for action, fact in (("fetch", "there"), ("light", "lit")):
+    world.handler(action)(lambda fact=fact: seen.add(fact))
+    world.observer(fact, conclusive=True)(lambda fact=fact: fact in seen)
+
+async def go(times):
+    for _ in range(times):
+        seen.clear()
+        await executor.run(domain.problem(goal=["lit"]))
+    return len(gc.get_objects())
+
+executor = Executor(world)
+print(asyncio.run(go(50)), asyncio.run(go(200)))
+"""
+
+
+def test_runs_whose_plans_are_searched_leave_nothing_behind():
+    done = subprocess.run([sys.executable, "-c", RUNS], capture_output=True, text=True, check=True)
+    first, last = map(int, done.stdout.split())
+    assert last < 1.3 * first, "the collector waits for a quarter of all objects"
