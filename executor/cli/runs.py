@@ -14,6 +14,8 @@ from planner.cli.output import Exit, give, tell
 from planner.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="List and delete the runs in a journal, and answer their questions.")
+ID: Final = 8
+"""Digits of the identity of a step by which people name it."""
 _LISTED: Final = ("run", "plan", "created", "updated", "events", "move")
 Journal = Annotated[
     Any, typer.Argument(parser=journal_place, metavar="JOURNAL", help="The file or the address that --journal named.")
@@ -65,6 +67,45 @@ def answer(
         for question, text in split_pairs("answer", answers, "QUESTION=ANSWER", "approve:s3=yes").items():
             post_answer(opened, run, question, text)
             give(f"answered {question}")
+
+
+@app.command()
+def ledger(
+    journal: Journal,
+    settled: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID=happened|not]…", help="Say of attempts in doubt whether they happened."),
+    ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the ledger as JSON.")] = False,
+) -> None:
+    """List what irreversible steps have done and which are under way or in doubt, or settle those in doubt."""
+    from executor.cli.run import split_pairs
+    from executor.loop.owners import list_doubtful, settle_by_word
+
+    with open_existing(journal) as opened:
+        flights, entries = list_doubtful(opened), opened.ledger.entries()
+        for id_, word in split_pairs("ledger", settled or [], "ID=WORD", "3f2a=happened").items():
+            settle_by_word(opened, flights, id_, word)
+            give(f"settled {id_}")
+    if settled:
+        return
+    if as_json:
+        rows = {"flights": list(map(_to_row, flights)), "entries": list(map(_to_row, entries))}
+        give(dumps(rows, default=lambda outcome: outcome.name))
+        return
+    for flight in flights:
+        now = "IN_DOUBT" if flight.doubt else "AT WORK"
+        give(f"{flight.item[:ID]}  {now}  {flight.text}  {flight.run}  {flight.doubt}".rstrip())
+    for entry in entries:
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(entry.at))
+        seen = "seen" if entry.seen else "as reported"
+        how = f"{entry.outcome.name}, {seen}" if entry.outcome.name == "DONE" else entry.outcome.name
+        give(f"{entry.item[:ID]}  {how}  {entry.text}  {entry.run}  {at} UTC  {entry.occasion}".rstrip())
+
+
+def _to_row(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in type(record).__match_args__}
 
 
 @app.command()

@@ -340,6 +340,31 @@ class Clearance:
             elif record.status.is_over:
                 self._settle(events.StepEnded(id_, record.status, record.reason, repeatable=False))
 
+        for record in self.state.with_status(events.StepStatus.IN_DOUBT, events.StepStatus.RUNNING):
+            is_open = record.status is events.StepStatus.IN_DOUBT or record.result is None
+            if is_open and record.id not in self._flights and self.state.is_irreversible(record):
+                self._learn_outcome(record)
+
+    def _learn_outcome(self, record: StepRecord) -> None:
+        """End a step in doubt whose flight somebody has settled meanwhile, as the ledger says."""
+        _, entries = self.ledger.read(self.identify(record, record.parameters))
+        entry = next((each for each in entries if each.key == record.key and each.run == self.state.run), None)
+        if entry is None:
+            return
+        is_done = entry.outcome is Outcome.DONE
+        asked = [name for name, each in self.state.questions.items() if each.step == record.id]
+        if asked:
+            self.emit(events.Answered(asked[0], HAPPENED if is_done else NOTHING))
+            return
+        notes = [
+            events.Note(each.fact, each.holds if is_done else not each.holds, events.Provenance.REPORTED, events.ANSWER)
+            for each in record.awaited
+        ]
+        status = events.StepStatus.UNVERIFIED if is_done else events.StepStatus.PENDING
+        reason = f"{entry.outcome.value}: {entry.reason}"
+        facts = tuple(self.state.beliefs.select_news(notes))
+        self.emit(events.StepEnded(record.id, status, reason, facts=facts))
+
     def note(self, event: events.Event) -> None:
         """Settle the flight of a step that has ended, or that is in doubt."""
         if isinstance(event, events.StepWaiting) and event.step in self._flights and "question" not in event.wait:

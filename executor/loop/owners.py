@@ -6,17 +6,21 @@ process, and say themselves how they end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from executor.errors import NoRunError
 from executor.events.events import Event, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
 from executor.journal.interface import AnyJournal
-from executor.ledger.records import WAITS, Entry, Flight
+from executor.ledger.records import WAITS, Entry, Flight, Outcome
 from executor.loop.clearance import LOST, entry_of, outcome_of
 from executor.tools.json_data import load_json
+from planner.errors import InputError
 from planner.lightweight import dataclass, replace
 
-GONE = "its run was deleted"
+GONE: Final = "its run was deleted"
+WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
+"""What people say of an attempt in doubt."""
 
 
 class OwnersHere:
@@ -46,6 +50,10 @@ class OwnersInJournal:
 
     async def settle(self, flight: Flight) -> Flight | None:
         """Settle a flight whose run nobody drives, by its events; return what is left of it."""
+        return self.settle_now(flight)
+
+    def settle_now(self, flight: Flight) -> Flight | None:
+        """Settle a flight as `settle` does."""
         if self.is_at_work(flight):
             return flight
         left, entry = read_fate(flight, self._read_events)
@@ -57,6 +65,33 @@ class OwnersInJournal:
 
     def _read_events(self, run: str) -> list[tuple[Event, float]]:
         return [(event_from_data(each.kind, load_json(each.data)), each.time) for each in self.journal.read(run)]
+
+
+def list_doubtful(journal: AnyJournal) -> list[Flight]:
+    """Return the flights of `journal`, with the doubt of those whose run nobody drives any more, the oldest first."""
+    owners, found = OwnersInJournal(journal), []
+    for flight in journal.ledger.flights():
+        left = flight if flight.doubt else owners.settle_now(flight)
+        found += [] if left is None else [left]
+    return found
+
+
+def settle_by_word(journal: AnyJournal, flights: Iterable[Flight], id_: str, word: str) -> None:
+    """Settle the flight in doubt whose identity begins with `id_`, as somebody says; raises `InputError`."""
+    found = [each for each in flights if id_ and each.item.startswith(id_)]
+    if len(found) != 1:
+        many = "several steps" if found else "no step"
+        raise InputError(
+            f"{many} under way or in doubt begin with {id_!r}", hint="`forethought runs ledger` lists them"
+        )
+    if not found[0].doubt or found[0].is_waiting:
+        raise InputError(f"{found[0].text} is at work in run {found[0].run!r}", hint="wait until it is over")
+    if word not in WORDS:
+        raise InputError(f"{word!r} does not say whether it happened", hint=f"say {' or '.join(WORDS)}")
+    outcome = WORDS[word]
+    entry = entry_of(found[0], outcome, journal.clock.time(), seen=False, reason="somebody settled it in the ledger")
+    journal.ledger.end(found[0], entry)
+    journal.reservations.release(found[0].run, found[0].step)
 
 
 def read_fate(

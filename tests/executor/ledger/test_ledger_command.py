@@ -1,0 +1,84 @@
+"""`forethought runs ledger` lists what was done and what is in doubt, and people settle doubt by it."""
+
+import asyncio
+import contextlib
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from executor import Executor, RunStatus, World
+from executor.cli.runs import app
+from planner import Domain
+
+
+def make(bank, *, fails=True):
+    domain = Domain("shop")
+    domain.action("pay", provides=["paid"], tags=["irreversible"])
+    world = World(domain)
+
+    @world.handler("pay")
+    def pay():
+        bank.append("pay")
+        if fails:
+            raise ConnectionError("reset")
+
+    return domain.problem(goal=["paid"]), world
+
+
+def call(*arguments):
+    found = CliRunner().invoke(app, ["ledger", *map(str, arguments)])
+    return found.exit_code, found.output.splitlines()
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "runs.db"
+
+
+def begin(place, bank, **options):
+    problem, world = make(bank, **options)
+    with opened(world, place) as executor:
+        return asyncio.run(executor.run(problem, run="first"))
+
+
+@contextlib.contextmanager
+def opened(world, place):
+    """An executor whose journal is closed at the end."""
+    executor = Executor(world, place)
+    yield executor
+    executor.journal.close()
+
+
+def test_the_ledger_lists_what_was_done(place):
+    begin(place, [], fails=False)
+    code, lines = call(place)
+    assert code == 0
+    assert lines[0].split()[1:5] == ["DONE,", "as", "reported", "pay()"]
+    _, told = call(place, "--json")
+    assert [each["outcome"] for each in json.loads(told[0])["entries"]] == ["DONE"]
+
+
+@pytest.mark.parametrize(
+    ("word", "times", "status"), [("happened", 1, RunStatus.UNVERIFIED), ("not", 2, RunStatus.IN_DOUBT)]
+)
+def test_a_person_settles_doubt_in_the_ledger_and_the_run_goes_on_with_that(place, word, times, status):
+    bank = []
+    assert begin(place, bank).status is RunStatus.IN_DOUBT
+    _, lines = call(place)
+    id_, *rest = lines[0].split()
+    assert rest[:2] == ["IN_DOUBT", "pay()"]
+    assert call(place, f"{id_}={word}") == (0, [f"settled {id_}"])
+    _, world = make(bank)
+    with opened(world, place) as executor:
+        assert asyncio.run(executor.resume("first")).status is status
+    assert len(bank) == times
+
+
+def test_nothing_else_is_settled(place):
+    begin(place, [])
+    for wrong in ("ffff=happened", "=happened"):
+        assert call(place, wrong)[0] != 0
+    _, lines = call(place)
+    assert call(place, f"{lines[0].split()[0]}=perhaps")[0] != 0
+    assert call(place)[1] == lines
