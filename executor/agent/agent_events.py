@@ -102,7 +102,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class GoalInstance:
     """A standing goal, by name, for the `objects` that its variables stand for."""
 
     goal: str
@@ -152,7 +152,7 @@ class FiringEnded:
 class Compared:
     """The cost of one plan for several goals (`together`) against that of a plan for each (`apart`)."""
 
-    goals: tuple[Occasion, ...]
+    goals: tuple[GoalInstance, ...]
     together: str
     apart: str
     is_merged: bool
@@ -164,7 +164,7 @@ class Pursued:
     """Standing goals are about to be pursued in this run."""
 
     run: str
-    goals: tuple[Occasion, ...]
+    goals: tuple[GoalInstance, ...]
     words: str
     priority: int = 0
 
@@ -174,8 +174,8 @@ class PursuitEnded:
     """A pursuit ended: which of its goals hold, and why the others do not; no `run` where there was no plan."""
 
     run: str
-    goals: tuple[Occasion, ...]
-    reached: tuple[Occasion, ...] = ()
+    goals: tuple[GoalInstance, ...]
+    reached: tuple[GoalInstance, ...] = ()
     reason: str = ""
 
 
@@ -183,7 +183,7 @@ class PursuitEnded:
 class Undone:
     """A goal that was reached is found unmet again; `by` says who has undone it: other standing goals, or the world."""
 
-    goal: Occasion
+    goal: GoalInstance
     by: str
 
 
@@ -195,10 +195,10 @@ class Paused:
     waits until that other goal is in force no more.
     """
 
-    goal: Occasion
+    goal: GoalInstance
     reason: str
     until: float | None = None
-    against: Occasion | None = None
+    against: GoalInstance | None = None
     rests: tuple[str, ...] | None = ()
     state: int = 0
 
@@ -207,7 +207,7 @@ class Paused:
 class PauseEnded:
     """A paused goal may be pursued again; `by_person`: whatever happened to it before does not count."""
 
-    goal: Occasion
+    goal: GoalInstance
     reason: str
     by_person: bool = False
 

@@ -120,14 +120,20 @@ class Runs:
         run: str | None = None,
         is_shown: bool = True,
         reported: Mapping[Atom, bool] | None = None,
+        occasion: str = "",
+        is_unattended: bool = False,
     ) -> Run:
         """Start a run of the plan of `proposal`; raises `InputError` if it has none.
 
         `run` is its id. Unless the plan `is_shown` to somebody, none of its steps counts as approved. The values of
-        `reported` facts count as reported, as do facts that earlier runs have only reported or assumed.
+        `reported` facts count as reported, as do facts that earlier runs have only reported or assumed. No person waits
+        for a run that `is_unattended`: what was refused before stays refused. `occasion` is as for `Executor.start`.
         """
         unseen = {fact: True for fact in self.unseen if fact in frozenset(self.problem.initial)}
         made, memory = self._with_results(plan_to_run(proposal)), {**self.memory, **memory}
+        if is_unattended:
+            basis = made.plan.basis.model_copy(update={"is_unattended": True})
+            made = replace(made, plan=made.plan.model_copy(update={"basis": basis}))
         others = [each.plan for each in alternatives if each.plan is not None]
         meter = Meter(self.allowance, proposal.usage)
         filler, client = self._filler(proposal.request, memory, meter), self._client(meter)
@@ -141,6 +147,7 @@ class Runs:
             approve=approved,
             client=client,
             reported={**unseen, **(reported or {})},
+            occasion=occasion,
         )
         self.active[begun.id] = ActiveRun(begun, approved, filler)
         return begun

@@ -67,8 +67,6 @@ class Clearance:
     """Releases what a step of a run has reserved."""
     is_left_at_work: Callable[[StepRecord], bool]
     """Whether a handler that was given up at such a step is still at work in this process."""
-    may_ask: bool = True
-    """Whether a person has asked for the run, so that refusals of the past are asked about."""
     _finder: EffectFinder = field(init=False)
     _flights: dict[str, Flight] = field(init=False, default_factory=dict)
     """The flights that this run has, by step."""
@@ -197,7 +195,7 @@ class Clearance:
             self.state.occasion,
             accepts=accepts,
             repeats=self._may_repeat(record, own),
-            may_ask=self.may_ask,
+            may_ask=not self.state.plan.basis.is_unattended,
         )
 
     def _is_approved_again(self, record: StepRecord) -> bool:

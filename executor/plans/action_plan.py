@@ -86,7 +86,7 @@ class Basis(BaseModel):
     run of the plan is `UNVERIFIED` at best. `proposing` is the model's reason for these proposals. `left` are the parts
     that no step serves; with any, a run is `LOWERED` at best. `calls`, `tokens` and `cost` (money) count the use of
     language models. `saved` counts the seconds of search, the calls and the tokens that reuse saved. `drawn` says who
-    wrote the plan if no search found it.
+    wrote the plan if no search found it. A plan that `is_unattended` was made without a person who asked for it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -103,6 +103,7 @@ class Basis(BaseModel):
     cost: float = 0.0
     saved: dict[str, float] = {}
     drawn: str = ""
+    is_unattended: bool = False
 
     @property
     def is_by_agent(self) -> bool:

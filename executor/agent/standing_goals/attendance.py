@@ -17,10 +17,10 @@ from executor.agent.propose import Proposer
 from executor.agent.run_goals import Runs
 from executor.agent.standing_goals.due_goals import DueGoals
 from executor.agent.standing_goals.goal_board import GoalBoard, Report
+from executor.agent.standing_goals.goal_instances import Picture, with_facts
+from executor.agent.standing_goals.goal_log import GoalLog
 from executor.agent.standing_goals.goal_watch import GoalWatch, Sighted
-from executor.agent.standing_goals.ledger import Ledger
 from executor.agent.standing_goals.loop_guard import CALM, WORLD
-from executor.agent.standing_goals.occasions import Picture, with_facts
 from executor.agent.standing_goals.pursuits import Pursuits
 from executor.agent.standing_goals.schedules import Once
 from executor.agent.standing_goals.standing_goal import End, Resume
@@ -50,7 +50,7 @@ class Attendance:
     poll: float | None = POLL
     tell: told.Tell = told.ignore_event
     clock: Callable[[], float] = time.time
-    _ledger: Ledger = field(init=False)
+    _goal_log: GoalLog = field(init=False)
     _goals: DueGoals = field(init=False)
     _pursuits: Pursuits = field(init=False)
     _look: asyncio.Task[Sighted] | None = None
@@ -126,7 +126,7 @@ class Attendance:
 
     def _receive(self) -> None:
         """Take messages and new goals at once, unless they come from somebody who is just being told of an event."""
-        if not self._is_in_turn and not self._ledger.is_telling:
+        if not self._is_in_turn and not self._goal_log.is_telling:
             self._take_messages()
             self._state_goals()
         self._notice()
@@ -137,10 +137,10 @@ class Attendance:
 
     async def _attend(self, began: asyncio.Future[None]) -> None:
         """Turn after turn, until stopped."""
-        self._ledger = Ledger(self.tell, self.clock, self.runs.executor.journal, self._calm_of)
-        with self._ledger.open():
+        self._goal_log = GoalLog(self.tell, self.clock, self.runs.executor.journal, self._calm_of)
+        with self._goal_log.open():
             self._begin()
-            self.board.ledger = self._ledger
+            self.board.goal_log = self._goal_log
             self.board.attach(self._receive)
             _set_done(began)
             try:
@@ -159,17 +159,17 @@ class Attendance:
         places = {name: len(each.parameters) for name, each in self.runs.problem.domain.predicates.items()}
         known = {
             fact: bool(note.holds)
-            for fact, note in self._ledger.facts.items()
+            for fact, note in self._goal_log.facts.items()
             if places.get(fact.predicate) == len(fact.args)
         }
         self.runs.problem = with_facts(self.runs.problem, known)
         watch = GoalWatch(self.proposer.world, Picture(self.runs.problem))
-        self._goals = DueGoals(self.board, self._ledger, self.runs, watch, self.clock())
+        self._goals = DueGoals(self.board, self._goal_log, self.runs, watch, self.clock())
         self._pursuits = Pursuits(self._goals, self.runs, self.proposer, self._wake.set)
         self._look_at = None if self.poll is None else asyncio.get_running_loop().time()
         self.board.has_new = True
         self._state_goals()
-        for pursuit in list(self._ledger.pursuits.values()):
+        for pursuit in list(self._goal_log.pursuits.values()):
             self._pursuits.reconcile(pursuit)
 
     async def _end(self) -> None:
@@ -210,23 +210,23 @@ class Attendance:
             match message:
                 case Report(facts):
                     news = [Note(fact, holds, Provenance.REPORTED, REPORTED) for fact, holds in facts.items()]
-                    self._ledger.emit(FactsSeen(tuple(news), REPORTED))
+                    self._goal_log.emit(FactsSeen(tuple(news), REPORTED))
                     if self._pursuits.active is not None:
                         self.runs.report(self._pursuits.active.run, facts)
                     self._goals.learn(facts, "", by=WORLD)
                 case Resume(name, objects):
-                    for each, found in list(self._ledger.attempts.items()):
+                    for each, found in list(self._goal_log.attempts.items()):
                         if each.goal == name and objects in ((), each.objects) and (found.paused or found.until):
-                            self._ledger.emit(told.PauseEnded(each, "somebody resumed it", True))
+                            self._goal_log.emit(told.PauseEnded(each, "somebody resumed it", True))
                 case End(name, reason):
-                    self._ledger.emit(told.GoalEnded(name, reason))
+                    self._goal_log.emit(told.GoalEnded(name, reason))
                     self._goals.forget(name)
 
     def _state_goals(self) -> None:
         """State the goals that the journal does not know yet, and take over those that it keeps."""
         if not self.board.has_new:
             return
-        self.board.has_new, records = False, self._ledger.goals
+        self.board.has_new, records = False, self._goal_log.goals
         for name, record in list(records.items()):
             if record.kept is None or record.is_over or name in self.board.goals or name in self._unreadable:
                 continue
@@ -235,11 +235,11 @@ class Attendance:
             except InputError as error:
                 self._unreadable.add(name)
                 reason = f"the journal keeps the goal {name!r}, which does not fit the domain: {error}"
-                self._ledger.tell_event(Disagreement((), reason))
+                self._goal_log.tell_event(Disagreement((), reason))
         for name, goal in list(self.board.goals.items()):
             known = records.get(name)
             if known is None or (known.is_over and not isinstance(goal.schedule, Once)):
-                self._ledger.emit(told.GoalStated(name, goal.kept))
+                self._goal_log.emit(told.GoalStated(name, goal.kept))
             elif known.is_over:
                 self.board.remove(name)
 
@@ -267,7 +267,7 @@ class Attendance:
                 self._goals.watch.look(list(self.board.goals.values()), list(self._goals.due))
             )
             self._look.add_done_callback(lambda _: self._wake.set())
-            self._ledger.forget_calm()
+            self._goal_log.forget_calm()
             self._pursuits.check_waiting()
 
     def _is_idle(self) -> bool:

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from executor.agent import agent_events as told
-from executor.agent.agent_events import Occasion
+from executor.agent.agent_events import GoalInstance
 from executor.agent.run_goals import Runs
 from executor.agent.standing_goals.goal_board import GoalBoard
+from executor.agent.standing_goals.goal_instances import Picture, select_fitting, with_facts
+from executor.agent.standing_goals.goal_log import GoalLog
 from executor.agent.standing_goals.goal_watch import GoalWatch, Sighted
-from executor.agent.standing_goals.ledger import Ledger
 from executor.agent.standing_goals.loop_guard import WORLD
 from executor.agent.standing_goals.merge_goals import Wanted
-from executor.agent.standing_goals.occasions import Picture, select_fitting, with_facts
 from executor.agent.standing_goals.pauses import Pauses
 from executor.agent.standing_goals.schedules import Once, find_due
 from executor.agent.standing_goals.standing_goal import StandingGoal
@@ -34,12 +34,12 @@ class DueGoals:
     """Judges the goals of `board` by what is known; `began` is when somebody began to attend to them."""
 
     board: GoalBoard
-    ledger: Ledger
+    goal_log: GoalLog
     runs: Runs
     watch: GoalWatch
     began: float
     pauses: Pauses = field(init=False)
-    due: dict[Occasion, None] = field(init=False, default_factory=dict)
+    due: dict[GoalInstance, None] = field(init=False, default_factory=dict)
     """The goals that are due, in the order in which they came to be so."""
     firing: dict[StandingGoal, float | None] = field(init=False, default_factory=dict)
     """The next time of each schedule."""
@@ -55,7 +55,7 @@ class DueGoals:
     """Facts about things that cannot become objects."""
 
     def __post_init__(self) -> None:
-        self.pauses = Pauses(self.board, self.ledger, self.watch)
+        self.pauses = Pauses(self.board, self.goal_log, self.watch)
 
     @property
     def picture(self) -> Picture:
@@ -63,10 +63,10 @@ class DueGoals:
         return self.watch.picture
 
     def learn(self, facts: Mapping[Atom, bool], cause: str, *, by: str = "", provenance: Any = None) -> None:
-        """Take over values of facts; keep them in the ledger if there is a `cause`."""
+        """Take over values of facts; keep them in the goal_log if there is a `cause`."""
         if cause and facts:
             source = provenance or Provenance.ASSUMED
-            self.ledger.emit(
+            self.goal_log.emit(
                 FactsSeen(tuple([Note(fact, holds, source, cause) for fact, holds in facts.items()]), cause)
             )
         problem = with_facts(self.runs.problem, facts)
@@ -91,15 +91,15 @@ class DueGoals:
         """Take over what observers and Python conditions said."""
         self._unlooked -= self._looking
         for each in sighted.disagreements:
-            self.ledger.tell_event(each)
+            self.goal_log.tell_event(each)
         beliefs = self.picture.beliefs
         fitting, _ = select_fitting(self.picture.problem, sighted.facts)
         misfits = [fact for fact in sighted.facts.keys() - fitting.keys() - self._misfits if sighted.facts[fact]]
         if misfits:
             self._misfits.update(misfits)
             reason = f"{', '.join(sorted(map(str, misfits)))} names what cannot be an object of the problem"
-            self.ledger.tell_event(Disagreement(tuple(misfits), reason))
-        reported = self.ledger.reported()
+            self.goal_log.tell_event(Disagreement(tuple(misfits), reason))
+        reported = self.goal_log.reported()
         known = {
             fact: holds
             for fact, holds in fitting.items()
@@ -121,7 +121,7 @@ class DueGoals:
         for name, goal in list(self.board.goals.items()):
             if name not in self._judged:
                 self._judged.add(name)
-                if goal.schedule is not None and name in self.ledger.goals and self.ledger.goals[name].is_due:
+                if goal.schedule is not None and name in self.goal_log.goals and self.goal_log.goals[name].is_due:
                     self._await_look(goal)
                 self.judge_goal(goal, None, "")
                 self.close_firing(goal)
@@ -140,27 +140,27 @@ class DueGoals:
         in_force = self.watch.find_in_force(goal, changed)
         due = {each.objects for each in self.due if each.goal == goal.name}
         for objects in sorted(in_force | self.picture.find_related(goal.pattern, changed, due)):
-            occasion = Occasion(goal.name, objects)
+            instance = GoalInstance(goal.name, objects)
             if not self._is_due(goal, objects):
-                self.due.pop(occasion, None)
-            elif occasion not in self.due:
-                self.due[occasion] = None
-                self._note_due(goal, occasion, by)
+                self.due.pop(instance, None)
+            elif instance not in self.due:
+                self.due[instance] = None
+                self._note_due(goal, instance, by)
 
     def _is_due(self, goal: StandingGoal, objects: tuple[str, ...]) -> bool:
         """Return whether a goal is in force for `objects` and unmet."""
-        record = self.ledger.goals.get(goal.name)
+        record = self.goal_log.goals.get(goal.name)
         if record is None or record.is_over or (goal.schedule is not None and not record.is_due):
             return False
         return self.watch.is_unmet(goal, objects)
 
-    def _note_due(self, goal: StandingGoal, occasion: Occasion, by: str) -> None:
+    def _note_due(self, goal: StandingGoal, instance: GoalInstance, by: str) -> None:
         """Note that a goal which was reached is unmet again, and let it wait if that happens again and again."""
-        found = self.ledger.attempts.get(occasion)
+        found = self.goal_log.attempts.get(instance)
         if found is None or goal.schedule is not None or found.reached is None:
             return
-        self.ledger.emit(told.Undone(occasion, by or WORLD))
-        self.pauses.guard(goal, occasion)
+        self.goal_log.emit(told.Undone(instance, by or WORLD))
+        self.pauses.guard(goal, instance)
 
     def forget(self, name: str) -> None:
         """Forget a goal that has ended."""
@@ -171,22 +171,22 @@ class DueGoals:
 
     def fire(self) -> None:
         """Let the schedules fire whose time has come."""
-        now = self.ledger.clock()
+        now = self.goal_log.clock()
         self.firing = {goal: self._next_firing(goal) for goal in self.board.goals.values() if goal.schedule is not None}
         for goal, due in list(self.firing.items()):
             if due is None or due > now or goal.schedule is None:
                 continue
-            record = self.ledger.goals[goal.name]
+            record = self.goal_log.goals[goal.name]
             latest, count = find_due(goal.schedule, record.since, now) or (due, 1)
             is_skipped, was_due = goal.skips and latest < self.began, record.is_due
             renewed = self._list_renewed(goal) if goal.renews and not (is_skipped or was_due) else {}
             cause = f"{goal.name} is due again"
             notes = [Note(fact, False, Provenance.ASSUMED, cause) for fact in renewed]
             seen = [FactsSeen(tuple(notes), cause)] if notes else []
-            self.ledger.emit(*seen, told.Fired(goal.name, latest, count - 1, is_skipped))
+            self.goal_log.emit(*seen, told.Fired(goal.name, latest, count - 1, is_skipped))
             self.firing[goal] = goal.schedule.after(latest)
             if is_skipped and isinstance(goal.schedule, Once):
-                self.ledger.emit(told.GoalEnded(goal.name, "its time passed while nobody attended"))
+                self.goal_log.emit(told.GoalEnded(goal.name, "its time passed while nobody attended"))
                 self.board.remove(goal.name)
             elif not (is_skipped or was_due):
                 self._await_look(goal)
@@ -201,7 +201,7 @@ class DueGoals:
 
     def _next_firing(self, goal: StandingGoal) -> float | None:
         """Return the next time of the schedule of a goal, in seconds since 1970; None without one."""
-        record = self.ledger.goals.get(goal.name)
+        record = self.goal_log.goals.get(goal.name)
         if goal.schedule is None or record is None or record.is_over:
             return None
         if goal in self.firing:
@@ -212,23 +212,23 @@ class DueGoals:
 
     def close_firing(self, goal: StandingGoal) -> None:
         """End the firing of a schedule if all goals are reached."""
-        record = self.ledger.goals.get(goal.name)
+        record = self.goal_log.goals.get(goal.name)
         if goal.schedule is None or record is None or not record.is_due or goal.name in self._unlooked:
             return
-        pursued = {each.goal for each in self.ledger.pursued}
+        pursued = {each.goal for each in self.goal_log.pursued}
         if goal.name in pursued or any(each.goal == goal.name for each in self.due):
             return
         if isinstance(goal.schedule, Once):
             reason = "it was reached" if self.picture.find(goal.pattern) else "there was nothing that it was about"
-            self.ledger.emit(told.GoalEnded(goal.name, reason))
+            self.goal_log.emit(told.GoalEnded(goal.name, reason))
             self.board.remove(goal.name)
         else:
-            self.ledger.emit(told.FiringEnded(goal.name))
+            self.goal_log.emit(told.FiringEnded(goal.name))
 
-    def list_ready(self, busy: Collection[Occasion] = ()) -> list[Occasion]:
+    def list_ready(self, busy: Collection[GoalInstance] = ()) -> list[GoalInstance]:
         """Return the goals that are due and may be pursued now, in their order, without those that are `busy`."""
-        now, busy = self.ledger.clock(), {*busy, *self.ledger.pursued}
-        attempts = self.ledger.attempts
+        now, busy = self.goal_log.clock(), {*busy, *self.goal_log.pursued}
+        attempts = self.goal_log.attempts
         return [
             each
             for each in self.due
@@ -238,21 +238,26 @@ class DueGoals:
     def untils(self) -> Iterator[float]:
         """Yield the times until which goals wait that are due."""
         for each in self.due:
-            found = self.ledger.attempts.get(each)
-            if found is not None and found.until is not None and not found.paused and found.until > self.ledger.clock():
+            found = self.goal_log.attempts.get(each)
+            if (
+                found is not None
+                and found.until is not None
+                and not found.paused
+                and found.until > self.goal_log.clock()
+            ):
                 yield found.until
 
-    def is_stated(self, occasion: Occasion) -> bool:
+    def is_stated(self, instance: GoalInstance) -> bool:
         """Return whether there still is such a goal."""
-        return self.board.goal_of(occasion) is not None
+        return self.board.goal_of(instance) is not None
 
-    def want(self, occasion: Occasion) -> Wanted:
-        """Return the goal of `occasion`."""
-        return Wanted(occasion, self.board.goals[occasion.goal].pattern.goal_for(occasion.objects))
+    def want(self, instance: GoalInstance) -> Wanted:
+        """Return the goal of `instance`."""
+        return Wanted(instance, self.board.goals[instance.goal].pattern.goal_for(instance.objects))
 
-    def priority_of(self, occasion: Occasion) -> int:
-        """Return the priority of the goal of `occasion`."""
-        return self.board.goals[occasion.goal].priority
+    def priority_of(self, instance: GoalInstance) -> int:
+        """Return the priority of the goal of `instance`."""
+        return self.board.goals[instance.goal].priority
 
     def list_achieved(self, goals: Iterable[Formula]) -> list[Atom]:
         """Return the facts that hold and that `goals` want to hold."""
@@ -267,7 +272,7 @@ class DueGoals:
     def find_broken(self, state: Simulation, wanted: list[Wanted]) -> list[Wanted]:
         """Return the goals in force, no less urgent than `wanted`, that hold now and not in `state`."""
         changed = state.facts ^ self.picture.facts
-        chosen = {each.occasion for each in wanted}
+        chosen = {each.instance for each in wanted}
         least = min(self.priority_of(each) for each in chosen)
         found = []
         for goal in self.board.goals.values():
@@ -276,8 +281,8 @@ class DueGoals:
             if goal.pattern.predicates.isdisjoint({each.predicate for each in changed}):
                 continue
             for objects in sorted(self.watch.find_in_force(goal, changed)):
-                each = Wanted(Occasion(goal.name, objects), goal.pattern.goal_for(objects))
+                each = Wanted(GoalInstance(goal.name, objects), goal.pattern.goal_for(objects))
                 still = goal.pattern.condition_for(objects)
-                if each.occasion not in chosen and self.picture.holds(each.goal) and state.holds(still):
+                if each.instance not in chosen and self.picture.holds(each.goal) and state.holds(still):
                     found += [] if state.holds(each.goal) else [each]
         return found

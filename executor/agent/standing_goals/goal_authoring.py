@@ -15,8 +15,8 @@ from executor.agent.run_goals import Runs
 from executor.agent.standing_goals.attendance import POLL, Attendance
 from executor.agent.standing_goals.goal_board import GoalBoard, Report, read_report
 from executor.agent.standing_goals.goal_conditions import negate, read_parameters, read_pattern
+from executor.agent.standing_goals.goal_instances import with_facts
 from executor.agent.standing_goals.loop_guard import CALM, TRIES
-from executor.agent.standing_goals.occasions import with_facts
 from executor.agent.standing_goals.schedules import Once, read_cron, read_time
 from executor.agent.standing_goals.standing_goal import Measure, StandingGoal
 from executor.tools.containment import quote_value

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from executor.agent.agent_events import Occasion
+from executor.agent.agent_events import GoalInstance
 from executor.agent.standing_goals.standing_goal import End, Resume, StandingGoal
 from executor.run import LOOP_CHECK_SECONDS, find_running_loop, settle_future
 from executor.tools.containment import quote_value
@@ -23,7 +23,7 @@ from planner.model import Atom, Not, Problem
 from planner.model.domain import TypeHierarchy
 
 if TYPE_CHECKING:
-    from executor.agent.standing_goals.ledger import Ledger
+    from executor.agent.standing_goals.goal_log import GoalLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ Message = Report | Resume | End
 
 @dataclass(slots=True, eq=False)
 class GoalBoard:
-    """The standing goals by name; `ledger` is that of whoever attends, or attended last."""
+    """The standing goals by name; `goal_log` is that of whoever attends, or attended last."""
 
     restore: Callable[[str, Mapping[str, Any]], StandingGoal]
     """Makes a goal of its name and of what the journal keeps of it."""
     goals: dict[str, StandingGoal] = field(default_factory=dict)
-    ledger: Ledger | None = None
+    goal_log: GoalLog | None = None
     has_new: bool = True
     """Whether goals were added that whoever attends has not taken note of."""
     _messages: deque[Message] = field(default_factory=deque)
@@ -73,10 +73,10 @@ class GoalBoard:
         """Remove a goal, if it is there."""
         self.goals.pop(name, None)
 
-    def goal_of(self, occasion: Occasion) -> StandingGoal | None:
-        """Return the goal of `occasion`; None if there is none any more, or one with other variables."""
-        goal = self.goals.get(occasion.goal)
-        return goal if goal is not None and len(goal.pattern.variables) == len(occasion.objects) else None
+    def goal_of(self, instance: GoalInstance) -> StandingGoal | None:
+        """Return the goal of `instance`; None if there is none any more, or one with other variables."""
+        goal = self.goals.get(instance.goal)
+        return goal if goal is not None and len(goal.pattern.variables) == len(instance.objects) else None
 
     def send(self, message: Message) -> None:
         """Leave a message, and wait until whoever attends has taken note of it, so that the journal has it."""
@@ -92,9 +92,9 @@ class GoalBoard:
         """Whether there are messages."""
         return bool(self._messages)
 
-    def paused(self, name: str) -> dict[Occasion, str]:
+    def paused(self, name: str) -> dict[GoalInstance, str]:
         """Return why goals of this name are paused."""
-        attempts = {} if self.ledger is None else self.ledger.attempts
+        attempts = {} if self.goal_log is None else self.goal_log.attempts
         return {each: found.paused for each, found in attempts.items() if each.goal == name and found.paused}
 
     def _call(self) -> None:

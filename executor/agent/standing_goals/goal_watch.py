@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any, Final
 
-from executor.agent.agent_events import Occasion
-from executor.agent.standing_goals.occasions import Objects, Picture
+from executor.agent.agent_events import GoalInstance
+from executor.agent.standing_goals.goal_instances import Objects, Picture
 from executor.agent.standing_goals.standing_goal import StandingGoal
 from executor.events.events import Disagreement
 from executor.observe.observe import Lookout, LookResult
@@ -73,24 +73,24 @@ class GoalWatch:
         restores = goal.measure is not None and goal.measure.restores
         return restores or not self.picture.holds(goal.pattern.goal_for(objects))
 
-    async def look(self, goals: Iterable[StandingGoal], due: Iterable[Occasion]) -> Sighted:
+    async def look(self, goals: Iterable[StandingGoal], due: Iterable[GoalInstance]) -> Sighted:
         """Ask observers about the conditions of `goals`, and about the goals that are `due`."""
         goals = list(goals)
         by_name = {each.name: each for each in goals}
         patterns = dict.fromkeys(each for goal in goals for each in self.picture.patterns_of(goal.pattern))
         facts = dict.fromkeys(islice((fact for each in patterns for fact in self._list_narrow(each)), MOST_LOOKS))
-        for occasion in due:
-            if occasion.goal in by_name:
-                facts.update(dict.fromkeys(self._facts_of(occasion, by_name[occasion.goal])))
+        for instance in due:
+            if instance.goal in by_name:
+                facts.update(dict.fromkeys(self._facts_of(instance, by_name[instance.goal])))
         over = [each for each in patterns if OPEN in each.args]
         looked, (measured, complaints) = await asyncio.gather(self._look(facts, over), self._measure(goals))
         sighted = self._read(looked, measured)
         sighted.disagreements += [Disagreement((), each) for each in complaints]
         return sighted
 
-    async def look_at(self, occasions: Iterable[Occasion], goals: Mapping[str, StandingGoal]) -> Sighted:
-        """Ask observers about the conditions and goals of `occasions`."""
-        facts = dict.fromkeys(fact for each in occasions for fact in self._facts_of(each, goals[each.goal]))
+    async def look_at(self, instances: Iterable[GoalInstance], goals: Mapping[str, StandingGoal]) -> Sighted:
+        """Ask observers about the conditions and goals of `instances`."""
+        facts = dict.fromkeys(fact for each in instances for fact in self._facts_of(each, goals[each.goal]))
         return self._read(await self._look(facts, ()), {})
 
     async def _look(self, facts: Iterable[Atom], over: Collection[Atom]) -> LookResult:
@@ -99,8 +99,8 @@ class GoalWatch:
             return LookResult()
         return await self._lookout.look(asked, self.picture.beliefs, over)
 
-    def _facts_of(self, occasion: Occasion, goal: StandingGoal) -> Iterator[Atom]:
-        for part in (goal.pattern.condition_for(occasion.objects), goal.pattern.goal_for(occasion.objects)):
+    def _facts_of(self, instance: GoalInstance, goal: StandingGoal) -> Iterator[Atom]:
+        for part in (goal.pattern.condition_for(instance.objects), goal.pattern.goal_for(instance.objects)):
             yield from self.picture.facts_of(part)
 
     def _list_narrow(self, pattern: Atom) -> Iterator[Atom]:

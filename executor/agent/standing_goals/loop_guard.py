@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from executor.agent.agent_events import Occasion, Paused
+from executor.agent.agent_events import GoalInstance, Paused
 from planner.lightweight import dataclass, field
 
 WORLD: Final = "the world"
@@ -28,7 +28,7 @@ LONGEST_PAUSE: Final = 300.0
 
 @dataclass(slots=True)
 class Attempts:
-    """What became of the pursuits of one occasion."""
+    """What became of the pursuits of one instance."""
 
     failed: int = 0
     """Pursuits in vain since the last success."""
@@ -44,7 +44,7 @@ class Attempts:
     until: float | None = None
     paused: str = ""
     """Why it is not pursued; empty if it may be, after `until`."""
-    against: Occasion | None = None
+    against: GoalInstance | None = None
 
     def may_be_pursued(self, now: float) -> bool:
         """Return whether it is neither paused nor has to wait."""
@@ -87,14 +87,14 @@ def next_pause(count: int) -> float:
     return min(FIRST_PAUSE * 2 ** (count - 1), LONGEST_PAUSE) if count else 0.0
 
 
-def describe_loop(goal: Occasion, attempts: Attempts) -> str:
+def describe_loop(goal: GoalInstance, attempts: Attempts) -> str:
     """Name the loop: how often the goal was undone, and by whom."""
     counts = Counter(by for _, by in attempts.undone)
     culprits = ", ".join(f"{count} times by {by}" for by, count in counts.most_common())
     return f"{goal} was reached and undone again {len(attempts.undone)} times: {culprits}"
 
 
-def describe_vain(goal: Occasion, attempts: Attempts) -> str:
+def describe_vain(goal: GoalInstance, attempts: Attempts) -> str:
     """Say that the goal was pursued in vain, with the reasons."""
     reasons = "; ".join(dict.fromkeys(attempts.reasons))
     return f"{goal} was pursued {attempts.failed} times in vain: {reasons}"

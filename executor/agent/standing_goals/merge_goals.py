@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from executor.agent.agent_events import Compared, Occasion
+from executor.agent.agent_events import Compared, GoalInstance
 from executor.agent.describe_problem import describe_goal
 from executor.agent.plan_search import replace_problem, restrict_to_handlers
 from executor.agent.proposals import Proposal, Standing
@@ -33,9 +33,9 @@ CONFLICT_SECONDS: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The ground `goal` of an occasion."""
+    """The ground `goal` of an instance."""
 
-    occasion: Occasion
+    instance: GoalInstance
     goal: Formula
 
 
@@ -129,7 +129,7 @@ class GoalMerger:
         reason = "one after another undoes what was reached" if is_broken else ""
         reason = reason or ("one plan costs less" if cheaper else "one plan costs no less")
         choice.compared = Compared(
-            tuple([each.occasion for each in merged]),
+            tuple([each.instance for each in merged]),
             str(together.plan.cost),
             str(apart),
             cheaper or is_broken,

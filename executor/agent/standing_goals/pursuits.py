@@ -8,17 +8,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from executor.agent import agent_events as told
-from executor.agent.agent_events import Occasion
+from executor.agent.agent_events import GoalInstance
 from executor.agent.proposals import Proposal, Standing
 from executor.agent.propose import Proposer
 from executor.agent.run_goals import Runs, find_careful_predicates
 from executor.agent.standing_goals.due_goals import DueGoals
-from executor.agent.standing_goals.ledger import Ledger, Pursuit
+from executor.agent.standing_goals.goal_instances import Picture
+from executor.agent.standing_goals.goal_log import GoalLog, Pursuit
 from executor.agent.standing_goals.merge_goals import MOST_MERGED, GoalMerger, Wanted
-from executor.agent.standing_goals.occasions import Picture
 from executor.errors import DrivenError
 from executor.events.events import StepStatus
 from executor.run import RunOutcome
@@ -32,7 +33,7 @@ class ActivePursuit:
     """The pursuit at work: its task, its priority, its run once that has begun, and whether it has to give way."""
 
     priority: int
-    goals: tuple[Occasion, ...]
+    goals: tuple[GoalInstance, ...]
     task: asyncio.Task[None] | None = None
     run: str = ""
     gives_way: bool = False
@@ -54,7 +55,7 @@ class Pursuits:
     """Whether Python conditions have to be asked again."""
     _left_at: dict[str, frozenset[Atom]] = field(init=False, default_factory=dict)
     """The facts that held when a run was interrupted here."""
-    _planned: dict[Occasion, Proposal] = field(init=False, default_factory=dict)
+    _planned: dict[GoalInstance, Proposal] = field(init=False, default_factory=dict)
     """Plans of goals whose turn comes later."""
     _merger: GoalMerger = field(init=False)
 
@@ -62,14 +63,14 @@ class Pursuits:
         self._merger = GoalMerger(self.proposer)
 
     @property
-    def ledger(self) -> Ledger:
+    def goal_log(self) -> GoalLog:
         """The record of what happened."""
-        return self.goals.ledger
+        return self.goals.goal_log
 
     def go_on(self) -> None:
         """Begin the most urgent pursuit, or interrupt a less urgent one."""
         ready = self.goals.list_ready(() if self.active is None else self.active.goals)
-        suspended = [each for each in self.ledger.pursuits.values() if self._may_be_taken_up(each)]
+        suspended = [each for each in self.goal_log.pursuits.values() if self._may_be_taken_up(each)]
         best = max((self.goals.priority_of(each) for each in ready), default=None)
         if self.active is not None:
             if best is not None and best > self.active.priority and not self.active.gives_way:
@@ -85,7 +86,7 @@ class Pursuits:
     def _may_be_taken_up(self, pursuit: Pursuit) -> bool:
         return pursuit.run not in self.waiting and pursuit.run not in self.runs.active
 
-    def _begin_pursuit(self, priority: int, goals: tuple[Occasion, ...], work: Any) -> None:
+    def _begin_pursuit(self, priority: int, goals: tuple[GoalInstance, ...], work: Any) -> None:
         self.active = ActivePursuit(priority, goals)
         self.active.task = asyncio.create_task(work)
         self.active.task.add_done_callback(lambda _: self.wake())
@@ -120,11 +121,11 @@ class Pursuits:
     @property
     def is_idle(self) -> bool:
         """Return whether nothing is at work, or may be begun."""
-        if self.active is not None or any(map(self._may_be_taken_up, self.ledger.pursuits.values())):
+        if self.active is not None or any(map(self._may_be_taken_up, self.goal_log.pursuits.values())):
             return False
         return not self.goals.list_ready()
 
-    async def _pursue(self, batch: list[Occasion]) -> None:
+    async def _pursue(self, batch: list[GoalInstance]) -> None:
         """Look at the goals of `batch`, plan for those that are unmet, and carry out the first plan."""
         sighted = await self.goals.watch.look_at(batch, self.goals.board.goals)
         self.goals.take_sighted(sighted)
@@ -136,24 +137,32 @@ class Pursuits:
         if not plans:
             return
         chosen, proposal = plans[0]
-        self._planned = {each[0].occasion: found for each, found in plans[1:] if len(each) == 1}
-        goals, active = tuple([each.occasion for each in chosen]), self.active
+        self._planned = {each[0].instance: found for each, found in plans[1:] if len(each) == 1}
+        goals, active = tuple([each.instance for each in chosen]), self.active
         assert active is not None
         careful = find_careful_predicates(self.goals.picture.problem.domain)
-        reported = {fact: holds for fact, holds in self.ledger.reported().items() if fact.predicate in careful}
+        reported = {fact: holds for fact, holds in self.goal_log.reported().items() if fact.predicate in careful}
         try:
-            run = self.runs.start(proposal, {}, is_shown=False, reported=reported)
+            occasion = self._name_occasion(goals)
+            run = self.runs.start(
+                proposal, {}, is_shown=False, reported=reported, occasion=occasion, is_unattended=True
+            )
         except ForethoughtError as error:
             self._end_pursuit("", goals, str(error))
             return
-        self.ledger.emit(told.Pursued(run.id, goals, proposal.words, active.priority))  # before its first event
+        self.goal_log.emit(told.Pursued(run.id, goals, proposal.words, active.priority))  # before its first event
         active.run, active.goals = run.id, goals
-        self._note_outcome(run.id, goals, await self.runs.follow(run, self.ledger.tell_event))
+        self._note_outcome(run.id, goals, await self.runs.follow(run, self.goal_log.tell_event))
+
+    def _name_occasion(self, goals: Iterable[GoalInstance]) -> str:
+        """Name the occasion of a pursuit: the times at which the schedules of its goals were due last."""
+        names = dict.fromkeys(each.goal for each in goals if self.goals.board.goals[each.goal].schedule is not None)
+        return "; ".join(f"{name} at {_write_time(self.goal_log.goals[name].since)}" for name in names)
 
     async def _plan(self, wanted: list[Wanted]) -> list[tuple[tuple[Wanted, ...], Proposal]]:
         """Choose plans for `wanted`, and note conflicts and goals without a plan."""
         now = self.runs.problem
-        first = self._planned.pop(wanted[0].occasion, None)
+        first = self._planned.pop(wanted[0].instance, None)
         if first is not None:
             renewed = await self.proposer.renew(first, now)
             if renewed.plan is not None:
@@ -165,12 +174,12 @@ class Pursuits:
                 self._note_failure(each, Proposal(Standing.UNPLANNED, reason=str(error)))
             return []
         if choice.compared is not None:
-            self.ledger.emit(choice.compared)
+            self.goal_log.emit(choice.compared)
         for stays, goes in choice.conflicts:
-            self.ledger.tell_event(told.Conflict(f"{stays.goal}; {goes.goal}", str(goes.occasion)))
-            reason = f"no plan reaches it together with {stays.occasion}: {stays.goal}"
+            self.goal_log.tell_event(told.Conflict(f"{stays.goal}; {goes.goal}", str(goes.instance)))
+            reason = f"no plan reaches it together with {stays.instance}: {stays.goal}"
             self.goals.pauses.pause(
-                self.goals.board.goals[goes.occasion.goal], goes.occasion, reason, (), stays.occasion
+                self.goals.board.goals[goes.instance.goal], goes.instance, reason, (), stays.instance
             )
         for each, proposal in choice.failed:
             self._note_failure(each, proposal)
@@ -178,8 +187,8 @@ class Pursuits:
 
     def _note_failure(self, wanted: Wanted, proposal: Proposal) -> None:
         reason = f"{proposal.standing.value}: {proposal.reason}" if proposal.reason else proposal.standing.value
-        self.ledger.emit(told.PursuitEnded("", (wanted.occasion,), (), reason))
-        self.goals.pauses.guard(self.goals.board.goals[wanted.occasion.goal], wanted.occasion, None)
+        self.goal_log.emit(told.PursuitEnded("", (wanted.instance,), (), reason))
+        self.goals.pauses.guard(self.goals.board.goals[wanted.instance.goal], wanted.instance, None)
 
     async def _take_up(self, pursuit: Pursuit) -> None:
         """Go on with a run that was interrupted, with what has changed meanwhile."""
@@ -189,7 +198,7 @@ class Pursuits:
         try:
             run = self.runs.take_up(pursuit.run, facts=facts)
             self.active.run = run.id
-            outcome = await self.runs.follow(run, self.ledger.tell_event)
+            outcome = await self.runs.follow(run, self.goal_log.tell_event)
         except DrivenError:
             self.waiting.add(pursuit.run)
         except InputError as error:  # its plan fits no longer
@@ -197,13 +206,13 @@ class Pursuits:
         else:
             self._note_outcome(pursuit.run, pursuit.goals, outcome)
 
-    def _note_outcome(self, run: str, goals: tuple[Occasion, ...], outcome: RunOutcome) -> None:
+    def _note_outcome(self, run: str, goals: tuple[GoalInstance, ...], outcome: RunOutcome) -> None:
         """Take over what a run has changed, and note whether its goals are reached."""
         gives_way = self.active is not None and self.active.gives_way
         if not outcome.status.is_over:
             self._left_at[run] = frozenset(self.runs.problem.initial)
             if gives_way:
-                self.ledger.tell_event(told.Preempted(run))
+                self.goal_log.tell_event(told.Preempted(run))
             elif not self.is_stopping:
                 self.waiting.add(run)
         changed = self.goals.picture.compare(self.runs.problem)
@@ -213,7 +222,7 @@ class Pursuits:
             self._end_pursuit(run, goals, outcome.reason or outcome.status.value, rests)
 
     def _end_pursuit(
-        self, run: str, goals: tuple[Occasion, ...], reason: str, rests: Iterable[Atom] | None = ()
+        self, run: str, goals: tuple[GoalInstance, ...], reason: str, rests: Iterable[Atom] | None = ()
     ) -> None:
         """Note the end of a pursuit, and guard the goals that it has not reached."""
         stated = [each for each in goals if self.goals.is_stated(each)]
@@ -222,7 +231,7 @@ class Pursuits:
             for each in stated
             if self.goals.picture.holds(self.goals.board.goals[each.goal].pattern.goal_for(each.objects))
         ]
-        self.ledger.emit(told.PursuitEnded(run, goals, tuple(reached), "" if len(reached) == len(goals) else reason))
+        self.goal_log.emit(told.PursuitEnded(run, goals, tuple(reached), "" if len(reached) == len(goals) else reason))
         for each in stated:
             goal = self.goals.board.goals[each.goal]
             if goal.measure is not None:  # it says no more until it is asked again
@@ -237,7 +246,7 @@ class Pursuits:
     def reconcile(self, pursuit: Pursuit) -> None:
         """Find out what became of a pursuit that was unfinished when its process ended."""
         if not self.runs.is_known(pursuit.run):
-            self.ledger.emit(told.PursuitEnded(pursuit.run, pursuit.goals))
+            self.goal_log.emit(told.PursuitEnded(pursuit.run, pursuit.goals))
             return
         state = self.runs.state_of(pursuit.run)
         waits = [record.wait or {} for record in state.with_status(StepStatus.WAITING)]
@@ -253,11 +262,15 @@ class Pursuits:
 
     def check_waiting(self) -> None:
         """Find out which waiting runs are over."""
-        for pursuit in list(self.ledger.pursuits.values()):
+        for pursuit in list(self.goal_log.pursuits.values()):
             waits = pursuit.run in self.waiting and pursuit.run not in self.runs.active
             if waits and self.runs.state_of(pursuit.run).status.is_over:
                 self.waiting.discard(pursuit.run)
                 self.reconcile(pursuit)
+
+
+def _write_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _facts_of_steps(outcome: RunOutcome, picture: Picture) -> list[Atom]:

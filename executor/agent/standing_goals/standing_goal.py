@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from executor.agent.agent_events import Occasion
+from executor.agent.agent_events import GoalInstance
 from executor.agent.standing_goals.goal_conditions import GoalPattern
 from executor.agent.standing_goals.loop_guard import CALM, TRIES
 from executor.agent.standing_goals.schedules import Schedule
@@ -83,7 +83,7 @@ class StandingGoal:
         self.board.send(End(self.name, reason))
 
     @property
-    def paused(self) -> dict[Occasion, str]:
+    def paused(self) -> dict[GoalInstance, str]:
         """The reasons of the pauses that last until somebody or something resumes the goal."""
         return self.board.paused(self.name)
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from executor.agent import agent_events as told
-from executor.agent.agent_events import Occasion
+from executor.agent.agent_events import GoalInstance
 from executor.agent.standing_goals.loop_guard import Attempts
 from executor.errors import DrivenError, JournalError
 from executor.events.events import FactsSeen, Note, Provenance, event_from_data, event_to_data
@@ -49,13 +49,13 @@ class Pursuit:
     """An unfinished pursuit of goals in a run."""
 
     run: str
-    goals: tuple[Occasion, ...]
+    goals: tuple[GoalInstance, ...]
     words: str
     priority: int
 
 
 @dataclass(slots=True, eq=False)
-class Ledger:
+class GoalLog:
     """The state of all standing goals; `tell` gets the events, `clock` gives seconds since 1970."""
 
     tell: Callable[[told.AgentEvent], None]
@@ -64,7 +64,7 @@ class Ledger:
     calm_of: Callable[[str], float] = field(default=lambda _: 0.0)
     """The calm time of a standing goal, by its name."""
     goals: dict[str, GoalRecord] = field(default_factory=dict)
-    attempts: dict[Occasion, Attempts] = field(default_factory=dict)
+    attempts: dict[GoalInstance, Attempts] = field(default_factory=dict)
     pursuits: dict[str, Pursuit] = field(default_factory=dict)
     facts: dict[Atom, Note] = field(default_factory=dict)
     """Facts that became known, each with its latest note."""
@@ -131,7 +131,7 @@ class Ledger:
                 self.facts.update({note.fact: note for note in facts})
 
     @property
-    def pursued(self) -> set[Occasion]:
+    def pursued(self) -> set[GoalInstance]:
         """The goals of unfinished pursuits."""
         return {each for pursuit in self.pursuits.values() for each in pursuit.goals}
 
@@ -207,18 +207,18 @@ class Ledger:
         self.goals = {name: GoalRecord(*values) for name, *values in data["goals"]}
         for each in data["attempts"]:
             values = dict(each)
-            goal, against = _to_occasion(values.pop("goal")), values.pop("against")
+            goal, against = _to_instance(values.pop("goal")), values.pop("against")
             undone = [(float(when), str(by)) for when, by in values.pop("undone")]
             rests = None if values["rests"] is None else tuple(values["rests"])
             made = Attempts(**{**values, "seen": set(values["seen"]), "undone": undone, "rests": rests})
-            made.against = None if against is None else _to_occasion(against)
+            made.against = None if against is None else _to_instance(against)
             self.attempts[goal] = made
         for each in data["pursuits"]:
             self.apply(event_from_row("Pursued", each), at)
         self.apply(event_from_row("FactsSeen", {"facts": data["facts"], "cause": ""}), at)
 
 
-def _values_of(pursuit: Pursuit) -> tuple[str, tuple[Occasion, ...], str, int]:
+def _values_of(pursuit: Pursuit) -> tuple[str, tuple[GoalInstance, ...], str, int]:
     return pursuit.run, pursuit.goals, pursuit.words, pursuit.priority
 
 
@@ -230,7 +230,7 @@ def event_to_row(event: Logged) -> dict[str, Any]:
 
 
 def _to_data(value: Any) -> Any:
-    if isinstance(value, Occasion):
+    if isinstance(value, GoalInstance):
         return [value.goal, *value.objects]
     if isinstance(value, tuple):
         return [_to_data(each) for each in value]
@@ -248,14 +248,14 @@ def event_from_row(kind: str, data: Mapping[str, Any]) -> Logged:
         values["rests"] = tuple(values["rests"])
     for name in ("goals", "reached"):
         if name in values:
-            values[name] = tuple([_to_occasion(each) for each in values[name]])
+            values[name] = tuple([_to_instance(each) for each in values[name]])
     if isinstance(values.get("goal"), list):
-        values["goal"] = _to_occasion(values["goal"])
+        values["goal"] = _to_instance(values["goal"])
     if values.get("against") is not None:
-        values["against"] = _to_occasion(values["against"])
+        values["against"] = _to_instance(values["against"])
     made: Logged = KINDS[kind](**values)
     return made
 
 
-def _to_occasion(data: list[str]) -> Occasion:
-    return Occasion(data[0], tuple(data[1:]))
+def _to_instance(data: list[str]) -> GoalInstance:
+    return GoalInstance(data[0], tuple(data[1:]))
