@@ -26,12 +26,11 @@ from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journal
 from executor.learning.experience import LearnedFrom, Pricing
-from executor.ledger.records import Ledger
 from executor.loop.attempt import Performer
-from executor.loop.clearance import Owners
+from executor.loop.books import BookHere, BookInJournal
+from executor.loop.clearance import Book
 from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.look_first import Look
-from executor.loop.owners import OwnersHere, OwnersInJournal
 from executor.loop.parameters import Fill
 from executor.loop.past_effects import fill_ledger
 from executor.plans.action_plan import ActionPlan, Goals
@@ -125,6 +124,8 @@ class Executor:
     clock: Clock = WALL
     look: Look = "plan"
     performer: Performer = field(init=False, default_factory=Performer)
+    book: Book = field(init=False)
+    """The ledger of what irreversible steps have done: that of the journal, or of the world without one."""
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
     _unfinished: dict[str, _UnfinishedRun] = field(init=False, default_factory=dict)
@@ -147,27 +148,15 @@ class Executor:
         self.performer = Performer(Slots(self.concurrency), self.world.model.name, turns, self.world.hooks)
         if self.journal is not None:
             self.performer.reservations = self.journal.reservations
+        is_here = self.journal is None or self.world.is_simulated
+        self.book = BookHere(self.world.ledger) if is_here else BookInJournal(self.journal)
         self.pricing = Pricing.of(self.learned, self.journal)
-
-    @property
-    def ledger(self) -> Ledger:
-        """What irreversible steps have done: that of the journal, or of the world without one."""
-        if self.journal is None or self.world.is_simulated:
-            return self.world.ledger
-        ledger: Ledger = self.journal.ledger
-        return ledger
 
     def _fill_ledger(self) -> None:
         """Fill the ledger with what runs from before it have done, once for each journal and world."""
         if self.journal is not None and not self.world.is_simulated and not self._has_filled:
             fill_ledger(self.journal, self.world.model, self.world.name)
         self._has_filled = True
-
-    @property
-    def owners(self) -> Owners:
-        """What became of the flights of other runs."""
-        here = self.journal is None or self.world.is_simulated
-        return OwnersHere() if here else OwnersInJournal(self.journal)
 
     async def run(self, what: Runnable, **options: Any) -> RunOutcome:
         """Carry out a plan, a policy, or the solution of a problem, and return the outcome; see `start`."""

@@ -176,9 +176,8 @@ class Run:
             state,
             self.emit,
             lookout,
-            executor.ledger,
+            executor.book,
             executor.world.name,
-            executor.owners,
             asking,
             executor.clock,
             paused,
@@ -288,8 +287,8 @@ class Run:
     async def drive(self) -> RunOutcome:
         """Drive the run until it ends, or waits."""
         watch = self._start_watching_posted()
-        self._stepper.clearance.take_up()
         try:
+            await self._stepper.clearance.take_up()
             ended = await self._loop.drive()
         except asyncio.CancelledError:
             self._stepper.abort()

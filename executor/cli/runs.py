@@ -81,7 +81,7 @@ def ledger(
 ) -> None:
     """List what irreversible steps have done and which are under way or in doubt, or settle those in doubt."""
     from executor.cli.run import split_pairs
-    from executor.loop.owners import list_doubtful, settle_by_word
+    from executor.loop.books import list_doubtful, settle_by_word
 
     with open_existing(journal) as opened:
         flights, entries = list_doubtful(opened), opened.ledger.entries()

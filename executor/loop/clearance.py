@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
@@ -17,7 +17,7 @@ from executor.events import events
 from executor.events.answers import AGAIN, HAPPENED, NO, NOTHING, YES, interpret_answer
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome, identify_step, make_key
+from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
 from executor.ledger.rulings import Asker, Ruling, Sight, Verdict, rule
 from executor.loop.effects import EffectFinder, Facts, judge_sight
 from executor.observe.observe import Lookout, LookResult, adopt_look
@@ -32,14 +32,39 @@ LOST: Final = "the run was broken off while it was being done"
 _SKIPS: Final = "it is not done again"
 
 
-class Owners(Protocol):
-    """Knows the runs that flights belong to."""
+class Book(Protocol):
+    """The ledger as a run reads and writes it, wherever it is, with what became of the owners of flights."""
+
+    @property
+    def pause(self) -> float:
+        """Polling interval for a flight of somebody else, in seconds."""
+
+    async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Return the flight of a step, if there is one, and its entries, the oldest first."""
+
+    async def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
+        """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+
+    async def find_own(self, run: str, items: Collection[str]) -> list[Flight]:
+        """Return the flights that `run` has, at least of the steps `items`."""
 
     async def settle(self, flight: Flight) -> Flight | None:
         """Settle a flight of another run whose step is over; return the flight that is left, with its doubt if any."""
 
-    def is_at_work(self, flight: Flight) -> bool:
+    async def is_at_work(self, flight: Flight) -> bool:
         """Return whether the run that has this flight is still at it."""
+
+    def is_free(self, item: str) -> bool:
+        """Return whether no step that waits for something from outside has the flight of a step."""
+
+    def doubt(self, flight: Flight, reason: str) -> None:
+        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+
+    def end(self, flight: Flight, entry: Entry | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry without a flight."""
 
 
 class Asking(Protocol):
@@ -51,14 +76,13 @@ class Asking(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Clearance:
-    """Clears the irreversible steps of one run by the `ledger`, in which the world has the name `world`."""
+    """Clears the irreversible steps of one run by the ledger in `book`, in which the world has the name `world`."""
 
     state: RunState
     emit: Callable[[events.Event], None]
     lookout: Lookout
-    ledger: Ledger
+    book: Book
     world: str
-    owners: Owners
     asking: Asking
     clock: Clock
     stopped: asyncio.Event
@@ -85,9 +109,9 @@ class Clearance:
         arguments = [self.state.objects.real_name(each) for each in record.step.arguments]
         return identify_step(self.world, record.step.action, arguments, load_json(dump_json(known)))
 
-    def describe_earlier(self, record: StepRecord, item: str) -> tuple[str, ...]:
+    async def describe_earlier(self, record: StepRecord, item: str) -> tuple[str, ...]:
         """Describe what was done or refused before, for an approval of the step, which answers for it then."""
-        _, entries = self.ledger.read(item)
+        _, entries = await self.book.read(item)
         told = [each for each in entries if each.outcome is not Outcome.NOT_DONE]
         self._shown[record.id] = len(told)
         return tuple([_describe_entry(each) for each in told[-1:]])
@@ -113,7 +137,7 @@ class Clearance:
                 knew_part=all(looked.seen.get(fact) is not value or fact in known for fact, value in effect.items()),
             )
             is_alive = other is not None and (
-                (not other.doubt and self.owners.is_at_work(other)) or self.is_left_at_work(record)
+                (not other.doubt and await self.book.is_at_work(other)) or self.is_left_at_work(record)
             )
             ruling = rule(sight, other, entries, asker, is_alive=is_alive)
             cleared = await self._follow(ruling, record, item, looked, other)
@@ -150,7 +174,7 @@ class Clearance:
 
     async def _take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
         """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
-        flight, entries = self.ledger.read(item)
+        flight, entries = await self.book.read(item)
         done = sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
         is_own = flight is not None and flight.is_of(self.state.run, record.id)
         key = flight.key if flight is not None and is_own else make_key(item, self.state.occasion, done + 1)
@@ -158,10 +182,10 @@ class Clearance:
             item, str(self._name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
         )
         if flight is not None and not flight.is_of(self.state.run, record.id) and not flight.doubt:
-            flight = await self.owners.settle(flight)
+            flight = await self.book.settle(flight)
         if flight is not None and (flight.doubt or not flight.is_of(self.state.run, record.id)):
             return flight, entries
-        taken = self.ledger.take(own, flight)
+        taken = await self.book.take(own, flight)
         if not taken.is_of(self.state.run, record.id):
             return taken, entries
         self._flights[record.id] = taken
@@ -230,20 +254,15 @@ class Clearance:
         """Wait until a flight of somebody else is over, or nobody is at work on it, or no step may begin any more."""
         flight: Flight | None = other
         while flight == other and not self.stopped.is_set():
-            if not (self.owners.is_at_work(other) or self.is_left_at_work(record)):
+            if not (self.is_left_at_work(record) or await self.book.is_at_work(other)):
                 break
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.stopped.wait(), self.ledger.pause)
-            flight, _ = self.ledger.read(other.item)
-
-    def is_free(self, item: str) -> bool:
-        """Return whether no step that waits for something from outside has the flight of a step."""
-        flight, _ = self.ledger.read(item)
-        return flight is None or not flight.is_waiting
+                await asyncio.wait_for(self.stopped.wait(), self.book.pause)
+            flight, _ = await self.book.read(other.item)
 
     async def _ask(self, ruling: Ruling, record: StepRecord, item: str, other: Flight | None) -> bool | None:
         """Ask a person about a step; return as `_follow`."""
-        _, entries = self.ledger.read(item)
+        _, entries = await self.book.read(item)
         told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
         is_doubt = ruling.verdict is Verdict.ASK_DOUBT and other is not None
         if is_doubt and other is not None:
@@ -286,7 +305,7 @@ class Clearance:
 
     def note_refusal(self, record: StepRecord, item: str, reason: str) -> None:
         """Add the refusal of a step to the ledger, on the occasion of the run."""
-        self.ledger.add(self._make_entry(record, item, Outcome.REFUSED, "", seen=False, reason=reason))
+        self.book.add(self._make_entry(record, item, Outcome.REFUSED, "", seen=False, reason=reason))
 
     def _make_entry(
         self, record: StepRecord, item: str, outcome: Outcome, key: str, *, seen: bool, reason: str
@@ -299,7 +318,7 @@ class Clearance:
     def _end_flight(self, flight: Flight, outcome: Outcome, *, seen: bool, reason: str) -> None:
         if flight.run != self.state.run:
             self.release(flight.run, flight.step)
-        self.ledger.end(flight, entry_of(flight, outcome, self.clock.time(), seen=seen, reason=reason))
+        self.book.end(flight, entry_of(flight, outcome, self.clock.time(), seen=seen, reason=reason))
 
     def _end_as_so(self, record: StepRecord, looked: LookResult, by: Flight | Entry | None) -> None:
         """End a step whose effect was seen to hold before it began."""
@@ -326,26 +345,29 @@ class Clearance:
         """Give up the flight of a step whose handler was not called."""
         flight = self._flights.pop(record.id, None)
         if flight is not None:
-            self.ledger.end(flight, None)
+            self.book.end(flight, None)
 
-    def take_up(self) -> None:
-        """Find the flights of this run that an earlier process took."""
-        self._flights = {each.step: each for each in self.ledger.flights() if each.run == self.state.run}
-        for id_ in list(self._flights):
-            record = self.state.steps.get(id_)
+    async def take_up(self) -> None:
+        """Find the flights of this run that an earlier process took, and what others have settled of them since."""
+        begun = self.state.with_status(events.StepStatus.RUNNING, events.StepStatus.WAITING, events.StepStatus.IN_DOUBT)
+        begun = [each for each in begun if each.attempts and self.state.is_irreversible(each)]
+        items = {each.id: self.identify(each, each.parameters) for each in begun}
+        for flight in await self.book.find_own(self.state.run, list(items.values())):
+            record = self.state.steps.get(flight.step)
             if record is None or (record.status is events.StepStatus.PENDING and not record.attempts):
-                self.ledger.end(self._flights.pop(id_), None)
-            elif record.status.is_over:
-                self._settle(events.StepEnded(id_, record.status, record.reason, repeatable=False))
-
-        for record in self.state.with_status(events.StepStatus.IN_DOUBT, events.StepStatus.RUNNING):
+                self.book.end(flight, None)
+                continue
+            self._flights[flight.step] = flight
+            if record.status.is_over:
+                self._settle(events.StepEnded(record.id, record.status, record.reason, repeatable=False))
+        for record in begun:
             is_open = record.status is events.StepStatus.IN_DOUBT or record.result is None
-            if is_open and record.id not in self._flights and self.state.is_irreversible(record):
-                self._learn_outcome(record)
+            if is_open and record.id not in self._flights:
+                await self._learn_outcome(record, items[record.id])
 
-    def _learn_outcome(self, record: StepRecord) -> None:
+    async def _learn_outcome(self, record: StepRecord, item: str) -> None:
         """End a step in doubt whose flight somebody has settled meanwhile, as the ledger says."""
-        _, entries = self.ledger.read(self.identify(record, record.parameters))
+        _, entries = await self.book.read(item)
         entry = next((each for each in entries if each.key == record.key and each.run == self.state.run), None)
         if entry is None:
             return
@@ -366,7 +388,7 @@ class Clearance:
     def note(self, event: events.Event) -> None:
         """Settle the flight of a step that has ended, or that is in doubt."""
         if isinstance(event, events.StepWaiting) and event.step in self._flights and "question" not in event.wait:
-            self.ledger.doubt(self._flights[event.step], WAITS)
+            self.book.doubt(self._flights[event.step], WAITS)
         if isinstance(event, events.StepEnded) and event.step in self._flights:
             self._settle(event)
 
@@ -375,7 +397,7 @@ class Clearance:
         outcome = outcome_of(end.status, repeatable=end.repeatable, denied=end.denied)
         if outcome is None:
             self._flights[end.step] = replace(flight, doubt=end.reason or LOST)
-            self.ledger.doubt(flight, end.reason or LOST)
+            self.book.doubt(flight, end.reason or LOST)
         else:
             self._end_flight(flight, outcome, seen=end.is_seen, reason=end.reason)
 
@@ -385,7 +407,7 @@ class Clearance:
             record = self.state.steps[id_]
             with contextlib.suppress(JournalError):  # whoever finds the flight looks what became of its run
                 if record.status is events.StepStatus.RUNNING:
-                    self.ledger.doubt(flight, flight.doubt or LOST)
+                    self.book.doubt(flight, flight.doubt or LOST)
                 elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
                     self.leave(record)
 

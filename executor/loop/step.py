@@ -408,7 +408,7 @@ class Stepper:
     ) -> str | None:
         """Return the reason of a refusal, an empty text for an approval, or None if undecided or stopped."""
         stopped = self.paused if another is None else self.aborted
-        earlier = self.clearance.describe_earlier(record, item) if item else ()
+        earlier = await self.clearance.describe_earlier(record, item) if item else ()
         asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in, earlier))
         return asked.result() if await wait_unless_cancelled(asked, stopped) else None
 

@@ -27,6 +27,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, Workf
 from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.journal.reservations import Reservation
+from executor.ledger.records import LedgerInMemory
 from executor.loop.attempt import CALLED_OFF, Attempt, Changed, Performer, Trial
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.parameters import Fill, Fillings, FillRequest
@@ -135,6 +136,7 @@ def view_world(world: World, performer: ActivityPerformer) -> World:
     }
     seen.entities = _Names(world.entities.parents)
     seen.hooks = []
+    seen.ledger = LedgerInMemory()  # what other runs do must not change what this one does again
     seen.checks = {name: performer.make_check(name) for name in world.checks}
     return seen
 

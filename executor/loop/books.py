@@ -1,4 +1,4 @@
-"""Find out what became of flights whose owners are other runs: at work, over, broken off, or never begun.
+"""Keep the book of a run: the ledger of its world or journal, and what became of flights whose owners are other runs.
 
 The events of a run in the journal say it, whatever its process could still do. Without a journal, all runs are in this
 process, and say themselves how they end.
@@ -6,13 +6,13 @@ process, and say themselves how they end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from executor.errors import NoRunError
 from executor.events.events import Event, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
 from executor.journal.interface import AnyJournal
-from executor.ledger.records import WAITS, Entry, Flight, Outcome
+from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
 from executor.loop.clearance import LOST, entry_of, outcome_of
 from executor.tools.json_data import load_json
 from planner.errors import InputError
@@ -23,57 +23,99 @@ WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
 """What people say of an attempt in doubt."""
 
 
-class OwnersHere:
-    """The runs of this process: each settles its own flights, and none can die without it."""
+@dataclass(slots=True, eq=False)
+class BookHere:
+    """A ledger for the runs of this process: each settles its own flights, and none can die without it."""
+
+    ledger: Ledger
+
+    @property
+    def pause(self) -> float:
+        """Polling interval for a flight of somebody else, in seconds."""
+        return self.ledger.pause
+
+    async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Return the flight of a step, if there is one, and its entries, the oldest first."""
+        return self.ledger.read(item)
+
+    async def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
+        """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+        return self.ledger.take(flight, instead)
+
+    async def find_own(self, run: str, _: Collection[str]) -> list[Flight]:
+        """Return the flights that `run` has."""
+        return [each for each in self.ledger.flights() if each.run == run]
 
     async def settle(self, flight: Flight) -> Flight | None:
         """Return `flight`: nobody else can settle it."""
         return flight
 
-    def is_at_work(self, flight: Flight) -> bool:
+    async def is_at_work(self, flight: Flight) -> bool:
         """Return whether nobody has said that `flight` is in doubt."""
         return not flight.doubt
 
+    def is_free(self, item: str) -> bool:
+        """Return whether no step that waits for something from outside has the flight of a step."""
+        flight, _ = self.ledger.read(item)
+        return flight is None or not flight.is_waiting
 
-@dataclass(slots=True, eq=False)
-class OwnersInJournal:
-    """The runs of `journal`, in all its processes."""
+    def doubt(self, flight: Flight, reason: str) -> None:
+        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+        self.ledger.doubt(flight, reason)
 
-    journal: AnyJournal
+    def end(self, flight: Flight, entry: Entry | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+        self.ledger.end(flight, entry)
 
-    def is_at_work(self, flight: Flight) -> bool:
+    def add(self, entry: Entry) -> None:
+        """Add an entry without a flight."""
+        self.ledger.add(entry)
+
+
+class BookInJournal(BookHere):
+    """The ledger of a journal, for its runs in all processes."""
+
+    def __init__(self, journal: AnyJournal) -> None:
+        super().__init__(journal.ledger)
+        self._journal = journal
+
+    async def is_at_work(self, flight: Flight) -> bool:
         """Return whether some process drives the run that has `flight`."""
-        try:
-            return self.journal.is_driven(flight.run)
-        except NoRunError:
-            return False
+        return is_driven(self._journal, flight)
 
     async def settle(self, flight: Flight) -> Flight | None:
         """Settle a flight whose run nobody drives, by its events; return what is left of it."""
-        return self.settle_now(flight)
+        return settle_by_events(self._journal, flight)
 
-    def settle_now(self, flight: Flight) -> Flight | None:
-        """Settle a flight as `settle` does."""
-        if self.is_at_work(flight):
-            return flight
-        left, entry = read_fate(flight, self._read_events)
-        if left is None:
-            self.journal.ledger.end(flight, entry)
-        elif left.doubt != flight.doubt:
-            self.journal.ledger.doubt(flight, left.doubt)
-        return left
 
-    def _read_events(self, run: str) -> list[tuple[Event, float]]:
-        return [(event_from_data(each.kind, load_json(each.data)), each.time) for each in self.journal.read(run)]
+def is_driven(journal: AnyJournal, flight: Flight) -> bool:
+    """Return whether some process drives the run that has `flight`."""
+    try:
+        return journal.is_driven(flight.run)
+    except NoRunError:
+        return False
+
+
+def settle_by_events(journal: AnyJournal, flight: Flight) -> Flight | None:
+    """Settle a flight whose run nobody drives, by its events; return what is left of it."""
+    if is_driven(journal, flight):
+        return flight
+    left, entry = read_fate(flight, lambda run: _read_events(journal, run))
+    if left is None:
+        journal.ledger.end(flight, entry)
+    elif left.doubt != flight.doubt:
+        journal.ledger.doubt(flight, left.doubt)
+    return left
+
+
+def _read_events(journal: AnyJournal, run: str) -> list[tuple[Event, float]]:
+    return [(event_from_data(each.kind, load_json(each.data)), each.time) for each in journal.read(run)]
 
 
 def list_doubtful(journal: AnyJournal) -> list[Flight]:
     """Return the flights of `journal`, with the doubt of those whose run nobody drives any more, the oldest first."""
-    owners, found = OwnersInJournal(journal), []
-    for flight in journal.ledger.flights():
-        left = flight if flight.doubt else owners.settle_now(flight)
-        found += [] if left is None else [left]
-    return found
+    found = [each if each.doubt else settle_by_events(journal, each) for each in journal.ledger.flights()]
+    return [each for each in found if each is not None]
 
 
 def settle_by_word(journal: AnyJournal, flights: Iterable[Flight], id_: str, word: str) -> None:
