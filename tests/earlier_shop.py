@@ -70,7 +70,7 @@ def make_world(bank):
     world = World(make_domain())
     for action, fact in (("book", "booked"), ("mail", "mailed")):
         world.handler(action)(lambda order, action=action: bank.act(action, order))
-        world.observer(f"{fact}(order)", conclusive=True)(lambda order, action=action: bank.has(action, order))
+        world.observer(f"{fact}(order)", conclusive=True, settle_within=0)(lambda order, action=action: bank.has(action, order))
 
     @world.handler("pay")
     def pay(order):
@@ -80,7 +80,7 @@ def make_world(bank):
         if order == bank.doubts:
             raise InDoubt("the bank does not answer")
 
-    @world.observer("paid(order)", conclusive=True)
+    @world.observer("paid(order)", conclusive=True, settle_within=0)
     def paid(order):
         return CANNOT_SAY if order in UNSEEN else bank.has("pay", order)
 
@@ -90,7 +90,7 @@ def make_world(bank):
             raise OSError("the archive is full")
         bank.act("archive", order)
 
-    @world.observer("archived(order)", conclusive=True)
+    @world.observer("archived(order)", conclusive=True, settle_within=0)
     def archived(order):
         return bank.has("archive", order)
 

@@ -16,18 +16,18 @@ from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
 from executor.loop.clearance import LOST, entry_of, outcome_of
 from executor.tools.json_data import load_json
 from planner.errors import InputError
-from planner.lightweight import dataclass, replace
+from planner.lightweight import replace
 
 GONE: Final = "its run was deleted"
 WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
 """What people say of an attempt in doubt."""
 
 
-@dataclass(slots=True, eq=False)
 class BookHere:
     """A ledger for the runs of this process: each settles its own flights, and none can die without it."""
 
-    ledger: Ledger
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
 
     @property
     def pause(self) -> float:
