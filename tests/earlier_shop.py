@@ -70,7 +70,8 @@ def make_world(bank):
     world = World(make_domain())
     for action, fact in (("book", "booked"), ("mail", "mailed")):
         world.handler(action)(lambda order, action=action: bank.act(action, order))
-        world.observer(f"{fact}(order)", conclusive=True, settle_within=0)(lambda order, action=action: bank.has(action, order))
+        look = world.observer(f"{fact}(order)", conclusive=True, settle_within=0)
+        look(lambda order, action=action: bank.has(action, order))
 
     @world.handler("pay")
     def pay(order):
