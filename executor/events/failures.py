@@ -108,6 +108,13 @@ class Begun:
     absent: frozenset[Atom] = frozenset()
     came: frozenset[Atom] = frozenset()
 
+    @property
+    def outcome(self) -> str:
+        """Description of what became of it."""
+        if self.done:
+            return "was carried out"
+        return "has failed, as its handler says" if self.denied else "is in doubt"
+
 
 class Irreversible:
     """Records the irreversible ground actions of one run that may have happened; these are barred.
@@ -173,11 +180,8 @@ class Irreversible:
 
     def describe_bars(self, steps: Iterable[Step]) -> list[str]:
         """Return the reasons why those of `steps` that are barred are not repeated."""
-        found = [(step, self._begun[_key(step)].done) for step in steps if _key(step) in self._begun]
-        return [
-            f"{step} is irreversible and {'was carried out' if done else 'is in doubt'}: {NOT_REPEATED}"
-            for step, done in dict(found).items()
-        ]
+        found = [(step, self._begun[_key(step)].outcome) for step in steps if _key(step) in self._begun]
+        return [f"{step} is irreversible and {outcome}: {NOT_REPEATED}" for step, outcome in dict(found).items()]
 
     def list_barred(self) -> set[Step]:
         """Return the ground actions that are barred for new steps."""

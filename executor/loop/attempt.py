@@ -213,7 +213,7 @@ class Attempt:
 
     `in_doubt` is the reason why its effects are unknown: it timed out, its handler cannot tell, or the process
     `crashed`. It has not `begun` if
-    the handler was not called.
+    the handler was not called, or says that it has changed nothing.
     """
 
     result: ActionResult
@@ -377,7 +377,8 @@ async def _perform_call(
         reason = containment.as_plain_text(str(error)) or "the handler cannot tell whether it happened"
         attempt = Attempt(ActionResult.failed(reason), in_doubt=reason)
     except NothingDone as error:
-        attempt = Attempt(ActionResult.failed(containment.as_plain_text(str(error)) or "the handler has done nothing"))
+        reason = containment.as_plain_text(str(error)) or "the handler has done nothing"
+        attempt = Attempt(ActionResult.failed(reason), begun=False)
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, containment.Escaped) else error
         attempt = Attempt(ActionResult.failed(containment.describe_error(error)), raised=raised)

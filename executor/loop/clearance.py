@@ -213,7 +213,8 @@ class Clearance:
         own = sum(1 for each in entries if each.run == self.state.run and each.outcome is Outcome.DONE)
         told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
         is_approved = self._shown.get(record.id) == told > 0 and self._is_approved_again(record)
-        accepts = is_approved or self._is_accepted(record, told) or (self._is_asked_for(record) and not own)
+        is_wanted = self._is_asked_for(record) and not own
+        accepts = is_approved or is_wanted or self._is_accepted(record, told) or self._is_denied(record, entries)
         return Asker(
             self.state.run,
             self.state.occasion,
@@ -241,6 +242,16 @@ class Clearance:
         name = _name_question(record, told)
         asked = self.state.answered.get(name)
         return asked is not None and interpret_answer(asked, self.state.answers.get(name)) == YES
+
+    def _is_denied(self, record: StepRecord, entries: Sequence[Entry]) -> bool:
+        """Return whether a person has told this run that the latest attempt did not happen: then it may be made."""
+        if not entries or (entries[-1].outcome, entries[-1].reason) != (Outcome.NOT_DONE, DENIED):
+            return False
+        last = entries[-1]
+        asked = f"flight:{record.id}:{last.run}/{last.step}:"
+        return (last.run, last.step) == (self.state.run, record.id) or any(
+            each.startswith(asked) for each in self.state.answers
+        )
 
     def _may_repeat(self, record: StepRecord, done: int) -> bool:
         """Return whether the plan has more such steps than the `done` ones; a policy may take a step often."""

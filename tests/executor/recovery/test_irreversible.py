@@ -8,7 +8,17 @@ import random
 
 import pytest
 
-from executor import CANNOT_SAY, ActionPlan, ActionResult, Executor, Recovery, RunStatus, StepStatus, World
+from executor import (
+    CANNOT_SAY,
+    ActionPlan,
+    ActionResult,
+    Executor,
+    NothingDone,
+    Recovery,
+    RunStatus,
+    StepStatus,
+    World,
+)
 from executor.events.events import Asked, Rung, StepStarted
 from executor.loop.dispatch import defer_irreversible, linearise
 from executor.testing import run_virtual
@@ -24,14 +34,14 @@ class Shop:
     def __init__(self, **actions):
         self.domain, self.truth, self.calls = Domain("shop"), set(), []
         for name, options in actions.items():
-            self.domain.action(name, {}, **options)
+            self.domain.action(name, **options)
         self.world = World(self.domain)
         self.does = {}
         for name, options in actions.items():
             self.world.handler(name)(self._handler(name, options.get("provides", [])))
 
     def _handler(self, name, provides):
-        async def handler():
+        async def handler(**_):
             self.calls.append(name)
             if name in self.does:
                 done = self.does[name]()
@@ -211,7 +221,8 @@ def test_what_was_done_unseen_is_not_done_again_by_another_plan(model):
     shop.world.observer("paid")(lambda: False)
     outcome = shop.run(["packed"], model=model)
     assert shop.calls == ["pay"]
-    assert outcome.status is RunStatus.FAILED
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert "the handler reports success, but paid was not seen" in outcome.reason
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -258,7 +269,7 @@ def test_observers_that_disagree_while_a_patch_is_made_bring_a_step_into_doubt(m
         pay_by_card={"provides": ["paid"], "tags": ["irreversible"], "cost": 30},
     ).watch("paid", "shipped")
     shop.does["ship"] = lambda: ActionResult.failed("no")
-    shop.world.observer("paid")(lambda: "ship" not in shop.calls)
+    shop.world.observer("paid")(lambda: "paid" in shop.truth and "ship" not in shop.calls)
     outcome = shop.run(["shipped"], model=model)
     assert outcome.status is RunStatus.IN_DOUBT
     assert {"pay", "pay_by_card"} & set(shop.calls) == {"pay"}
@@ -315,17 +326,48 @@ def test_the_reason_names_what_is_not_repeated_only_where_nothing_else_is_in_the
 
 
 @pytest.mark.parametrize("rungs", [Recovery().rungs, (Rung.PATCH, Rung.REPLAN)])
-def test_the_reason_names_an_irreversible_action_whose_effects_are_in_doubt(rungs):
-    """The call breaks off, and an observer that may be late does not see the payment."""
+def test_the_reason_names_an_irreversible_action_that_is_not_repeated_after_its_handler_says_that_it_failed(rungs):
+    """An observer that may be late does not see the payment, either."""
     shop = (
         Shop(book={"provides": ["booked"]}, pay={"requires": ["booked"], **PAY}, unbook={"provides": ["not booked"]})
         .watch("booked")
         .watch("paid", conclusive=False)
     )
-    shop.does["pay"] = raises
+    shop.does["pay"] = fails
     outcome = shop.run(["paid"], recovery=Recovery(rungs=rungs))
-    assert outcome.reason.startswith("pay() is irreversible and is in doubt: it is not repeated; pay(): ")
+    started = "pay() is irreversible and has failed, as its handler says: it is not repeated; pay(): no"
+    assert outcome.reason.startswith(started)
     assert shop.calls.count("pay") == 1
+
+
+def test_a_call_that_breaks_off_leaves_an_irreversible_action_in_doubt():
+    """An observer that may be late does not see the payment: nothing is undone, and a person is asked."""
+    shop = Shop(book={"provides": ["booked"]}, pay={"requires": ["booked"], **PAY}, unbook={"provides": ["not booked"]})
+    shop.watch("booked").watch("paid", conclusive=False)
+    shop.does["pay"] = raises
+    outcome = shop.run(["paid"])
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert outcome.reason == "pay(): ConnectionError: down"
+    assert [each.question for each in outcome.questions] == ["doubt:s2"]
+    assert shop.calls == ["book", "pay"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_handler_that_has_done_nothing_is_called_again(model, retries):
+    """It says so by `NothingDone`: its policy, or a person, lets it try again though nobody can look."""
+    shop = Shop(pay=PAY).watch("paid", conclusive=False)
+
+    def pay():
+        if shop.calls.count("pay") == 1:
+            raise NothingDone("the line is busy")
+        shop.truth.add("paid")
+
+    shop.does["pay"] = pay
+    shop.world.policies["pay"] = ExecutionPolicy(retries=retries, backoff=0, jitter=0)
+    outcome = shop.run(["paid"], model=model, ask=lambda _: "try again")
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert shop.calls == ["pay", "pay"]
 
 
 def test_a_plan_may_take_an_irreversible_step_twice_on_purpose():
@@ -547,7 +589,7 @@ def test_a_step_is_not_begun_that_a_patch_has_left_out_meanwhile(model, how, tag
         finish={"requires": ["asked", "paid"], "provides": ["done"]},
         other={"provides": ["done"], "cost": 50},
     ).watch("asked", "paid", "done", conclusive=False)
-    shop.does["ask"] = raises
+    shop.does["ask"] = fails
     outcome = shop.run(["done"], model=model, **slow_to_begin(how, shop.world))
     assert outcome.succeeded
     assert shop.calls == ["ask", "other"]
@@ -588,7 +630,7 @@ def test_a_step_that_is_about_to_begin_is_held_back_by_a_failure(model, how):
         send={"provides": ["sent"], "tags": ["irreversible"]},
         pay=PAY,
     ).watch("sent", "paid", conclusive=False)
-    shop.does["send"] = raises
+    shop.does["send"] = fails
     outcome = shop.run(["sent", "paid"], model=model, **slow_to_begin(how, shop.world))
     assert outcome.status is RunStatus.FAILED
     assert shop.calls == ["send"]
@@ -632,7 +674,7 @@ def test_a_patch_leaves_out_a_step_that_waits_to_be_allowed(model, tmp_path):
         finish={"requires": ["asked", "paid"], "provides": ["done"]},
         other={"provides": ["done"], "cost": 50},
     ).watch("asked", "paid", "done", conclusive=False)
-    shop.does["ask"] = raises
+    shop.does["ask"] = fails
     outcome = shop.run(["done"], run="r", model=model, journal=tmp_path / "runs.db")
     assert outcome.succeeded
     assert shop.calls == ["ask", "other"]
@@ -648,7 +690,7 @@ def test_a_step_that_waits_to_be_allowed_stays_in_a_patch_that_needs_it(model, t
         beg={"provides": ["asked"], "cost": 50},
         finish={"requires": ["asked", "paid"], "provides": ["done"]},
     ).watch("asked", "paid", "done", conclusive=False)
-    shop.does["ask"] = raises
+    shop.does["ask"] = fails
     outcome = shop.run(["done"], run="r", model=model, journal=tmp_path / "runs.db")
     assert outcome.status is RunStatus.WAITING
     assert shop.calls == ["ask", "beg"]
@@ -661,8 +703,8 @@ def test_a_step_that_waits_to_be_allowed_stays_in_a_patch_that_needs_it(model, t
 
 
 def waits_for_its_turn(how, shop):
-    """Have `pay` wait 5 seconds for its lock, its rate, its object or a hook; return the executor."""
-    policy = ExecutionPolicy(rate=Rate(1, 5)) if how == "rate" else ExecutionPolicy(lock=how == "lock")
+    """Have `pay` wait 5 seconds for its lock, its rate, its flight or a hook; return the executor."""
+    policy = ExecutionPolicy(rate=Rate(1, 5)) if how == "rate" else ExecutionPolicy(lock=() if how == "lock" else False)
     shop.world.policies["pay"] = policy
 
     if how == "hook":
@@ -676,29 +718,31 @@ def waits_for_its_turn(how, shop):
     return Executor(shop.world, model="dag")
 
 
-async def another_run_pays(executor, shop):
-    """Have another run take the lock, for 5 seconds, and the rate."""
+async def another_run_pays(executor, shop, how):
+    """Have another run take the lock or the flight, for 5 seconds, or the rate; a lock is that of all payments."""
 
     async def pay():
         await asyncio.sleep(5)
 
     shop.does["pay"] = pay
-    other = asyncio.ensure_future(executor.run(shop.domain.problem(goal=["paid"])))
+    memory = {"amount": 1 if how == "flight" else 2}
+    problem = shop.domain.problem(goal=["paid"])
+    other = asyncio.ensure_future(executor.run(problem, memory=memory, occasion="before"))
     await asyncio.sleep(0.1)
     del shop.does["pay"]
     shop.calls.clear()
     return other
 
 
-@pytest.mark.parametrize("how", ["lock", "rate", "hook"])
+@pytest.mark.parametrize("how", ["lock", "rate", "flight", "hook"])
 @pytest.mark.parametrize("event", ["failure", "question", "patch", "cancel", "interrupt"])
 def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
     """What comes up while `pay` waits for its turn holds it back."""
     shop = Shop(
         send={"provides": ["sent"], "tags": ["irreversible"]},
-        pay=PAY,
+        pay={"parameters": {"amount": int}, **PAY},
         other={"provides": ["sent"], "cost": 50},
-    ).watch("sent", conclusive=event != "failure")
+    ).watch("sent")
     shop.world.observer("paid")(lambda: CANNOT_SAY)
     executor = waits_for_its_turn(how, shop)
     answers = []
@@ -709,8 +753,9 @@ def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
             answers.append(list(shop.calls))
             await asyncio.sleep(8)
         if event in {"failure", "patch"}:
-            raise ConnectionError
+            return ActionResult.failed("no line")
         shop.truth.add("sent")
+        return None
 
     shop.does["send"] = send
     if event == "failure":
@@ -718,8 +763,9 @@ def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
         shop.does["other"] = raises
 
     async def main():
-        await another_run_pays(executor, shop) if how != "hook" else None
-        run = executor.start(shop.domain.problem(goal=["sent", "paid"]))
+        await another_run_pays(executor, shop, how) if how != "hook" else None
+        problem = shop.domain.problem(goal=["sent", "paid"])
+        run = executor.start(problem, memory={"amount": 1}, occasion="now")
         await asyncio.sleep(2)
         assert shop.calls[:1] == ["send"]
         assert "pay" not in shop.calls
