@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
-from executor.events.events import Event
+from executor.events.events import Event, StepStatus
 from executor.events.run_state import RunState
 from executor.loop.effects import EffectFinder
 from executor.observe.observe import Lookout, Survey, adopt_look
@@ -61,8 +61,13 @@ class FirstLook:
         return f"{DIFFERS} ({', '.join(named)})" if named else DIFFERS
 
     def _list_stated(self) -> Iterable[Atom]:
-        """Yield the facts that the plan needs and none of its steps brings before, and that were only stated."""
-        beliefs, brought = self.state.beliefs, set[Atom]()
+        """Yield the facts that the plan needs and none of its steps brings before, and that were only stated.
+
+        What steps bring that another process has begun is looked at when they end.
+        """
+        beliefs = self.state.beliefs
+        begun = self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        brought = {fact for record in begun for fact in self._finder.find_declared(record.step)}
         for record in self.state.pending():
             for fact in beliefs.facts_of_precondition(record.step):
                 if fact not in brought and not beliefs.is_noted(fact):

@@ -101,7 +101,8 @@ def test_a_refused_irreversible_step_is_tried_again_as_it_has_not_begun() -> Non
     executor = Executor(world)
 
     async def main() -> list[RunStatus]:
-        return [(await executor.run(domain.problem(goal=["payed"]))).status for _ in range(2)]
+        problem = domain.problem(goal=["payed"])
+        return [(await executor.run(problem, occasion=month)).status for month in ("May", "June")]
 
     assert run_virtual(main()) == [RunStatus.SUCCEEDED] * 2
     assert len(begun) == 2

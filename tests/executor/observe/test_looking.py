@@ -93,12 +93,13 @@ def test_nothing_irreversible_rests_on_what_an_observer_failed_to_see(times, don
     assert (outcome.status is RunStatus.SUCCEEDED, bool(deeds)) == (done, done)
 
 
-def test_other_steps_rest_on_what_the_problem_states():
+@pytest.mark.parametrize(("look", "done"), [("plan", []), ("goal", []), ("never", ["fire"])])
+def test_other_steps_rest_on_what_the_problem_states_only_where_nobody_looks(look, done):
     domain, world, deeds = made(fire={"requires": ["armed"], "provides": ["fired"]})
     world.handler("fire")(lambda: deeds.append("fire"))
     world.observer("armed")(lambda: False)
-    ran(world, domain, "fired", initial=["armed"])
-    assert deeds == ["fire"]
+    ran(world, domain, "fired", initial=["armed"], look=look)
+    assert deeds == done
 
 
 @pytest.mark.parametrize("model", MODELS)

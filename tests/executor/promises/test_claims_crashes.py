@@ -34,7 +34,7 @@ def world_of(domain, truth, calls, does):
     for name, action in domain.model.actions.items():
         world.handler(name)(doing(name, action))
     for fact in domain.model.predicates:
-        world.observer(fact, conclusive=True)(lambda fact=fact: fact in truth)
+        world.observer(fact, conclusive=True, settle_within=0)(lambda fact=fact: fact in truth)
     return world
 
 

@@ -269,7 +269,7 @@ def test_observers_that_disagree_while_a_patch_is_made_bring_a_step_into_doubt(m
         pay_by_card={"provides": ["paid"], "tags": ["irreversible"], "cost": 30},
     ).watch("paid", "shipped")
     shop.does["ship"] = lambda: ActionResult.failed("no")
-    shop.world.observer("paid")(lambda: "paid" in shop.truth and "ship" not in shop.calls)
+    shop.world.observer("paid", conclusive=True)(lambda: "paid" in shop.truth and "ship" not in shop.calls)
     outcome = shop.run(["shipped"], model=model)
     assert outcome.status is RunStatus.IN_DOUBT
     assert {"pay", "pay_by_card"} & set(shop.calls) == {"pay"}
