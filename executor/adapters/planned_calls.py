@@ -23,6 +23,7 @@ from executor.agent.foreign_plans.parse_steps import Call, resolve_calls
 from executor.background_searches import search_until_cancelled
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.observe.beliefs import CAREFUL
 from executor.plans.action_plan import PlanStep
 from executor.plans.prepare import PreparedPlan
 from executor.recovery.ask_people import Callback
@@ -47,8 +48,6 @@ By = Literal["plan", "goal"]
 """What tools are offered by: the steps of a plan that come next, or what is relevant to the goal."""
 MOST_RANKED: Final = 200
 """Most relevant actions among which those are looked for that may be called now."""
-CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
-"""Tags of actions that do not rest on facts that nobody has seen."""
 _DOUBTFUL: Final = frozenset({StepStatus.IN_DOUBT, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
 
 
