@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +22,17 @@ from executor.arguments import check_id, check_model, check_named, check_parts, 
 from executor.background_searches import search_in_turn
 from executor.errors import JournalError, RunError
 from executor.events import stored_runs
-from executor.events.events import Event, GoalDropped, RunResumed, RunStarted, RunStatus, StepStatus, event_from_data
+from executor.events.events import (
+    Event,
+    GoalDropped,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    RunStatus,
+    StepStatus,
+    event_from_data,
+    event_to_data,
+)
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journal
@@ -29,6 +40,7 @@ from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
 from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.parameters import Fill
+from executor.plan_check.remaining_means import LACKING, is_lacking
 from executor.plans.action_plan import ActionPlan, Goals
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan, add_alternatives, prepare_given, search_plan
@@ -38,9 +50,9 @@ from executor.report.live import Follower, Listener
 from executor.run import ModelAccess, Run, RunOutcome, find_running_loop
 from executor.tools.clock import WALL, Clock
 from executor.tools.context import CAPACITY, Memory
-from executor.tools.json_data import load_json
+from executor.tools.json_data import dump_json, load_json
 from executor.tools.world import World
-from planner.errors import ForethoughtError
+from planner.errors import ForethoughtError, InputError
 from planner.model import Atom, Problem
 from planner.plan import Plan, Result
 from planner.problem_kinds import AnyProblem
@@ -56,6 +68,8 @@ __all__ = ["Executor", "Run", "RunOutcome"]
 
 
 _log = logging.getLogger(__name__)
+_TAKEN_UP = frozenset({RunStatus.PROPOSED.name, RunStatus.ACTIVE.name, RunStatus.WAITING.name})
+"""Statuses of runs that go on by themselves where all is there that they need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,9 +402,16 @@ class Executor:
         news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
     ) -> RunOutcome:
         with self._delete_expired_around(), self._claim_run(taken.id):
-            taken.take(self.state_of(taken.id, entities))
+            try:
+                taken.take(self.state_of(taken.id, entities))
+            except InputError as error:
+                if entities is None and not isinstance(error, RunError):
+                    self._note_misfit(taken.id, error)
+                raise
             if taken.state.status.is_over:
                 return taken.outcome
+            if not (answers or results or any(news) or taken.is_enqueued) and (lack := taken.find_lack_still()):
+                return replace(taken.outcome, reason=lack)
             for question, answer in answers.items():
                 taken.check_answer(question, answer)
             given_results = {step: taken.read_result_for(step, each) for step, each in results.items()}
@@ -407,6 +428,17 @@ class Executor:
                 for step, result in given_results.items():
                     taken.complete(step, result)
                 return taken.outcome if taken.is_enqueued else await taken.drive()
+
+    def _note_misfit(self, run: str, error: InputError) -> None:
+        """Record that a run waits for a domain that fits, so that nothing is undone; not if it is over, or in doubt."""
+        journal = self._require_journal()
+        last = next(iter(deque(journal.read(run), maxlen=1)), None)
+        if last is None or last.status not in _TAKEN_UP or is_lacking(load_json(last.data).get("reason", "")):
+            return
+        wanted = f"a domain {self.world.model.name!r} of the version that its plan was made with"
+        ended = RunEnded(RunStatus.WAITING, f"{LACKING}: {wanted}; {error}")
+        data = dump_json(event_to_data(ended))
+        journal.append(run, "RunEnded", data, status=ended.status.name, at=self.clock.time())
 
     def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
         """Return the live state of a run that is driven here, or the state of another run by the journal."""
@@ -432,9 +464,14 @@ class Executor:
         assert isinstance(first, RunStarted), "the first event of every run"
         plan = ActionPlan.model_validate(first.plan)
         state = self.make_initial_state(plan, problem or plan.problem(self.world.model, entities))
-        state.apply(first, began)
-        for event, at in events:
-            state.apply(event, at)
+        try:
+            state.apply(first, began)
+            for event, at in events:
+                state.apply(event, at)
+        except (LookupError, ValueError) as error:
+            hint = "resume it with the version that it was made with"
+            found = f"what the run did does not fit this version of the domain {self.world.model.name!r}: {error!r}"
+            raise InputError(found, hint=hint) from error
         return state
 
     def runs(self) -> dict[str, RunInfo]:

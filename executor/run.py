@@ -32,7 +32,7 @@ from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
 from executor.observe.observe import Lookout, Survey
 from executor.observe.reports import check_result
-from executor.plan_check.remaining_means import RemainingMeans
+from executor.plan_check.remaining_means import LACKING, RemainingMeans, is_lacking
 from executor.plans.action_plan import Basis, aim_of
 from executor.recovery.ask_people import Asking, Callback, object_to_result
 from executor.recovery.ladder import Ladder
@@ -201,6 +201,11 @@ class Run:
             self._loop.interrupt()
         if self.called_off.is_set():
             stepper.abort()
+
+    def find_lack_still(self) -> str:
+        """Return the reason of a run that waits for means that this process lacks, too; empty for all others."""
+        lack = self._loop.ladder.means.find_lack() if is_lacking(self.state.reason) else ""
+        return f"{LACKING}: {lack}" if lack else ""
 
     def make_lookout(self, state: RunState) -> Lookout:
         """Make what asks the observers of the world on behalf of the run."""

@@ -13,9 +13,17 @@ from executor.plan_check.check_means import check_values
 from executor.plan_check.unobservable_conditions import find_unobservable, find_unobservable_nodes
 from executor.plans.action_plan import PlanStep
 from executor.tools.world import World
+from planner.language.declare import resolve_action
 
 LACKING: Final = "this process lacks what the rest of the plan needs"
 """Beginning of the reason of a run that waits for means, such as a handler."""
+
+
+def is_lacking(reason: str) -> bool:
+    """Return whether `reason` is that of a run that waits for means."""
+    return reason.startswith(LACKING)
+
+
 _BEGUN: Final = (StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
 
 
@@ -70,8 +78,8 @@ class RemainingMeans:
 
     def _find_open_values(self, pending: Sequence[PlanStep]) -> str:
         """Return which data parameters of the steps `pending` nothing can fill."""
-        state, actions = self.state, self.world.model.actions
-        if state.is_undoing or not any(actions[each.action].data for each in pending):
+        state = self.state
+        if state.is_undoing or not any(resolve_action(self.world.model, each.action).data for each in pending):
             return ""
         steps = [*(each.plan for each in state.with_status(*_BEGUN)), *pending]
         results = {**dict.fromkeys(map(str, state.providers)), **state.plan.results}

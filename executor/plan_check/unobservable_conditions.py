@@ -24,6 +24,7 @@ from executor.plans.suppositions import parse_suppositions, sensed_by
 from executor.tools.observers import Observer
 from executor.tools.results import ActionResult
 from executor.tools.world import World
+from planner.language.declare import resolve_action
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import dataclass, replace
 from planner.model import Action, Atom, DomainModel, Formula, Outcome, Problem, When, is_temporal
@@ -68,7 +69,7 @@ def find_unobservable(
 
     Raises `InputError` where a step is no instance of an action, or states an invalid condition.
     """
-    actions = [world.model.actions[name] for name in dict.fromkeys(each.action for each in plan)]
+    actions = [resolve_action(world.model, name) for name in dict.fromkeys(each.action for each in plan)]
     blind = find_blind_spots(actions, world, stated=any(each.requires for each in plan))
     written = _find_written(actions, world.model) if blind else set()
     written |= {fact.predicate for fact in problem.unknown}
