@@ -25,6 +25,8 @@ from executor.events import stored_runs
 from executor.events.events import (
     Event,
     GoalDropped,
+    Note,
+    Provenance,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -40,7 +42,9 @@ from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
 from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.parameters import Fill
+from executor.plan_check.check_means import report_unobservable
 from executor.plan_check.remaining_means import LACKING, is_lacking
+from executor.plan_check.unobservable_conditions import find_unobservable
 from executor.plans.action_plan import ActionPlan, Goals
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan, add_alternatives, prepare_given, search_plan
@@ -52,7 +56,7 @@ from executor.tools.clock import WALL, Clock
 from executor.tools.context import CAPACITY, Memory
 from executor.tools.json_data import dump_json, load_json
 from executor.tools.world import World
-from planner.errors import ForethoughtError, InputError
+from planner.errors import ForethoughtError, InputError, PlanError
 from planner.model import Atom, Problem
 from planner.plan import Plan, Result
 from planner.problem_kinds import AnyProblem
@@ -213,6 +217,7 @@ class Executor:
         begun.is_enqueued = enqueue
         if made is not None:
             begun.take(self.make_state(made := add_alternatives(made, alternatives)))
+            self._check_reported(begun.state, reported or {})
         if run is not None:
             self._reserve_id(run)
         if self.journal is not None:
@@ -230,8 +235,7 @@ class Executor:
     ) -> RunOutcome:
         """Carry out `what`, a plan, or a problem with options of the search; return the outcome."""
         with self._delete_expired_around():
-            memory = request.memory
-            made = what if isinstance(what, PreparedPlan) else await self._search(run, *what, memory, alternatives)
+            made = what if isinstance(what, PreparedPlan) else await self._search(run, *what, request, alternatives)
             with self._claim_run(run.id) as events, self._register_run(run):
                 if events:
                     raise RunError(f"there is already a run {run.id!r}", hint="take another name")
@@ -257,15 +261,17 @@ class Executor:
             run.report(request.reported)
 
     async def _search(
-        self, run: Run, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any], alternatives: Any
+        self, run: Run, problem: Any, planning: Mapping[str, Any], request: RunRequest, alternatives: Any
     ) -> PreparedPlan:
         """Search for a plan for `problem` in a thread, and prepare `run` for it."""
 
         def search() -> tuple[PreparedPlan, RunState]:
-            options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
+            options: dict[str, Any] = {"memory": request.memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
             made = add_alternatives(found, alternatives)
-            return made, self.make_state(made)
+            state = self.make_state(made)
+            self._check_reported(state, request.reported)
+            return made, state
 
         try:
             made, state = await search_in_turn(search)
@@ -282,6 +288,19 @@ class Executor:
         check_model(self.model, made.plan)
         plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
         return self.make_initial_state(plan, made.problem)
+
+    def _check_reported(self, state: RunState, reported: Mapping[Atom, bool]) -> None:
+        """Raise `PlanError` if a careful step rests on one of the `reported` facts, and nobody can observe it."""
+        notes = [
+            Note(fact, holds, Provenance.REPORTED)
+            for fact, holds in reported.items()
+            if not state.beliefs.describe_stranger(fact)
+        ]
+        steps = state.plan.steps
+        found = find_unobservable(steps, state.problem, self.world, state.beliefs.after(notes)) if notes else []
+        if found:
+            told = map(str, report_unobservable(steps, found))
+            raise PlanError("this plan cannot be run, as reports are no observations:\n" + "\n".join(told))
 
     def make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
         """Make the state of a run without events."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.dispatching.moments import Moments
 from executor.events.events import Note, Provenance
+from executor.events.fluent_values import FluentValue
 from executor.observe.beliefs import CAREFUL, Beliefs
 from executor.observe.condition_facts import find_predicates
 from executor.observe.observe import LookResult
@@ -57,7 +58,8 @@ class Unobservable:
     @property
     def hint(self) -> str:
         """How to mend it."""
-        pattern = str(Atom(self.fact.predicate, ("_",) * len(self.fact.args)))
+        count = len(self.fact.args) - isinstance(self.fact, FluentValue)  # the last one is its value
+        pattern = str(Atom(self.fact.predicate, ("_",) * count))
         names = [self.fact.predicate, *([] if self.provider is None else [self.provider.action])]
         return f"@world.observer({pattern!r}) says who looks, or tag {' or '.join(names)} 'trusted'"
 
