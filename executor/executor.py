@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +22,19 @@ from executor.arguments import check_id, check_model, check_named, check_parts, 
 from executor.background_searches import search_in_turn
 from executor.errors import JournalError, RunError
 from executor.events import stored_runs
-from executor.events.events import Event, GoalDropped, RunResumed, RunStarted, RunStatus, StepStatus, event_from_data
+from executor.events.events import (
+    Event,
+    GoalDropped,
+    Note,
+    Provenance,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    RunStatus,
+    StepStatus,
+    event_from_data,
+    event_to_data,
+)
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journal
@@ -33,6 +46,9 @@ from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.look_first import Look
 from executor.loop.parameters import Fill
 from executor.loop.past_effects import fill_ledger
+from executor.plan_check.check_means import report_unobservable
+from executor.plan_check.remaining_means import LACKING, is_lacking
+from executor.plan_check.unobservable_conditions import find_unobservable
 from executor.plans.action_plan import ActionPlan, Goals
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan, add_alternatives, prepare_given, search_plan
@@ -42,9 +58,9 @@ from executor.report.live import Follower, Listener
 from executor.run import ModelAccess, Run, RunOutcome, find_running_loop
 from executor.tools.clock import WALL, Clock
 from executor.tools.context import CAPACITY, Memory
-from executor.tools.json_data import load_json
+from executor.tools.json_data import dump_json, load_json
 from executor.tools.world import World
-from planner.errors import ForethoughtError
+from planner.errors import ForethoughtError, InputError, PlanError
 from planner.model import Atom, Problem
 from planner.plan import Plan, Result
 from planner.problem_kinds import AnyProblem
@@ -60,6 +76,8 @@ __all__ = ["Executor", "Run", "RunOutcome"]
 
 
 _log = logging.getLogger(__name__)
+_TAKEN_UP = frozenset({RunStatus.PROPOSED.name, RunStatus.ACTIVE.name, RunStatus.WAITING.name})
+"""Statuses of runs that go on by themselves where all is there that they need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +237,7 @@ class Executor:
         begun.is_enqueued = enqueue
         if made is not None:
             begun.take(self.make_state(made := add_alternatives(made, alternatives)))
+            self._check_reported(begun.state, reported or {})
         if run is not None:
             self._reserve_id(run)
         if self.journal is not None:
@@ -236,8 +255,7 @@ class Executor:
     ) -> RunOutcome:
         """Carry out `what`, a plan, or a problem with options of the search; return the outcome."""
         with self._delete_expired_around():
-            memory = request.memory
-            made = what if isinstance(what, PreparedPlan) else await self._search(run, *what, memory, alternatives)
+            made = what if isinstance(what, PreparedPlan) else await self._search(run, *what, request, alternatives)
             with self._claim_run(run.id) as events, self._register_run(run):
                 if events:
                     raise RunError(f"there is already a run {run.id!r}", hint="take another name")
@@ -265,15 +283,17 @@ class Executor:
             run.report(request.reported)
 
     async def _search(
-        self, run: Run, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any], alternatives: Any
+        self, run: Run, problem: Any, planning: Mapping[str, Any], request: RunRequest, alternatives: Any
     ) -> PreparedPlan:
         """Search for a plan for `problem` in a thread, and prepare `run` for it."""
 
         def search() -> tuple[PreparedPlan, RunState]:
-            options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
+            options: dict[str, Any] = {"memory": request.memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
             made = add_alternatives(found, alternatives)
-            return made, self.make_state(made)
+            state = self.make_state(made)
+            self._check_reported(state, request.reported)
+            return made, state
 
         try:
             made, state = await search_in_turn(search)
@@ -290,6 +310,19 @@ class Executor:
         check_model(self.model, made.plan)
         plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
         return self.make_initial_state(plan, made.problem)
+
+    def _check_reported(self, state: RunState, reported: Mapping[Atom, bool]) -> None:
+        """Raise `PlanError` if a careful step rests on one of the `reported` facts, and nobody can observe it."""
+        notes = [
+            Note(fact, holds, Provenance.REPORTED)
+            for fact, holds in reported.items()
+            if not state.beliefs.describe_stranger(fact)
+        ]
+        steps = state.plan.steps
+        found = find_unobservable(steps, state.problem, self.world, state.beliefs.after(notes)) if notes else []
+        if found:
+            told = map(str, report_unobservable(steps, found))
+            raise PlanError("this plan cannot be run, as reports are no observations:\n" + "\n".join(told))
 
     def make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
         """Make the state of a run without events."""
@@ -411,9 +444,16 @@ class Executor:
     ) -> RunOutcome:
         with self._delete_expired_around(), self._claim_run(taken.id):
             self._fill_ledger()
-            taken.take(self.state_of(taken.id, entities))
+            try:
+                taken.take(self.state_of(taken.id, entities))
+            except InputError as error:
+                if entities is None and not isinstance(error, RunError):
+                    self._note_misfit(taken.id, error)
+                raise
             if taken.state.status.is_over:
                 return taken.outcome
+            if not (answers or results or any(news) or taken.is_enqueued) and (lack := taken.find_lack_still()):
+                return replace(taken.outcome, reason=lack)
             for question, answer in answers.items():
                 taken.check_answer(question, answer)
             given_results = {step: taken.read_result_for(step, each) for step, each in results.items()}
@@ -430,6 +470,17 @@ class Executor:
                 for step, result in given_results.items():
                     taken.complete(step, result)
                 return taken.outcome if taken.is_enqueued else await taken.drive()
+
+    def _note_misfit(self, run: str, error: InputError) -> None:
+        """Record that a run waits for a domain that fits, so that nothing is undone; not if it is over, or in doubt."""
+        journal = self._require_journal()
+        last = next(iter(deque(journal.read(run), maxlen=1)), None)
+        if last is None or last.status not in _TAKEN_UP or is_lacking(load_json(last.data).get("reason", "")):
+            return
+        wanted = f"a domain {self.world.model.name!r} of the version that its plan was made with"
+        ended = RunEnded(RunStatus.WAITING, f"{LACKING}: {wanted}; {error}")
+        data = dump_json(event_to_data(ended))
+        journal.append(run, "RunEnded", data, status=ended.status.name, at=self.clock.time())
 
     def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
         """Return the live state of a run that is driven here, or the state of another run by the journal."""
@@ -455,9 +506,14 @@ class Executor:
         assert isinstance(first, RunStarted), "the first event of every run"
         plan = ActionPlan.model_validate(first.plan)
         state = self.make_initial_state(plan, problem or plan.problem(self.world.model, entities))
-        state.apply(first, began)
-        for event, at in events:
-            state.apply(event, at)
+        try:
+            state.apply(first, began)
+            for event, at in events:
+                state.apply(event, at)
+        except (LookupError, ValueError) as error:
+            hint = "resume it with the version that it was made with"
+            found = f"what the run did does not fit this version of the domain {self.world.model.name!r}: {error!r}"
+            raise InputError(found, hint=hint) from error
         return state
 
     def runs(self) -> dict[str, RunInfo]:

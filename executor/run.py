@@ -35,6 +35,7 @@ from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
 from executor.observe.observe import Lookout, Survey
 from executor.observe.reports import check_result
+from executor.plan_check.remaining_means import LACKING, RemainingMeans, is_lacking
 from executor.plans.action_plan import Basis, aim_of
 from executor.recovery.ask_people import Asking, Callback, object_to_result
 from executor.recovery.ladder import Ladder
@@ -205,10 +206,10 @@ class Run:
         state.memory.listen(
             lambda key, value, relevance, step="": self.emit(run_events.MemorySet(key, value, relevance, step))
         )
-        lacking = frozenset(executor.world.without_handler())
+        means = RemainingMeans(state, executor.world, fills=self.fills)
         survey = Survey(state, lookout, self.emit)
         dispatcher = None if state.timetable is None else Dispatcher(state, executor.clock)
-        ladder = Ladder(state, self.emit, asking, executor.recovery, lacking, survey, self.pricing, dispatcher)
+        ladder = Ladder(state, self.emit, asking, executor.recovery, means, survey, self.pricing, dispatcher)
         if dispatcher is None:
             self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
         else:
@@ -219,6 +220,11 @@ class Run:
             self._loop.interrupt()
         if self.called_off.is_set():
             stepper.abort()
+
+    def find_lack_still(self) -> str:
+        """Return the reason of a run that waits for means that this process lacks, too; empty for all others."""
+        lack = self._loop.ladder.means.find_lack() if is_lacking(self.state.reason) else ""
+        return f"{LACKING}: {lack}" if lack else ""
 
     def make_lookout(self, state: RunState) -> Lookout:
         """Make what asks the observers of the world on behalf of the run."""

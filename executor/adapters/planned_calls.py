@@ -21,8 +21,11 @@ from executor.adapters.believed_problem import RealNames, name_differences, pred
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.agent.foreign_plans.parse_steps import Call, resolve_calls
 from executor.background_searches import search_until_cancelled
+from executor.events.events import Note, Provenance
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.observe.beliefs import CAREFUL, Beliefs
+from executor.plan_check.unobservable_conditions import find_unobservable
 from executor.plans.action_plan import PlanStep
 from executor.plans.prepare import PreparedPlan
 from executor.recovery.ask_people import Callback
@@ -47,8 +50,6 @@ By = Literal["plan", "goal"]
 """What tools are offered by: the steps of a plan that come next, or what is relevant to the goal."""
 MOST_RANKED: Final = 200
 """Most relevant actions among which those are looked for that may be called now."""
-CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
-"""Tags of actions that do not rest on facts that nobody has seen."""
 _DOUBTFUL: Final = frozenset({StepStatus.IN_DOUBT, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
 
 
@@ -286,7 +287,17 @@ class PlannedCalls:
         if key in self._doubtful:
             return f"it cannot be taken back, and may have been done already: {self._doubtful[key]}"
         planned = [(each.action, each.arguments[: len(step.arguments)]) for each in await self.next_steps()]
-        return "" if key in planned else "it cannot be taken back, and it is not what the plan needs next"
+        if key not in planned:
+            return "it cannot be taken back, and it is not what the plan needs next"
+        stuck = self._find_stuck(await self.plan())
+        return f"it cannot be taken back, and a later step fails for certain: {'; '.join(stuck)}" if stuck else ""
+
+    def _find_stuck(self, plan: Plan | None) -> list[str]:
+        """Return which steps of the plan can never begin, as they rest on what nobody has seen and nobody can."""
+        steps = () if plan is None else ActionPlan.of(plan).steps
+        stated = seal(replace(self.problem, unknown=()))
+        unseen = [Note(fact, True, Provenance.REPORTED) for fact in self._unseen]
+        return list(map(str, find_unobservable(steps, stated, self.world, Beliefs(stated).after(unseen))))
 
     def _problem_for(self, step: Step) -> Problem:
         """Return the problem for a run of `step`: for a careful one, what nobody has seen is unknown."""

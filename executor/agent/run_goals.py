@@ -10,7 +10,6 @@ from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import Filler, usage_of
 from executor.agent.plan_search import TEMPLATE
 from executor.agent.proposals import Proposal, Standing
-from executor.agent.standing_goals.goal_conditions import find_predicates
 from executor.errors import NoRunError, RunError
 from executor.events.events import Asked
 from executor.events.fluent_values import FluentValue, pattern_of
@@ -18,7 +17,8 @@ from executor.events.run_state import RunState
 from executor.executor import Executor
 from executor.language_model.checked_answers import ModelClient
 from executor.language_model.protocol import Allowance, LanguageModel, Meter
-from executor.loop.preconditions import CAREFUL
+from executor.observe.beliefs import CAREFUL
+from executor.observe.condition_facts import find_predicates
 from executor.plans.action_plan import ActionPlan, Basis
 from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from executor.observe.beliefs import is_in_place
+from executor.observe.beliefs import CAREFUL, is_in_place
 from executor.plan_check.check_means import find_missing_fields
 from executor.tools.observers import Observer
 from executor.tools.world import World
@@ -164,6 +164,32 @@ def _check_action(action: Action, world: World) -> Iterator[Finding]:
     yield from _check_items(action, place, effects, coverage)
     if HARMLESS.isdisjoint(action.tags):
         yield from _check_doubts(place, effects, coverage)
+    if not action.tags.isdisjoint(CAREFUL):
+        yield from _check_careful(action, place, coverage)
+
+
+def _check_careful(action: Action, place: str, coverage: Coverage) -> Iterator[Finding]:
+    """Report facts that a careful action requires, that other actions change, and that nobody can observe."""
+    domain = coverage.world.model
+    for fact in base_facts(atoms_in(action.requires), domain):
+        seen = any(coverage.observers(fact)) or any(coverage.partial(fact)) or coverage.is_trusted(fact)
+        if seen or any(each.predicate == fact.predicate for one in domain.actions.values() for each in one.senses):
+            continue
+        writers = [
+            each.name
+            for each in domain.actions.values()
+            if each is not action
+            and not coverage.is_trusted(fact, each)
+            and any(effect.predicate == fact.predicate for effect in Effects.of(each).all)
+        ]
+        if writers:
+            who = " or ".join(writers)
+            message = (
+                f"it begins only where {fact_text(fact)} was observed, and nobody can observe it: "
+                f"a plan that takes it after {who} is refused before its first step"
+            )
+            hint = f'declare an observer, as @world.observer("{fact_text(fact)}"), or trust the predicate or {who}'
+            yield Finding(Level.WARNING, "unobservable-condition", place, message, hint)
 
 
 def _check_handlers(action: Action, place: str, world: World) -> Iterator[Finding]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from executor.dispatching.dispatcher import Dispatcher
 from executor.events.events import Event, FactsSeen, Note, Provenance, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.reservations import Reservation
-from executor.observe.beliefs import Beliefs
+from executor.observe.beliefs import CAREFUL, Beliefs
 from executor.observe.condition_facts import patterns_of
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import literal_of
@@ -23,9 +22,6 @@ from planner.model import Action, Atom, Comparison, Exists, Forall, Formula, Not
 from planner.model.arithmetic import Exact, show_number
 from planner.model.formulas import conjunction, conjuncts, walk
 from planner.semantics.numeric_state import NumberChange, describe_values
-
-CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
-"""Tags of careful actions, whose preconditions must be observed."""
 
 
 @dataclass(slots=True, eq=False)

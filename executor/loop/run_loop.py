@@ -20,6 +20,7 @@ from executor.loop.dispatch import SINGLE, Agenda, Inbox, defer_irreversible, li
 from executor.loop.step import Stepper
 from executor.observe.goal import Verdict, end_at_goal, end_run, end_waiting, look_at_goal
 from executor.observe.step_verdict import Expected
+from executor.plan_check.remaining_means import LACKING
 from executor.plans.partial_order import predecessors_of
 from executor.recovery.hierarchy import order_by_tasks, tasks_permit
 from executor.recovery.ladder import Ladder
@@ -61,6 +62,7 @@ class Loop:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
         self.agenda = Agenda(self.state.model, (), {})
         self.inbox.clock = self.stepper.clock
+        self.stepper.find_doom = self.ladder.means.find_doom
         self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
 
     async def drive(self) -> RunEnded:
@@ -80,6 +82,9 @@ class Loop:
         """Begin steps, wait for them, recover from failures and look at the goal, until the run ends."""
         # What happened before this process, or while nobody drove the run, comes first.
         self.supervisor.take_up()
+        lack = "" if self.interrupted or self.stepper.aborted.is_set() else self.ladder.means.find_lack()
+        if lack:  # nothing is begun, and nothing undone: a process that has it goes on
+            return end_run(self.state, RunStatus.WAITING, f"{LACKING}: {lack}")
         self._resume_answered()
         await self._settle_returned()
         news = await self.stepper.first_look.take()

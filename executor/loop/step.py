@@ -115,6 +115,8 @@ class Stepper:
     """Returns the fencing token of the run."""
     is_held: Callable[[str], bool] = field(init=False, default=lambda _: False)
     """Function whether an irreversible step must not begin now."""
+    find_doom: Callable[[], str] = field(init=False, default=lambda: "")
+    """Function that returns why a later step can never begin; an empty text if all may."""
     paused: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when no more steps may begin: open approvals and fillings are not waited for."""
     dispatcher: Dispatcher | None = field(init=False, default=None)
@@ -434,10 +436,7 @@ class Stepper:
         if not reason and self.state.has_failed_here(record.step):
             reason = "it has failed before in this very state"
         reason = reason or self.state.find_bar(record)
-        if not reason and not self.world.skills.get(action.name):
-            held = self.world.withheld.get(action.name)
-            reason = f"{action.name} must not be carried out: {held}" if held else f"{action.name} has no handler"
-        return reason
+        return reason or (self.find_doom() if self.state.is_irreversible(record) else "")
 
     async def _attempt(
         self,

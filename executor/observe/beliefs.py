@@ -31,6 +31,8 @@ from planner.semantics.numeric_state import NumberChange, bounds_on
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import Changes, staleness_of
 
+CAREFUL = frozenset({"irreversible", "needs_observed"})
+"""Tags of careful actions, whose preconditions must be observed."""
 SEEN = frozenset({Provenance.GIVEN, Provenance.OBSERVED})
 DECLARED = "the problem"
 """Source of facts that are declared unknown and were not observed yet."""

@@ -49,6 +49,17 @@ def _list_parts(formula: And | Or | Imply | Forall | Exists, universe: Universe)
             return (substitute(part, dict(zip(names, row, strict=True))) for row in rows)
 
 
+def find_predicates(parts: Iterable[Formula], domain: DomainModel) -> frozenset[str]:
+    """Return the predicates that `parts` depend on, through axioms, too."""
+    named, grown = {each.predicate for part in parts for each in atoms_in(part)}, -1
+    while grown != len(named):
+        grown = len(named)
+        for axiom in domain.axioms:
+            if axiom.predicate in named:
+                named |= {each.predicate for each in atoms_in(axiom.condition)}
+    return frozenset(named)
+
+
 def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
     """Return a pattern for each quantified atom that the ground `formula` depends on; each once.
 

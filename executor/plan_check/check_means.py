@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from executor.plan_check.plan_findings import PLAN, PlanFinding, PlanPlace
+from executor.plan_check.unobservable_conditions import Unobservable, find_unobservable, find_unobservable_nodes
 from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.partial_order import find_wanted_facts, order_of, predecessors_of
 from executor.plans.steps_in_turn import take_in_turn
@@ -22,6 +23,8 @@ from planner.semantics.durations import least_duration
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import cost_of, uses_of
 
+UNOBSERVABLE: Final = "unobservable-condition"
+"""The rule about careful steps that can never begin."""
 Sources = Mapping[tuple[str, str], str]
 """Maps (step, parameter) to the step that fills the parameter."""
 
@@ -35,7 +38,22 @@ def check_means(
     open parameters that are not fixed.
     """
     if plan.policy is not None:
-        return list(_check_policy_means(plan.policy, world, memory, fills=fills))
+        return list(_check_policy_means(plan.policy, problem, world, memory, fills=fills))
+    found = check_values(plan, problem, world, memory, fills=fills)
+    return [*found, *report_unobservable(plan.steps, find_unobservable(plan.steps, problem, world))]
+
+
+def report_unobservable(steps: Sequence[PlanStep], found: Iterable[Unobservable]) -> Iterator[PlanFinding]:
+    """Yield an error for each careful step among `steps` that can never begin."""
+    for each in found:
+        where = PlanPlace.of(each.number, steps[each.number]) if steps else PLAN
+        yield where.error(UNOBSERVABLE, str(each), "action" if steps else "policy", hint=each.hint)
+
+
+def check_values(
+    plan: ActionPlan, problem: Problem, world: World, memory: Collection[str] = (), *, fills: bool = False
+) -> list[PlanFinding]:
+    """Return missing handlers, and data parameters that nothing can fill, with the arguments of `check_means`."""
     steps = [(number, each, resolve_action(world.model, each.action)) for number, each in enumerate(plan.steps)]
     flows = any(parameter.source for _, _, action in steps for parameter in action.data)
     problem = for_steps(problem, [each.step(problem.domain) for each in plan.steps]) if flows else problem
@@ -116,7 +134,7 @@ def _report_missing_value(where: PlanPlace, action: Action, parameter: DataParam
 
 
 def _check_policy_means(
-    policy: Mapping[str, object], world: World, memory: Collection[str], *, fills: bool
+    policy: Mapping[str, object], problem: Problem, world: World, memory: Collection[str], *, fills: bool
 ) -> Iterator[PlanFinding]:
     """Yield what `world` lacks for a policy, once for each of its actions."""
     nodes = policy["nodes"]
@@ -133,6 +151,7 @@ def _check_policy_means(
                 yield PLAN.error("missing-parameter", f"{action.name} lacks a value for {parameter.name!r}", "policy")
             if broken and all(broken):
                 yield PLAN.error("no-field", broken[0], "policy", hint="mend the path, or the annotation")
+    yield from report_unobservable((), find_unobservable_nodes(policy, problem, world))
 
 
 def find_missing_fields(parameter: DataParameter, actions: Iterable[Action], world: World) -> list[str]:

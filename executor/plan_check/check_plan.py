@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from executor.dispatching.timetable import TIMED
-from executor.plan_check.check_means import check_handlers, check_limits, check_means
+from executor.plan_check.check_means import UNOBSERVABLE, check_handlers, check_limits, check_means
 from executor.plan_check.check_steps import Vocabulary, check_conditions, check_data_sources, check_stated
 from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, PlanPlace
 from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, texts_in
@@ -274,7 +274,7 @@ def _check_decomposition(plan: ActionPlan) -> Iterator[PlanFinding]:
 
 NAMES: Final = frozenset({"action", "arguments", "creates"})
 """The fields of a step that name its action and objects."""
-MEANS: Final = frozenset({"no-handler", "missing-parameter", "no-field"})
+MEANS: Final = frozenset({"no-handler", "missing-parameter", "no-field", UNOBSERVABLE})
 """The rules about what a world lacks for a plan."""
 
 

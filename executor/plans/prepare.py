@@ -17,11 +17,11 @@ from planner.compilations.object_creation import for_steps
 from planner.compilations.unlisted_objects import aim_at_listing, plan_to_list
 from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.lightweight import dataclass, replace
-from planner.model import Problem, SoftGoal
-from planner.model.problem import seal_like
+from planner.model import Atom, Problem, SoftGoal
+from planner.model.problem import seal, seal_like
 from planner.plan import Plan, Result, Step
 from planner.problem_kinds import classical_of, is_other_problem, resolve_problem
-from planner.repair.forbidden_steps import disable_actions
+from planner.repair.forbidden_steps import disable_actions, forbid_actions
 from planner.semantics.simulation import Rules
 
 
@@ -159,7 +159,8 @@ def search_plan(
 ) -> PreparedPlan:
     """Search for a plan for `problem` until the search is `called_off`; raises `NoPlan`.
 
-    The search leaves out actions without a handler, unless no action has one. Raises `PlanError` where `world` lacks
+    The search leaves out actions without a handler, unless no action has one; and steps that must be observed what
+    nobody can observe, if there is a plan without them. Raises `PlanError` where `world` lacks
     something else for the plan; `memory` and `fills` are as for `prepare_given`. A search that is called off before it
     has a plan returns one without steps. `pricing` gives the expected costs. Where `model` is "policy", the plan
     follows a policy.
@@ -170,7 +171,9 @@ def search_plan(
     if model == FOLLOWED:
         made = _plan_by_policy(able if pricing is None else pricing.apply_experience(able), options, lacking)
     else:
-        made = _search_best(able if pricing is None else pricing.apply_expected_costs(able), options, lacking)
+        made = _search_observable(
+            world, able if pricing is None else pricing.apply_expected_costs(able), options, lacking
+        )
     declared = problem.classical.domain if is_other_problem(problem) else problem.domain
     made = replace(made, problem=replace(made.problem, domain=declared))
     _check_means(world, made, memory, fills=fills)
@@ -255,6 +258,29 @@ def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: str) -> P
     if options["cancel"].is_set() and not found.has_policy:
         return PreparedPlan(ActionPlan(**statement_of(problem)), problem)
     return PreparedPlan(ActionPlan.of(_expect_plan(found, lacking), **statement_of(problem)), problem)
+
+
+def _search_observable(world: World, problem: Any, planning: Mapping[str, Any], lacking: str) -> PreparedPlan:
+    """Search for the best plan, and once more without its steps that can never begin, if there are any.
+
+    Return the first plan where there is no other one: who carries it out says what it lacks.
+    """
+    from executor.plan_check.unobservable_conditions import find_unobservable
+
+    made = _search_best(problem, planning, lacking)
+    if is_other_problem(problem):
+        return made
+    actions = problem.domain.actions
+    stuck = [each.step for each in find_unobservable(made.plan.steps, made.problem, world)]
+    barred = [Atom(each.action, each.arguments[: len(actions[each.action].parameters)]) for each in stuck]
+    if not barred:
+        return made
+    try:
+        other = _search_best(seal(forbid_actions(problem, barred, ())), planning, lacking)
+    except NoPlan:
+        return made
+    plan = other.plan.model_copy(update=statement_of(problem))
+    return made if find_unobservable(plan.steps, problem, world) else replace(other, plan=plan, problem=problem)
 
 
 def _search_best(problem: Any, planning: Mapping[str, Any], lacking: str) -> PreparedPlan:

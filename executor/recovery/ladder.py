@@ -19,6 +19,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.learning.experience import Pricing
 from executor.observe.observe import Survey
+from executor.plan_check.remaining_means import RemainingMeans
 from executor.recovery.ask_people import Asking, Questions
 from executor.recovery.compensation import Compensation
 from executor.recovery.options import Options
@@ -88,7 +89,7 @@ class Ladder:
     emit: Callable[[Event], None]
     asking: Asking
     recovery: Recovery
-    without_handler: frozenset[str]
+    means: RemainingMeans
     survey: Survey
     pricing: Pricing | None = None
     dispatcher: Dispatcher | None = None
@@ -100,14 +101,16 @@ class Ladder:
     following: PolicyExecution = field(init=False)
 
     def __post_init__(self) -> None:
+        lacking = frozenset(self.means.world.without_handler())
         if self.dispatcher is None:
-            self.options = Options(self.state, self.without_handler)
-            self.replanning = Replanning(self.state, self.emit, self.options, self.recovery, self.pricing)
+            self.options = Options(self.state, lacking)
         else:
-            self.options = TimedOptions(self.state, self.without_handler, dispatcher=self.dispatcher)
-            self.replanning = TimedReplanning(
-                self.state, self.emit, self.options, self.recovery, self.pricing, dispatcher=self.dispatcher
-            )
+            self.options = TimedOptions(self.state, lacking, dispatcher=self.dispatcher)
+        parts = self.state, self.emit, self.options, self.recovery, self.means, self.pricing
+        if self.dispatcher is None:
+            self.replanning = Replanning(*parts)
+        else:
+            self.replanning = TimedReplanning(*parts, dispatcher=self.dispatcher)
         self.questions = Questions(self.state, self.emit, self.asking)
         self.compensation = Compensation(
             self.state,
@@ -117,7 +120,7 @@ class Ladder:
             self.recovery.time_limit,
             self.reasons,
         )
-        self.following = PolicyExecution(self.state, self.emit, self.options, self.recovery, self.pricing, self.reasons)
+        self.following = PolicyExecution(*parts, self.reasons)
 
     @property
     def reasons(self) -> list[str]:

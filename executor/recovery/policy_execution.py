@@ -13,6 +13,7 @@ from executor.events.failures import Key
 from executor.events.remaining_budget import subtract_spent
 from executor.events.run_state import RunState
 from executor.learning.experience import Pricing
+from executor.plan_check.remaining_means import RemainingMeans
 from executor.plans.action_plan import steps_of
 from executor.plans.suppositions import literal_text
 from executor.recovery.options import Options
@@ -49,6 +50,7 @@ class PolicyExecution:
     emit: Callable[[Event], None]
     options: Options
     recovery: Recovery
+    means: RemainingMeans
     pricing: Pricing | None = None
     reasons: list[str] = field(default_factory=list)
     """Reasons why the latest searches for other policies have found none."""
@@ -166,14 +168,15 @@ class PolicyExecution:
         else:
             policy = None if decided.policy is None else Policy.from_dict(decided.policy, problem)
             step = None if policy is None else policy.nodes[0].step
-            if policy is not None and self._may_be_next(step, not_now):
+            doom = "" if decided.policy is None else self.means.find_doom_of_policy(decided.policy)
+            if policy is not None and not doom and self._may_be_next(step, not_now):
                 seconds = read_timer() - started
                 self.emit(RungTaken(Rung.REPLAN, about, f"another policy: {decided.described}", decided.cost, seconds))
                 data = {**(self.state.policy or {}), **(decided.policy or {})}
                 self._take(policy.nodes[0], data, f"another policy after {about}" if about else "another policy")
                 return True
             self.gives_up = policy is not None and step is None and not policy.nodes[0].is_goal
-            why = decided.reason or decided.described
+            why = doom or decided.reason or decided.described
         self.reasons.append(f"policy: {why}")
         self.emit(RungTaken(Rung.REPLAN, about, why, seconds=read_timer() - started, found=False))
         return False

@@ -17,6 +17,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.events.tasks import TASKS
 from executor.learning.experience import Pricing
+from executor.plan_check.remaining_means import RemainingMeans
 from executor.plans.action_plan import PlanStep
 from executor.plans.suppositions import texts_by_step
 from executor.recovery.hierarchy import find_lost_reference, inherit_fields, make_repair_search, read_repair
@@ -176,6 +177,7 @@ class Replanning:
     emit: Callable[[Event], None]
     options: Options
     recovery: Recovery
+    means: RemainingMeans
     pricing: Pricing | None = None
     reasons: list[str] = field(default_factory=list)
     """Reasons why the searches since the latest failure have found nothing."""
@@ -349,9 +351,10 @@ class Replanning:
         """Return the reason why the result `found` does not help; an empty text if it may."""
         if found.steps is None:
             return found.reason or found.status.value
-        lost = find_lost_reference(self.state, self._make_plan_steps(found, left))
-        if lost:
-            return lost
+        steps = self._make_plan_steps(found, left)
+        why = find_lost_reference(self.state, steps) or self.means.find_doom_of(steps)
+        if why:
+            return why
         if self.options.repeats(found.steps):
             return "nothing else would be tried than what has failed already"
         times = self.state.count_times_taken(found.steps)

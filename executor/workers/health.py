@@ -37,7 +37,7 @@ _ABOUT: Final = {
     "runs_deleted": "Runs that were deleted as they had expired.",
 }
 """The counters, whose names end in `_total`."""
-_REASONS: Final = {"runs_broken_off": ("fenced", "journal", "damaged", "version", "input", "internal")}
+_REASONS: Final = {"runs_broken_off": ("fenced", "journal", "damaged", "version", "means", "input", "internal")}
 
 
 class WorkerHealth:

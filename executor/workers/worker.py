@@ -22,6 +22,7 @@ from executor.events.stored_runs import Retention, delete_expired
 from executor.executor import Executor
 from executor.journal import AnyJournal, Entry, RunRecord
 from executor.loop.run_loop import INTERRUPTED
+from executor.plan_check.remaining_means import is_lacking
 from executor.run import Run
 from executor.tools.json_data import dump_json, load_json
 from executor.workers.health import WorkerHealth
@@ -30,7 +31,8 @@ from planner.errors import ForethoughtError, InputError
 _log = logging.getLogger(__name__)
 
 UNDRIVEN: Final = (RunStatus.PROPOSED.name, RunStatus.ACTIVE.name, RunStatus.WAITING.name)
-"""Statuses of runs that may be due, the last if they were interrupted; those in doubt are due when somebody answers."""
+"""Statuses of runs that may be due, the last if they were interrupted or lacked means; those in doubt are due when
+somebody answers."""
 GRACE_SECONDS: Final = 30.0
 """Time for steps at work to end when a worker is stopped, in seconds; then their runs are left as they are."""
 RETRY_SECONDS: Final = 5.0
@@ -84,8 +86,9 @@ class History(NamedTuple):
                 at_work[load_json(last.data)["step"]] = None
             elif last.kind in ("StepEnded", "StepWaiting"):
                 at_work.pop(load_json(last.data)["step"], None)
-        is_interrupted = last is not None and last.kind == "RunEnded" and load_json(last.data)["reason"] == INTERRUPTED
-        is_due = last is not None and last.status in UNDRIVEN and (last.status != UNDRIVEN[-1] or is_interrupted)
+        reason = load_json(last.data)["reason"] if last is not None and last.kind == "RunEnded" else ""
+        goes_on = reason == INTERRUPTED or is_lacking(reason)
+        is_due = last is not None and last.status in UNDRIVEN and (last.status != UNDRIVEN[-1] or goes_on)
         return cls(domain, deaths + is_driven, tuple(at_work), is_due, actions, began)
 
 
@@ -329,6 +332,8 @@ class Worker:
         else:
             if heard:
                 self._note_end(name, outcome.status)
+            if is_lacking(outcome.reason):
+                self._leave_alone(name, "means")
             self.tell(f"{name}: {outcome.status.name}{f' ({outcome.reason})' if outcome.reason else ''}")
         finally:
             del self._at_work[name]

@@ -142,6 +142,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "asks-in-doubt": ("FT707", "after a timeout or a crash, a run asks whether an action happened"),
     "unobserved-goal": ("FT708", "nobody can see a fact of the goal"),
     "unused-observer": ("FT709", "an observer that no run asks"),
+    "unobservable-condition": ("FT710", "a careful action rests on what others change and nobody can observe"),
     "no-reason": ("FT901", "a suppression without a reason"),
     "idle-suppression": ("FT902", "a suppression of what is not found"),
     "unknown-code": ("FT903", "a suppression of a code that does not exist"),

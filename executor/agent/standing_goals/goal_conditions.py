@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from executor.observe.condition_facts import find_predicates
 from executor.tools.containment import quote_value
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import Domain, Entity
@@ -85,17 +86,6 @@ def read_pattern(
     used = free_variables(holding) | free_variables(aim) | {f"?{name}" for name in types or ()}
     kept, parts = tuple([each for each in variables if each.name in used]), [holding, aim]
     return GoalPattern(kept, holding, aim, find_predicates(parts, problem.domain), _is_local(parts, problem.domain))
-
-
-def find_predicates(parts: list[Formula], domain: DomainModel) -> frozenset[str]:
-    """Return the predicates that `parts` depend on, through axioms, too."""
-    named, grown = {each.predicate for part in parts for each in atoms_in(part)}, -1
-    while grown != len(named):
-        grown = len(named)
-        for axiom in domain.axioms:
-            if axiom.predicate in named:
-                named |= {each.predicate for each in atoms_in(axiom.condition)}
-    return frozenset(named)
 
 
 def _is_local(parts: list[Formula], domain: DomainModel) -> bool:

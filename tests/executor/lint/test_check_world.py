@@ -112,6 +112,31 @@ def test_doubts_are_settled_by_conclusive_observers_or_else_asked_about(conclusi
     assert rules(world) == ([] if conclusive else ["asks-in-doubt"])
 
 
+def review(*, sees=(), trusts=(), senses=()):
+    """Return a world whose irreversible step rests on what another one provides."""
+    domain = Domain("review")
+    domain.predicate("legal_ok", tags=["trusted"] if "legal_ok" in trusts else [])
+    domain.action("legal", provides=["legal_ok"], tags=["trusted"] if "legal" in trusts else [])
+    domain.action("publish", requires=["legal_ok"], provides=["published"], tags=["irreversible"])
+    if senses:
+        domain.action("hear", senses=list(senses))
+    world = World(domain)
+    for fact in sees:
+        world.observer(fact)(lambda: True)
+    return world
+
+
+def test_a_careful_action_that_rests_on_what_nobody_can_observe_is_told():
+    found = only(review(), "unobservable-condition")
+    assert str(found) == (
+        "warning: action publish: it begins only where legal_ok was observed, and nobody can observe it: a plan that "
+        "takes it after legal is refused before its first step; declare an observer, as @world.observer(\"legal_ok\"), "
+        "or trust the predicate or legal [unobservable-condition]"
+    )
+    for mended in ({"sees": ["legal_ok"]}, {"trusts": ["legal"]}, {"trusts": ["legal_ok"]}, {"senses": ["legal_ok"]}):
+        assert "unobservable-condition" not in rules(review(**mended))
+
+
 def test_an_action_without_effects_is_asked_about():
     domain = Domain("post")
     domain.action("send", {})

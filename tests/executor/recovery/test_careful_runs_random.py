@@ -16,6 +16,7 @@ import pytest
 from executor import ExecutionPolicy, Executor, RunOutcome, World
 from executor.testing import run_virtual
 from planner import Domain
+from planner.errors import PlanError
 
 RUNS = 15
 """Runs in one test."""
@@ -108,7 +109,12 @@ class Desk:
 def test_what_is_irreversible_is_done_once(first: int) -> None:
     for seed in range(first, first + RUNS):
         desk = Desk(random.Random(seed))
-        outcome = desk.run()
+        try:
+            outcome = desk.run()
+        except PlanError:  # a step rests on what nobody can observe: nothing is begun
+            assert desk.blind, seed
+            assert not desk.calls, seed
+            continue
         assert desk.twice == [], seed
         assert outcome.succeeded or outcome.reason, seed
         undone = {each.step.action for each in outcome.steps if each.plan.undoes}

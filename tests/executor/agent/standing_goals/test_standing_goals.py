@@ -118,7 +118,7 @@ def test_what_was_only_reported_does_not_carry_an_irreversible_step() -> None:
     shop.run(settle)
     assert "refund o1" not in shop.done
     ((_, reason),) = shop.agent.standing_goals["when pending(o): refunded(o)"].paused.items()
-    assert "it rests on pending(o1), which is reported" in reason
+    assert "it rests on pending(o1) and nobody can observe that" in reason
 
 
 def test_the_irreversible_step_of_a_standing_goal_needs_an_approval_that_nobody_has_shown_a_plan_for() -> None:

@@ -1,0 +1,116 @@
+"""Check whether the world of a run has the means for the rest of its plan: handlers, values, and observers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from executor.events.events import StepStatus
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.plan_check.check_means import check_values
+from executor.plan_check.unobservable_conditions import find_unobservable, find_unobservable_nodes
+from executor.plans.action_plan import PlanStep
+from executor.tools.world import World
+from planner.language.declare import resolve_action
+
+LACKING: Final = "this process lacks what the rest of the plan needs"
+"""Beginning of the reason of a run that waits for means, such as a handler."""
+
+
+def is_lacking(reason: str) -> bool:
+    """Return whether `reason` is that of a run that waits for means."""
+    return reason.startswith(LACKING)
+
+
+_BEGUN: Final = (StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+
+
+@dataclass(slots=True, eq=False)
+class RemainingMeans:
+    """Checks what `world` lacks for the rest of the plan of one run.
+
+    `fills` says that a language model or a person fills open parameters that are not fixed.
+    """
+
+    state: RunState
+    world: World
+    fills: bool = False
+    _judged: tuple[int, int] = field(init=False, default=(-1, -1))
+    """Counts of plan changes and surprises when the present plan was looked at last."""
+    _values: str = field(init=False, default="")
+    _observers: str = field(init=False, default="")
+
+    def find_lack(self) -> str:
+        """Return what is lacking for the steps that are not over; an empty text if nothing is."""
+        begun, pending = self.state.with_status(*_BEGUN), self.state.pending()
+        names = [each.step.action for each in (*begun, *pending) if _needs_handler(each)]
+        missing = [each for each in dict.fromkeys([*names, *self._list_policy()]) if not self.world.skills.get(each)]
+        handlers = self.world.explain_missing_handlers(missing) if missing else ""
+        return "; ".join(filter(None, [handlers, self.find_doom()]))
+
+    def find_doom(self) -> str:
+        """Return why a pending step can never begin, although all have handlers; an empty text if all may."""
+        now, before = (self.state.changes, self.state.surprises), self._judged
+        if now != before:
+            pending = [_with_filled(each) for each in self.state.pending()]
+            self._values = self._values if now[0] == before[0] else self._find_open_values(pending)
+            self._observers = self._find_unobservable(pending)
+            self._judged = now
+        return "; ".join(filter(None, [self._values, self._observers]))
+
+    def find_doom_of(self, new: Sequence[PlanStep]) -> str:
+        """Return why one of the steps `new`, which are to take the place of the pending ones, can never begin."""
+        known = self.state.steps
+        steps = [_with_filled(known[each.id]) if each.id in known else each for each in new]
+        return "; ".join(filter(None, [self._find_open_values(steps), self._find_unobservable(steps)]))
+
+    def find_doom_of_policy(self, policy: Mapping[str, Any]) -> str:
+        """Return why a step of `policy`, as data, can never begin from the believed state."""
+        found = find_unobservable_nodes(policy, self.state.problem, self.world, self.state.beliefs)
+        return "; ".join(f"{each}; {each.hint}" for each in found)
+
+    def _list_policy(self) -> Iterable[str]:
+        """Return the actions that the policy of the run may take."""
+        nodes = () if self.state.policy is None or self.state.is_undoing else self.state.policy["nodes"]
+        return [each["step"]["action"] for each in nodes if each["step"]]
+
+    def _find_open_values(self, pending: Sequence[PlanStep]) -> str:
+        """Return which data parameters of the steps `pending` nothing can fill."""
+        state = self.state
+        if state.is_undoing or not any(resolve_action(self.world.model, each.action).data for each in pending):
+            return ""
+        steps = [*(each.plan for each in state.with_status(*_BEGUN)), *pending]
+        results = {**dict.fromkeys(map(str, state.providers)), **state.plan.results}
+        plan = state.plan.model_copy(update={"steps": tuple(steps), "results": results, "policy": None})
+        memory, ids = state.memory.to_dict(), {each.id for each in pending}
+        found = check_values(plan, state.beliefs.problem, self.world, memory, fills=self.fills)
+        return "; ".join(each.message for each in found if each.step in ids and each.rule == "missing-parameter")
+
+    def _find_unobservable(self, pending: Sequence[PlanStep]) -> str:
+        """Return which careful steps among `pending`, and of the policy, rest on what nobody can observe."""
+        state = self.state
+        if state.is_undoing:
+            return ""
+        steps = [*(each.plan for each in state.with_status(*_BEGUN)), *pending]
+        found = find_unobservable(steps, state.problem, self.world, state.beliefs)
+        return "; ".join(f"{each}; {each.hint}" for each in found)
+
+
+def _needs_handler(record: StepRecord) -> bool:
+    """Return whether a step that is not over may call its handler: the first time, or again."""
+    match record.status:
+        case StepStatus.RUNNING:
+            return record.result is None
+        case StepStatus.WAITING:
+            return "question" in (record.wait or {})
+        case status:
+            return status is StepStatus.PENDING
+
+
+def _with_filled(record: StepRecord) -> PlanStep:
+    """Return the entry of a step in the plan, with the open parameters that were filled."""
+    if not record.filled:
+        return record.plan
+    return record.plan.model_copy(update={"parameters": {**record.filled, **record.plan.parameters}})
