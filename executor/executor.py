@@ -253,7 +253,7 @@ class Executor:
             run,
             made or (what, planning),
             alternatives,
-            memory or {},
+            values.to_dict(),
             entities,
             reported or {},
             occasion,
