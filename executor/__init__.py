@@ -55,8 +55,8 @@ __all__ = [
     "ForeignTools", "HandlerCall", "InDoubt", "Journal", "JournalError", "LanguageModel", "Learning", "Memory",
     "MemoryChange", "Metrics", "Missing", "ModelClient", "NoRunError", "Note", "NothingDone", "Outline", "PlanStep",
     "PlannedCalls", "Proceed", "Proposal", "Provenance", "Rate", "Readings", "Recovery", "RepairStatus", "Repaired",
-    "Request", "Retention", "Room", "Run", "RunError", "RunExists", "RunInfo", "RunOutcome", "RunStatus", "Rung", "Seen",
-    "Show", "Spans", "Standing", "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World",
+    "Request", "Retention", "Room", "Run", "RunError", "RunExists", "RunInfo", "RunOutcome", "RunStatus", "Rung",
+    "Seen", "Show", "Spans", "Standing", "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World",
     "function_tools", "langchain_tools", "learn", "mcp_tools", "model_of", "repair", "summary", "toolset_tools",
 ]
 # fmt: on
