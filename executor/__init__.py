@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from executor.agent.plan_search import Missing
     from executor.agent.proposals import Achieved, Proposal, Standing
     from executor.agent.why import Why
-    from executor.errors import DamagedError, DrivenError, JournalError, NoRunError, RunError
+    from executor.errors import DamagedError, DrivenError, JournalError, NoRunError, RunError, RunExists
     from executor.events.events import Event, Note, Provenance, Rung, RunStatus, StepStatus
     from executor.events.stored_runs import Retention, RunInfo
     from executor.executor import Executor
@@ -55,9 +55,9 @@ __all__ = [
     "ForeignTools", "HandlerCall", "InDoubt", "Journal", "JournalError", "LanguageModel", "Learning", "Memory",
     "MemoryChange", "Metrics", "Missing", "ModelClient", "NoRunError", "Note", "NothingDone", "Outline", "PlanStep",
     "PlannedCalls", "Proceed", "Proposal", "Provenance", "Rate", "Readings", "Recovery", "RepairStatus", "Repaired",
-    "Request", "Retention", "Room", "Run", "RunError", "RunInfo", "RunOutcome", "RunStatus", "Rung", "Seen", "Show",
-    "Spans", "Standing", "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World", "function_tools",
-    "langchain_tools", "learn", "mcp_tools", "model_of", "repair", "summary", "toolset_tools",
+    "Request", "Retention", "Room", "Run", "RunError", "RunExists", "RunInfo", "RunOutcome", "RunStatus", "Rung",
+    "Seen", "Show", "Spans", "Standing", "StepStatus", "Tally", "TextAnswer", "ToolLimits", "Wait", "Why", "World",
+    "function_tools", "langchain_tools", "learn", "mcp_tools", "model_of", "repair", "summary", "toolset_tools",
 ]
 # fmt: on
 
@@ -71,7 +71,7 @@ _MODULES = {
     "agent.plan_search": "Missing",
     "agent.proposals": "Achieved Proposal Standing",
     "agent.why": "Why",
-    "errors": "DamagedError DrivenError JournalError NoRunError RunError",
+    "errors": "DamagedError DrivenError JournalError NoRunError RunError RunExists",
     "events.events": "Event Note Provenance RunStatus Rung StepStatus",
     "events.stored_runs": "Retention RunInfo",
     "executor": "Executor",

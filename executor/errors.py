@@ -7,13 +7,15 @@ ForethoughtError
 │   ├── DrivenError      ... because another process, or another part of this one, drives the run
 │   │   ├── FencedError  ... because another process has taken over a run that was driven here
 │   │   └── MovingError  ... because the run is on its way from one journal to another
-│   └── NoRunError       ... because the run does not exist, or was deleted
+│   ├── NoRunError       ... because the run does not exist, or was deleted
+│   └── RunExists        ... because there is a run of this name already; a `RunError`, too
 └── ModelError           a language model gives no valid answer
     ├── NoAnswer         ... its answers did not pass their checks; has the `objections`
     ├── Unreachable      ... the endpoint does not answer, or refuses
     └── Unpaid           ... the allowance is used up
 
-`RunError`, an `InputError`: a run does not exist or cannot be resumed.
+`RunError`, an `InputError`: a run does not exist or cannot be resumed. `RunExists` is one: a run of this name exists
+already, and another goal or other values were asked for, or it was not to be joined.
 """
 
 from __future__ import annotations
@@ -63,6 +65,24 @@ class NoRunError(JournalError):
 
 class RunError(InputError):
     """A run does not exist, or cannot be resumed here."""
+
+
+class RunExists(RunError, JournalError):
+    """There is a run of this name already, which the request does not join: `found` says why not.
+
+    `place` is that of the journal, "" without one.
+    """
+
+    hint: str
+
+    def __init__(self, run: str, why: str = "", *, place: Path | str = "", hint: str = "take another name") -> None:
+        found = f"there is already a run {run!r}{f', {why}' if why else ''}"
+        ForethoughtError.__init__(self, run, why)
+        self.message, self.location = found, None
+        self.run, self.place, self.found, self.hint = run, place, found, hint
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.found}; {self.hint}" if self.place else f"{self.found}; {self.hint}"
 
 
 class ModelError(ForethoughtError):

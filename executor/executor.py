@@ -1,7 +1,8 @@
 """Carry out plans in a world, keep runs in a journal, and resume runs: `Executor`.
 
 `start` prepares a plan, or searches for one, and `_carry_out` drives the run; `take_up` rebuilds the state of a run
-from its events, and `_take_up` drives it on.
+from its events, and `_take_up` drives it on. A request joins a run that is known, or an equal one that is at work: see
+`executor.joining`.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from executor.arguments import check_id, check_model, check_named, check_parts, check_texts
 from executor.background_searches import search_in_turn
-from executor.errors import JournalError, RunError
+from executor.errors import DrivenError, RunError, RunExists
 from executor.events import stored_runs
 from executor.events.events import (
     Event,
@@ -37,10 +38,26 @@ from executor.events.events import (
 )
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
+from executor.joining import (
+    FOLLOW_SECONDS,
+    JoinedRun,
+    RunRequest,
+    describe_difference,
+    find_equal,
+    find_leader,
+    follow_journal,
+    hash_terms,
+    let_go,
+    make_id,
+    note_at_work,
+    recall_terms,
+    state_terms,
+)
 from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journal
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
 from executor.loop.books import BookHere, BookInJournal
+from executor.loop.children import STEP
 from executor.loop.clearance import Book
 from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.look_first import Look
@@ -61,9 +78,10 @@ from executor.tools.context import CAPACITY, Memory
 from executor.tools.json_data import dump_json, load_json
 from executor.tools.world import World
 from planner.errors import ForethoughtError, InputError, PlanError
+from planner.lightweight import replace
 from planner.model import Atom, Problem
 from planner.plan import Plan, Result
-from planner.problem_kinds import AnyProblem
+from planner.problem_kinds import AnyProblem, resolve_problem
 
 if TYPE_CHECKING:
     from planner.policies.decision import Decision
@@ -80,24 +98,18 @@ _TAKEN_UP = frozenset({RunStatus.PROPOSED.name, RunStatus.ACTIVE.name, RunStatus
 """Statuses of runs that go on by themselves where all is there that they need."""
 
 
+MOST_KEPT: Final = 100
+"""Most runs that are over and are kept without a journal: the latest with names, whose outcomes others may ask for."""
+
+
 @dataclass(frozen=True, slots=True)
-class _UnfinishedRun:
-    """An unfinished run without a journal: its events, source problem, status, and the time of its end."""
+class _KeptRun:
+    """A run without a journal that nobody drives: its events, source problem, status, and the time of its end."""
 
     events: Sequence[tuple[Event, float]]
     source: Problem
     status: RunStatus
     since: float
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What a run is asked for beside its plan: see `Executor.start`."""
-
-    memory: Mapping[str, Any]
-    reported: Mapping[Atom, bool]
-    occasion: str
-    again: tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -146,12 +158,12 @@ class Executor:
     """The ledger of what irreversible steps have done: that of the journal, or of the world without one."""
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
-    _unfinished: dict[str, _UnfinishedRun] = field(init=False, default_factory=dict)
-    """Unfinished runs, without a journal."""
+    _kept: dict[str, _KeptRun] = field(init=False, default_factory=dict)
+    """Runs that nobody drives, without a journal: unfinished ones, and the latest that are over and were named."""
     _deletion_due: float = field(init=False, default=0.0)
     """Time of the next deletion of expired runs, in seconds of the monotonic clock."""
     _names: set[str] = field(init=False, default_factory=set)
-    """Ids of runs that callers chose."""
+    """Ids of runs that callers chose, without a journal."""
     _has_filled: bool = field(init=False, default=False)
     """Whether the ledger knows what runs from before it have done."""
 
@@ -206,6 +218,7 @@ class Executor:
         occasion: str = "",
         again: Collection[str] = (),
         enqueue: bool = False,
+        join: bool = True,
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, a policy, or the solution of a problem, which is searched in a thread.
@@ -222,9 +235,15 @@ class Executor:
         more. `again` names irreversible steps, such as "pay(o7)", that are to be done once more though they were done
         before.
 
+        A request that names a known `run`, with the same goal and values, joins that run: its outcome is that of a run
+        that is over or at work, wherever that is, and any other is taken up. A request without a name joins an equal
+        one that is at work for the same world. A run that was joined is called off when the last of its callers calls
+        it off, or is cancelled. With `join=False`, the run is one of its own. A run that a handler begins is a child of
+        its step: another attempt at the step joins it.
+
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for a value that is neither plan nor
-        problem, `JournalError` or `RunError` if the id `run` exists already, and `RunError` without an event loop. A
-        run of a problem without a plan raises `NoPlan` when it is awaited.
+        problem, `RunExists` if the id `run` belongs to a run for something else, or if it is not to be joined, and
+        `RunError` without an event loop. A run of a problem without a plan raises `NoPlan` when it is awaited.
         """
         check_id(run)
         check_named(memory=memory, entities=entities)
@@ -232,36 +251,190 @@ class Executor:
         made = prepare_given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
+        made = None if made is None else add_alternatives(made, alternatives)
+        again, values = check_texts("again", again), Memory.from_dict(memory or {}, self.capacity)
+        wanted: Any = made or resolve_problem(what)
+        asked = fill or self.fill, approve or self.approve, client or self.client
+        terms = state_terms(wanted, values, self.world.name, occasion, again)
+        request = RunRequest(
+            run,
+            made or (what, planning),
+            alternatives,
+            values.to_dict(),
+            entities,
+            reported or {},
+            occasion,
+            again,
+            terms,
+            hash_terms(terms),
+            (self.model, self.permit, self.ask, self.stay, self.recovery, *asked),
+            join,
+            enqueue,
+        )
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
-        begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client)
-        begun.is_enqueued = enqueue
-        if made is not None:
-            begun.take(self.make_state(made := add_alternatives(made, alternatives)))
-            self._check_reported(begun.state, reported or {})
-        if run is not None:
-            self._reserve_id(run)
-        if self.journal is not None:
-            self.journal.create(begun.id)
-        request = RunRequest(memory or {}, reported or {}, occasion, check_texts("again", again))
-        begun.start(self._carry_out(begun, made or (what, planning), request, alternatives))
+        state = None if made is None else self.make_state(made)
+        if state is not None:
+            self._check_reported(state, reported or {})
+        return self._admit(
+            request, lambda name: Run(self, name, pricing, fill=fill, approve=approve, client=client), state
+        )
+
+    def _admit(self, request: RunRequest, make: Callable[[str], Run], state: RunState | None) -> Run:
+        """Join an equal run at work, or begin one, made by `make`: a child of the step whose handler asks for it."""
+        leader = find_leader(self._name_equal(request), request.options) if request.is_shared else None
+        step = STEP.get(None)
+        if step is None and leader is not None:
+            return JoinedRun(self, leader)
+        if step is None and request.is_shared and self.journal is not None:
+            return self._begin_once(request, make, state)
+        if step is None:
+            return self._begin(request.run or make_id(request), request, make, state)
+        if leader is None and request.run is None:
+            request = replace(request, run=step.take_name(request.digest), join=True)
+        name = request.run or "" if leader is None else leader.id
+        step.tell(name, self._place)
+        begun = self._begin(name, request, make, state) if leader is None else JoinedRun(self, leader)
+        step.add(begun)
         return begun
 
-    async def _carry_out(
-        self,
-        run: Run,
-        what: PreparedPlan | tuple[Any, Mapping[str, Any]],
-        request: RunRequest,
-        alternatives: Any,
-    ) -> RunOutcome:
-        """Carry out `what`, a plan, or a problem with options of the search; return the outcome."""
+    def _begin_once(self, request: RunRequest, make: Callable[[str], Run], state: RunState | None) -> Run:
+        """Begin a run unless another process is at work on an equal request: then follow its run."""
+        journal = self._require_journal()
+        elsewhere = "" if journal.locks.hold(request.lock) else find_equal(journal, request)
+        if elsewhere:
+            begun = make(elsewhere)
+            begun.start(self._follow_equal(begun, request))
+            return begun
+        try:
+            begun = self._begin(make_id(request), request, make, state)
+        except BaseException:
+            journal.locks.let_go(request.lock)
+            raise
+        begun.when_done(partial(let_go, journal, request))
+        return begun
+
+    def _begin(self, name: str, request: RunRequest, make: Callable[[str], Run], state: RunState | None) -> Run:
+        """Begin the run `name`, or join it if it is known; raises `RunExists` if the request does not join it."""
+        leader = find_leader(self._name_by_id(name))
+        if leader is not None:
+            self._check_joins(name, leader.terms or self._recall_terms(name), request)
+            return JoinedRun(self, leader)
+        kept = self._reserve_id(name, is_chosen=request.run is not None)
+        begun = make(name)
+        begun.is_enqueued, begun.terms = request.enqueue, request.terms
+        if kept is not None:
+            self._check_joins(name, kept, request)
+            begun.start(self._join(begun, request))
+        else:
+            if state is not None:
+                begun.take(state)
+            begun.start(self._carry_out(begun, request))
+        note_at_work(self._name_by_id(name), begun)
+        if request.is_shared:
+            note_at_work(self._name_equal(request), begun, request.options)
+        return begun
+
+    @property
+    def _place(self) -> str:
+        """The place of the journal, "" without one."""
+        return "" if self.journal is None else str(self.journal.place)
+
+    def _name_by_id(self, run: str) -> Hashable:
+        """Return by what a run at work is found by its id."""
+        return self._place or id(self), run
+
+    def _name_equal(self, request: RunRequest) -> Hashable:
+        """Return by what a run at work is found by requests that are equal to its own."""
+        return id(self.world), self._place, request.digest
+
+    def _reserve_id(self, run: str, *, is_chosen: bool) -> Mapping[str, Any] | None:
+        """Reserve the id of a run, and return None; return the terms of a run that has it already.
+
+        Raises `RunExists` for a run whose outcome is not kept.
+        """
+        if self.journal is None:
+            if run in self._kept:
+                return self._recall_terms(run)
+            if run in self._names:
+                raise RunExists(run, "and its outcome is kept no longer", hint="give the executor a journal")
+            if is_chosen:
+                self._names.add(run)
+            return None
+        try:
+            self.journal.create(run)
+        except RunExists:
+            return self._recall_terms(run)
+        return None
+
+    def _recall_terms(self, run: str) -> Mapping[str, Any]:
+        """Return the terms of the request for a run that has begun; raises `NoRunError` if it was deleted."""
+        if self.journal is None and run in self._runs:
+            first = self._runs[run].recorded[0][0]
+        else:
+            first = next(self._read_events(run))[0]
+        assert isinstance(first, RunStarted), "the first event of every run"
+        return recall_terms(first)
+
+    def _check_joins(self, run: str, kept: Mapping[str, Any], request: RunRequest) -> None:
+        """Raise `RunExists` unless a request joins the run that was begun with the terms `kept`."""
+        why = describe_difference(kept, request.terms)
+        if why or not request.join:
+            raise RunExists(run, why, place=self._place)
+
+    async def _join(self, run: Run, request: RunRequest) -> RunOutcome:
+        """Return the outcome of a run that is over, follow one that another process drives, or take it up."""
+        if run.is_enqueued:
+            return RunOutcome.of(run.id, self.state_of(run.id, request.entities))
+        while True:
+            try:
+                return await self._take_up(run, {}, request.entities, {}, ({}, None))
+            except DrivenError as error:
+                if type(error) is not DrivenError:
+                    raise
+            outcome = await follow_journal(self, self._require_journal(), run)
+            if outcome is not None:
+                return outcome
+
+    async def _follow_equal(self, run: Run, request: RunRequest) -> RunOutcome:
+        """Follow the run of another process for an equal request, or carry it out if that process is gone."""
+        journal = self._require_journal()
+        while not journal.locks.hold(request.lock):
+            outcome = await follow_journal(self, journal, run)
+            if outcome is not None:
+                return outcome
+            await asyncio.sleep(FOLLOW_SECONDS)
+        run.when_done(partial(let_go, journal, request))
+        kept = self._reserve_id(run.id, is_chosen=False)
+        if kept is not None:
+            return await self._join(run, request)
+        if isinstance(request.what, PreparedPlan):
+            run.take(self.make_state(request.what))
+        return await self._carry_out(run, request)
+
+    async def _carry_out(self, run: Run, request: RunRequest) -> RunOutcome:
+        """Carry out a plan, or search for one first; return the outcome. Join a run that was begun meanwhile."""
         with self._delete_expired_around():
-            made = what if isinstance(what, PreparedPlan) else await self._search(run, *what, request, alternatives)
-            with self._claim_run(run.id) as events, self._register_run(run):
-                if events:
-                    raise RunError(f"there is already a run {run.id!r}", hint="take another name")
-                self._fill_ledger()
-                self._record_start(run, made, request)
-                return run.outcome if run.is_enqueued else await run.drive()
+            what, is_new = request.what, False
+            made = what if isinstance(what, PreparedPlan) else await self._search(run, *what, request)
+            with ExitStack() as claim:
+                with suppress(DrivenError):
+                    is_new = not claim.enter_context(self._claim_run(run.id))
+                if is_new:
+                    with self._register_run(run):
+                        self._fill_ledger()
+                        self._record_start(run, made, request)
+                        return run.outcome if run.is_enqueued else await run.drive()
+        self._check_joins(run.id, await self._wait_for_terms(run.id), request)
+        return await self._join(run, request)
+
+    async def _wait_for_terms(self, run: str) -> Mapping[str, Any]:
+        """Return the terms of the request for a run that another process has just begun."""
+        journal = self._require_journal()
+        while next(journal.read(run), None) is None:
+            if not journal.is_driven(run):
+                raise RunError(f"whoever was about to begin the run {run!r} has stopped", hint="ask for it again")
+            await asyncio.sleep(FOLLOW_SECONDS)
+        return self._recall_terms(run)
 
     def _record_start(self, run: Run, made: PreparedPlan, request: RunRequest) -> None:
         plan, values = run.state.plan, Memory.from_dict(request.memory, self.capacity).to_dict()
@@ -282,15 +455,13 @@ class Executor:
         if request.reported:
             run.report(request.reported)
 
-    async def _search(
-        self, run: Run, problem: Any, planning: Mapping[str, Any], request: RunRequest, alternatives: Any
-    ) -> PreparedPlan:
+    async def _search(self, run: Run, problem: Any, planning: Mapping[str, Any], request: RunRequest) -> PreparedPlan:
         """Search for a plan for `problem` in a thread, and prepare `run` for it."""
 
         def search() -> tuple[PreparedPlan, RunState]:
             options: dict[str, Any] = {"memory": request.memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
-            made = add_alternatives(found, alternatives)
+            made = add_alternatives(found, request.alternatives)
             state = self.make_state(made)
             self._check_reported(state, request.reported)
             return made, state
@@ -331,13 +502,6 @@ class Executor:
         state.memory.capacity = self.capacity
         return state
 
-    def _reserve_id(self, run: str) -> None:
-        """Reserve the id `run`; raises `RunError` or `JournalError` if it is taken."""
-        if run in self._names:
-            found, hint = f"there is already a run {run!r}", "take another name"
-            raise RunError(found, hint=hint) if self.journal is None else JournalError(self.journal.place, found, hint)
-        self._names.add(run)
-
     def announce(self, event: str, result: Any = None) -> int:
         """Complete all steps of runs here that wait for `event`; return their number.
 
@@ -353,16 +517,26 @@ class Executor:
                 yield
         finally:
             self._runs.pop(run.id, None)
-            if self.journal is None and not run.state.status.is_over:
-                self._unfinished[run.id] = _UnfinishedRun(run.recorded, run.state.source, run.state.status, time.time())
+            if self.journal is None:
+                self._keep(run)
+
+    def _keep(self, run: Run) -> None:
+        """Keep what is known of a run without a journal: of those that are over, the latest that were named."""
+        status = run.state.status
+        if status.is_over and run.id not in self._names:
+            return
+        self._kept[run.id] = _KeptRun(run.recorded, run.state.source, status, time.time())
+        over = [name for name, each in self._kept.items() if each.status.is_over] if status.is_over else []
+        for name in over[: max(len(over) - MOST_KEPT, 0)]:
+            del self._kept[name]
 
     def _read_events(self, run: str) -> Iterator[tuple[Event, float]]:
         """Yield the events of a run that is not driven here, with their times in seconds since 1970.
 
         Raises `RunError` and `JournalError` for an unknown run.
         """
-        if run in self._unfinished:
-            return iter(self._unfinished[run].events)
+        if run in self._kept:
+            return iter(self._kept[run].events)
         return (
             (event_from_data(each.kind, load_json(each.data)), each.time) for each in self._require_journal().read(run)
         )
@@ -457,7 +631,7 @@ class Executor:
             for question, answer in answers.items():
                 taken.check_answer(question, answer)
             given_results = {step: taken.read_result_for(step, each) for step, each in results.items()}
-            left = self._unfinished.pop(taken.id, None)
+            left = self._kept.pop(taken.id, None)
             taken.recorded = [] if left is None else list(left.events)
             with self._register_run(taken):
                 open_steps = taken.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
@@ -491,7 +665,7 @@ class Executor:
         if not isinstance(first, RunStarted):
             hint = f"it ended before it had a plan, and has done nothing: executor.run(…, run={run!r}) begins it again"
             raise RunError(f"the journal has no beginning of run {run!r}", hint=hint)
-        known = self._unfinished[run].source if run in self._unfinished and entities is None else None
+        known = self._kept[run].source if run in self._kept and entities is None else None
         return self.rebuild_state(chain([(first, began)], events), known, entities)
 
     def rebuild_state(
@@ -528,7 +702,7 @@ class Executor:
         """
         if run in self._runs:
             raise RunError(f"the run {run!r} is at work", hint="cancel it, and await it first")
-        if self._unfinished.pop(run, None) is None:
+        if self._kept.pop(run, None) is None:
             self._require_journal().delete(run)
         self._names.discard(run)
 
@@ -538,10 +712,8 @@ class Executor:
         Runs that are being driven stay. Raises `JournalError`.
         """
         retention, now = retention or self.retention or Retention(), time.time()
-        gone = [
-            run for run, left in list(self._unfinished.items()) if now - left.since >= retention.seconds(left.status)
-        ]
-        gone = [run for run in gone if self._unfinished.pop(run, None) is not None]
+        gone = [run for run, left in list(self._kept.items()) if now - left.since >= retention.seconds(left.status)]
+        gone = [run for run in gone if self._kept.pop(run, None) is not None]
         if self.journal is not None:
             gone += delete_expired(self.journal, retention)
         self._names.difference_update(gone)

@@ -12,7 +12,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -156,10 +156,20 @@ class Run:
         """Events with their times, for a run without a journal."""
         self._lost: BaseException | None = None
         """The error of an event that could not be kept."""
+        self.is_elsewhere = False
+        """Whether another process drives the run, and this one follows its journal."""
+        self.callers: set[Run] = {self}
+        """Those on whose behalf the run is driven: whoever began it, and those who have joined it."""
+        self.terms: Mapping[str, Any] | None = None
+        """What the run was asked for, if it was begun here: see `executor.joining`."""
         self._task: asyncio.Task[RunOutcome] | None = None
         self._state: RunState | None = None
         self._stepper: Stepper
         self._loop: Loop
+
+    def follow(self, state: RunState) -> None:
+        """Show the `state` of a run that another process drives."""
+        self._state, self.is_elsewhere = state, True
 
     @property
     def fills(self) -> bool:
@@ -168,7 +178,7 @@ class Run:
 
     def take(self, state: RunState) -> None:
         """Build the parts of the run on `state`, from which it goes on."""
-        executor, self._state = self._executor, state
+        executor, self._state, self.is_elsewhere = self._executor, state, False
         asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
         lookout = self.make_lookout(state)
         rng = random.Random(f"{executor.seed} {self.id}")
@@ -312,9 +322,56 @@ class Run:
         return RunOutcome.of(self.id, self.state)
 
     def cancel(self) -> None:
-        """Call the run off: begin no more steps, and signal the handlers at work; does nothing if it is over."""
+        """Call the run off: begin no more steps, and signal the handlers at work; does nothing if it is over.
+
+        A run that others have joined goes on until the last of its callers calls it off.
+        """
+        if self.withdraw():
+            self.call_off()
+
+    def cancel_soon(self) -> None:
+        """Call the run off from any thread, without waiting for its event loop."""
+        with contextlib.suppress(RuntimeError):  # its event loop is closed
+            self._home.call_soon_threadsafe(self.cancel)
+
+    def call_off(self) -> None:
+        """Call the run off for all callers."""
         self.called_off.set()
         self._do_if_driven(self._abort)
+
+    def withdraw(self) -> bool:
+        """Drop this caller; return whether nobody wants the run any more."""
+        self.callers.discard(self)
+        return not self.callers
+
+    def break_off(self) -> None:
+        """Cancel the task that drives the run, which can be resumed; call it in the event loop of the run."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def break_off_soon(self) -> None:
+        """Cancel the task that drives the run, from any thread."""
+        with contextlib.suppress(RuntimeError):  # its event loop is closed
+            self._home.call_soon_threadsafe(self.break_off)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nobody drives the run here any more."""
+        return self._home.is_closed() or (self._task is not None and self._task.done())
+
+    def share_end(self) -> Future[RunOutcome]:
+        """Return a future of the outcome for other threads."""
+        done = Future[RunOutcome]()
+
+        def settle(task: asyncio.Task[RunOutcome]) -> None:
+            if task.cancelled():
+                done.cancel()
+            else:
+                settle_future(done, task.result)
+
+        assert self._task is not None, "a run is made by Executor.start"
+        self._home.call_soon_threadsafe(self._task.add_done_callback, settle)
+        return done
 
     def interrupt(self) -> None:
         """Begin no more steps; when the steps at work are over, the run ends as WAITING, and can be resumed.
@@ -483,9 +540,30 @@ class Run:
         """Start the task `work` that drives the run."""
         self._task = self._home.create_task(work)
 
-    def __await__(self) -> Any:
+    def when_done(self, act: Callable[[], None]) -> None:
+        """Call `act` when nobody drives the run here any more."""
         assert self._task is not None, "a run is made by Executor.start"
-        return self._task.__await__()
+        self._task.add_done_callback(lambda _: act())
+
+    def __await__(self) -> Generator[Any, None, RunOutcome]:
+        return self._wait_for_end().__await__()
+
+    async def _wait_for_end(self) -> RunOutcome:
+        """Wait for the outcome; where the last caller is cancelled, the run is broken off."""
+        assert self._task is not None, "a run is made by Executor.start"
+        try:
+            return await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            if self._task.done():
+                raise
+            if not self.withdraw():
+                self.stop_following()
+                raise
+            self.break_off()
+            return await self._task
+
+    def stop_following(self) -> None:
+        """Wait no more for a run that goes on for others."""
 
     async def events(self) -> AsyncIterator[run_events.Event]:
         """Yield all events from now on, until the run ends."""
@@ -498,8 +576,7 @@ class Run:
 
     def _do_if_driven(self, act: Callable[[], None]) -> None:
         """Call `act` in the event loop of the run, unless the run has no plan yet, or is over."""
-        is_over = self._home.is_closed() or (self._task is not None and self._task.done())
-        if self._state is not None and not is_over:
+        if self._state is not None and not self.is_done:
             with contextlib.suppress(RunError):  # the run may end at this very moment
                 self._do_in_home_loop(act)
 
@@ -507,6 +584,8 @@ class Run:
         """Call `act` in the event loop of the run and return its result; raises its error, and `RunError`."""
         if self._task is not None and self._task.done():
             raise RunError(f"nobody drives the run {self.id!r} any more", hint="take it up: resume(run, …)")
+        if self.is_elsewhere:
+            raise RunError(f"another process drives the run {self.id!r}", hint="answer it there, or post the answer")
         if not self._home.is_running() or find_running_loop() is self._home:
             return act()
         done = Future[Done]()

@@ -50,14 +50,14 @@ async def ask_to_confirm(confirm: Confirm, proposal: Proposal) -> bool | None:
     return None if given is None else not describe_refusal(given, "it")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class ApproveShown:
     """Approves steps exactly as a proposal showed them; `other` decides about all others.
 
-    `other` also decides about actions that are declared to need approval.
+    `other` also decides about actions that are declared to need approval. Two that decide alike are equal.
     """
 
-    actions: Mapping[str, Action]
+    actions: Mapping[str, Action] = field(compare=False)
     other: Callback = None
     shown: list[PlanStep] = field(default_factory=list)
 

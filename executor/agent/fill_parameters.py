@@ -56,17 +56,18 @@ def usage_of(state: RunState) -> Usage:
     return Usage(int(asked["calls"]), int(asked["tokens"]), money=asked["cost"])
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Filler:
     """Fills the open parameters of the steps of one run, with a `model`.
 
     `words` is the user's request; `given` are the entries of working memory that came from the host, not from steps.
+    Two that ask the same model about the same are equal.
     """
 
     model: LanguageModel
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
-    meter: Meter = field(default_factory=Meter)
+    meter: Meter = field(default_factory=Meter, compare=False)
     rounds: int = ROUNDS
     timeout: float = TIMEOUT
 

@@ -215,6 +215,15 @@ class StepProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildBegun:
+    """The handler of a step begins or joins another `run`, kept in the journal at `place`; "" without a journal."""
+
+    step: str
+    run: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StepReturned:
     """A handler returned, or a waiting step got its result from outside; the effects were not observed yet.
 
@@ -411,6 +420,7 @@ Event = (
     | ParametersChanged
     | ModelAsked
     | StepProgress
+    | ChildBegun
     | StepReturned
     | StepWaiting
     | FactsSeen

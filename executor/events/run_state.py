@@ -44,7 +44,14 @@ if TYPE_CHECKING:
 
 _RAN: Final = frozenset({events.StepStatus.SUCCEEDED, events.StepStatus.UNVERIFIED, events.StepStatus.PARTIAL})
 _FAILED: Final = frozenset({events.StepStatus.FAILED, events.StepStatus.PARTIAL})
-_NO_NEWS: Final = (events.StepStarted, events.StepProgress, events.StepReturned, events.ModelAsked, events.RungTaken)
+_NO_NEWS: Final = (
+    events.StepStarted,
+    events.StepProgress,
+    events.ChildBegun,
+    events.StepReturned,
+    events.ModelAsked,
+    events.RungTaken,
+)
 """Kinds of events after which the same is left to do as before."""
 
 
@@ -123,6 +130,8 @@ class RunState:
         """How often the same rest of a plan was adopted while the same facts were believed."""
         self.rungs: list[events.RungTaken] = []
         self.redirected: list[events.GoalChanged] = []
+        self.children: list[events.ChildBegun] = []
+        """The runs that handlers have begun."""
         self.dropped: list[str] = []
         """Dropped soft goals."""
         self.providers: dict[Atom, str] = {}
@@ -233,6 +242,8 @@ class RunState:
                 self.given -= {key}
             case events.RunEnded(status, reason):
                 self.status, self.reason, self.metrics = status, reason, event.metrics
+            case events.ChildBegun():
+                self.children.append(event)
             case events.StepProgress():
                 pass
         if self.timetable is not None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from executor.errors import DamagedError, JournalError, NoRunError
+from executor.errors import DamagedError, JournalError, NoRunError, RunExists
 from executor.journal.driven_runs import DrivenRuns
 from executor.journal.effects import LedgerInJournal
 from executor.journal.locks import RESTORE, LockFile
@@ -190,7 +190,7 @@ class Journal(DrivenRuns):
                 if self._store.connection.execute("SELECT 1 FROM runs WHERE name = ?", (run,)).fetchone():
                     if self._read_to_end(self._find_run(run)[0]).seq == 0:
                         return
-                    raise JournalError(self.path, f"there is already a run {run!r}", "resume it, or take another name")
+                    raise RunExists(run, place=self.path, hint="resume it, or take another name")
                 ((last,),) = self._store.connection.execute("SELECT ifnull(max(number), 0) FROM runs")
                 created = self.clock.time()
                 row = (last + 1, run, created, compute_first_checksum(last + 1, run, created))

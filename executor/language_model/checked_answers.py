@@ -17,7 +17,7 @@ from executor.language_model import protocol as llm
 from executor.tools.containment import await_contained
 from executor.tools.containment import describe_error as said_by
 from executor.tools.json_data import dump_json_value
-from planner.lightweight import dataclass, replace
+from planner.lightweight import dataclass, field, replace
 
 ROUNDS: Final = 3
 TIMEOUT: Final = 60.0
@@ -158,7 +158,7 @@ class ModelClient:
 
     model: llm.LanguageModel
     allowance: llm.Allowance = llm.Allowance()
-    meter: llm.Meter | None = None
+    meter: llm.Meter | None = field(default=None, compare=False)
 
     def for_run(self, spent: Mapping[str, float]) -> ModelClient:
         """Return a client for one run, which has already `spent` calls, tokens and cost."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
@@ -21,6 +22,7 @@ from executor.events.steps import StepRecord
 from executor.loop import parameters as filling
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, call_of, run_check
+from executor.loop.children import STEP, Child
 from executor.loop.clearance import Clearance
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.look_first import FirstLook
@@ -124,6 +126,8 @@ class Stepper:
     conditions: StepConditions = field(init=False)
     aftermath: Aftermath = field(init=False)
     _contexts: dict[str, Context] = field(init=False, default_factory=dict)
+    _children: dict[str, Child] = field(init=False, default_factory=dict)
+    """The runs that the handlers at work have begun, by step."""
 
     def __post_init__(self) -> None:
         self.conditions = StepConditions(self.state, self.emit, self.lookout, looks=self.first_look.look != "never")
@@ -139,6 +143,8 @@ class Stepper:
         self.paused.set()
         for context in self._contexts.values():
             context.aborted.set()
+        for child in self._children.values():
+            child.call_off()
 
     def policy_of(self, record: StepRecord) -> ExecutionPolicy:
         """Return the execution policy of the step."""
@@ -487,7 +493,8 @@ class Stepper:
                     begin=begin,
                     is_held_back=partial(self._is_held_back, record, another, plan),
                 )
-                attempt = await self.performer.make_attempt(trial)
+                with self._name_children(record):
+                    attempt = await self.performer.make_attempt(trial)
         except HeldBack:
             if record.attempts < number:
                 raise
@@ -505,6 +512,23 @@ class Stepper:
         skills = self.world.skills.get(record.step.action, ())
         expected = self.conditions.expect_end(record, expected)
         return await self.aftermath.end_attempt(record, attempt, expected, policy, skills)
+
+    @contextmanager
+    def _name_children(self, record: StepRecord) -> Iterator[None]:
+        """Let runs that the handler begins in the body be children of the step."""
+
+        def tell(run: str, place: str) -> None:
+            begun = events.ChildBegun(record.id, run, place)
+            if record.id in self._children and begun not in self.state.children:
+                self.emit(begun)
+
+        child = self._children[record.id] = Child(f"{self.state.run}/{record.id}", lambda: record.started, tell)
+        before = STEP.set(child)
+        try:
+            yield
+        finally:
+            STEP.reset(before)
+            self._children.pop(record.id, None)
 
     def _change_parameters(
         self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str

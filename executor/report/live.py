@@ -187,10 +187,22 @@ class Audience:
     def __init__(self, following: Iterable[Listener | Follower]) -> None:
         self._following = tuple(following)
         self._listeners: list[Listener] = [each for each in self._following if not isinstance(each, Follower)]
+        self._followed: tuple[RunState, str, ExitStack] | None = None
+        """What the followers follow while the run is driven."""
 
     def add(self, listener: Listener) -> None:
         """Send all further events to `listener`, too."""
         self._listeners.append(listener)
+
+    def include(self, following: Iterable[Listener | Follower]) -> None:
+        """Send all further events to those of `following` that get none yet, too."""
+        more = tuple([each for each in following if not any(each is other for other in self._following)])
+        self._following += more
+        for each in more:
+            if not isinstance(each, Follower):
+                self._listeners.append(each)
+            elif self._followed is not None:
+                self._enter(each, *self._followed)
 
     def tell(self, event: Event) -> None:
         """Send `event` to every listener."""
@@ -208,10 +220,15 @@ class Audience:
     def at(self, state: RunState, run: str) -> Iterator[None]:
         """Let the followers follow the run while the body lasts."""
         with ExitStack() as followed:
+            self._followed = state, run, followed
+            followed.callback(self._forget_followed)
             for each in self._following:
                 if isinstance(each, Follower):
                     self._enter(each, state, run, followed)
             yield
+
+    def _forget_followed(self) -> None:
+        self._followed = None
 
     def _enter(self, follower: Follower, state: RunState, run: str, followed: ExitStack) -> None:
         try:

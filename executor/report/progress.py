@@ -54,6 +54,8 @@ def event_line(event: events.Event, state: RunState) -> str | None:
         case events.StepStarted() | events.StepProgress() | events.StepWaiting() | events.StepEnded():
             record = state.steps[event.step]
             return f"{record.id} {record.step}: {status_text(record.status)}{_prefix_colon(note_of(event, record))}"
+        case events.ChildBegun(step, run, place):
+            return f"{step} {state.steps[step].step}: its run {line_of(run)}{_enclose((place,) if place else (), '')}"
         case events.RungTaken():
             return rung_line(event)
         case events.PlanChanged(_, kept, new, dropped, reason):

@@ -11,7 +11,6 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Final, cast
@@ -25,6 +24,7 @@ from executor.executor import Executor
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.aftermath import is_to_be_retried
 from executor.loop.attempt import Attempt, Call, Performer, Trial, find_abandoned, run_check
+from executor.loop.children import STEP, Child
 from executor.loop.locks_and_rates import Slots, Turns, wait_for_handler
 from executor.loop.parameters import Fill, FillRequest, check_fillings, convert_value
 from executor.observe.observe import Failure, Lookout
@@ -48,23 +48,6 @@ from planner.lightweight import replace
 from planner.model import Action, Atom
 from planner.plan import Step
 
-
-@dataclass(slots=True)
-class Child:
-    """Names the children of a step: the same names in each attempt, so that none is begun twice."""
-
-    key: str
-    """The idempotency key of the step."""
-    begun: int = 0
-
-    def take_name(self) -> str:
-        """Return the id of the next child."""
-        self.begun += 1
-        return self.key if self.begun == 1 else f"{self.key}:{self.begun}"
-
-
-STEP: Final[ContextVar[Child]] = ContextVar("step")
-"""The step that is at work in this task or thread, which begins children: runs within its run."""
 BEAT: Final = 0.25
 """Part of the heartbeat timeout after which an activity says again that it is alive."""
 

@@ -29,6 +29,7 @@ from executor.events.run_state import RunState
 from executor.events.stored_runs import RunInfo
 from executor.executor import Executor
 from executor.learning.experience import Experience, Pricing
+from executor.loop.children import STEP
 from executor.loop.parameters import Fill
 from executor.observe.reports import check_result
 from executor.plans.action_plan import ActionPlan, Basis, statement_of
@@ -38,7 +39,6 @@ from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess, RunOutcome, find_running_loop
-from executor.temporal.activities import STEP
 from executor.temporal.connection import explain, name_place
 from executor.temporal.plan_run import WORKFLOW
 from executor.temporal.recorded_world import describe_world

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
-from executor.errors import DamagedError, DrivenError, FencedError, JournalError, NoRunError
+from executor.errors import DamagedError, DrivenError, FencedError, JournalError, NoRunError, RunExists
 from executor.journal.driven_runs import DrivenRuns
 from executor.journal.locks import convert_encoding_error
 from executor.journal.moves import check_move
@@ -147,7 +147,7 @@ class PostgresJournal(DrivenRuns):
             ((number,),) = execute(_COUNT, what="runs")
             found = execute("SELECT events FROM runs JOIN heads ON run = number WHERE name = :run", run=run)
             if found and found[0][0]:
-                raise JournalError(self.place, f"there is already a run {run!r}", "resume it, or take another name")
+                raise RunExists(run, place=self.place, hint="resume it, or take another name")
             if found:
                 execute("UPDATE counts SET count = count - 1 WHERE what = 'runs'")
                 return

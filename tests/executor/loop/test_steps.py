@@ -307,7 +307,7 @@ def test_a_lock_keeps_out_runs_in_other_threads():
         inside.pop()
 
     executor, problem = Executor(world), domain.problem(goal=["done"])
-    threads = [threading.Thread(target=lambda: asyncio.run(executor.run(problem))) for _ in range(3)]
+    threads = [threading.Thread(target=lambda: asyncio.run(executor.run(problem, join=False))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -398,7 +398,7 @@ def test_an_event_goes_to_all_that_wait_for_it():
     executor = Executor(world, stay=True)
 
     async def main():
-        runs = [executor.start(domain.problem(goal=["done"])) for _ in range(3)]
+        runs = [executor.start(domain.problem(goal=["done"]), join=False) for _ in range(3)]
         await asyncio.sleep(1)
         assert executor.announce("opened") == 3
         return [(await run).steps[0].status for run in runs]

@@ -249,7 +249,7 @@ def test_executors_in_other_processes_share_locks(tmp_path: Path, end: str) -> N
 
         async def main() -> tuple[bool, RunStatus]:
             executor = Executor(room.world(ExecutionPolicy(lock=True)), journal=Journal(path))
-            run = executor.start(room.problem())
+            run = executor.start(room.problem(), join=False)
             await asyncio.sleep(0.3)
             waited = room.most == 0
             if end == "returns":

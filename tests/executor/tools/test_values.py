@@ -6,8 +6,7 @@ import itertools
 import pytest
 from pydantic import ValidationError
 
-from executor import ActionPlan, Executor, World
-from executor.errors import JournalError, RunError
+from executor import ActionPlan, Executor, RunExists, World
 from executor.plans.action_plan import PlanStep
 from executor.testing import run_virtual
 from executor.tools.context import Memory
@@ -86,12 +85,12 @@ def test_an_id_is_that_of_one_run(tmp_path):
         executor = Executor(world, journal=journal)
         first = executor.start(problem, run="r")
         try:
-            executor.start(problem, run="r")
+            executor.start(problem, run="r", join=False)
         finally:
             await first
 
-    for journal, error in ((None, RunError), (tmp_path / "runs.db", JournalError)):
-        with pytest.raises(error, match="there is already a run 'r'"):
+    for journal in (None, tmp_path / "runs.db"):
+        with pytest.raises(RunExists, match="there is already a run 'r'"):
             run_virtual(twice(journal))
 
 
