@@ -84,11 +84,11 @@ class Loop:
         """Begin steps, wait for them, recover from failures and look at the goal, until the run ends."""
         # What happened before this process, or while nobody drove the run, comes first.
         self.supervisor.take_up()
-        self._resume_answered()
         await self._settle_returned()
-        news = await self.stepper.first_look.take()
+        news = await self.stepper.first_look.take()  # with no step at work, which would change what is looked at
         if news and self.state.hierarchy is None:
             self.stepper.replanning_requests.append(news)
+        self._resume_answered()
         while True:
             await self._skip_ahead()  # a reactive run goes on from the furthest point of its plan that works
             self._update_agenda()  # the plan may have changed

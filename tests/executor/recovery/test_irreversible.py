@@ -700,6 +700,7 @@ def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
         send={"provides": ["sent"], "tags": ["irreversible"]},
         pay=PAY,
         other={"provides": ["sent"], "cost": 50},
+        close={"requires": ["sent", "paid"], "provides": ["closed"]},
     ).watch("sent", conclusive=event != "failure")
     shop.world.observer("paid")(lambda: CANNOT_SAY)
     executor = waits_for_its_turn(how, shop)
@@ -721,7 +722,7 @@ def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
 
     async def main():
         await another_run_pays(executor, shop) if how != "hook" else None
-        run = executor.start(shop.domain.problem(goal=["sent", "paid"]))
+        run = executor.start(shop.domain.problem(goal=["closed"]))
         await asyncio.sleep(2)
         assert shop.calls[:1] == ["send"]
         assert "pay" not in shop.calls
