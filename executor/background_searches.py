@@ -1,5 +1,7 @@
 """Run searches in threads; the searches of one event loop take turns, so that the loop stays responsive.
 
+Time limits of searches count processor time, so that other work takes nothing away from them.
+
 Python runs one thread at a time. Each search at work delays the event loop by another 5 ms whenever the loop wants to
 go on, and searches that end together make the loop read all their plans at once. Therefore short searches run one after
 another: the next one begins when the loop has read the plan of the one before. A search that takes longer than `ALONE`
@@ -17,13 +19,33 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
+from planner.errors import ForethoughtError
 from planner.lightweight import dataclass, field
+from planner.limits import LimitReached, count_processor_time
+from planner.plan import StoppedBy
 
 ALONE: Final = 0.25
 """Time for which a search runs alone before the next one begins, in seconds."""
 MOST: Final = max(2, min(32, (os.cpu_count() or 1) + 4) // 2)
 """Most concurrent searches: half of the threads in asyncio's pool."""
 Found = TypeVar("Found")
+
+
+class SearchStopped(ForethoughtError):
+    """A limit ended a search before it had any result; `stopped_by` says which."""
+
+    def __init__(self, stopped_by: StoppedBy) -> None:
+        super().__init__(f"the search ended without a result, {stopped_by.clause}")
+        self.stopped_by = stopped_by
+
+
+def run_search(search: Callable[[], Found]) -> Found:
+    """Run `search` in this thread; return its result, or raise its error, or `SearchStopped`."""
+    try:
+        with count_processor_time():
+            return search()
+    except LimitReached as limit:
+        raise SearchStopped(limit.stopped_by) from limit
 
 
 Searcher = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -42,7 +64,7 @@ def read_timer() -> float:
 
 
 async def search_in_turn(search: Callable[[], Found]) -> Found:
-    """Run `search` in a thread when it is its turn; return its result, or raise its error."""
+    """Run `search` in a thread when it is its turn; return its result, or raise its error, or `SearchStopped`."""
     searcher = _searchers.get(asyncio.get_running_loop())
     if searcher is not None:
         found: Found = await searcher(search)
@@ -50,7 +72,7 @@ async def search_in_turn(search: Callable[[], Found]) -> Found:
     line = _lines.setdefault(asyncio.get_running_loop(), _Line())
     turn = await line.take()
     try:
-        return await asyncio.to_thread(search)
+        return await asyncio.to_thread(run_search, search)
     finally:
         line.leave(turn)
 

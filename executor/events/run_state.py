@@ -26,11 +26,12 @@ from executor.plans.created_objects import (
     find_similar_steps,
     name_of,
 )
+from executor.plans.goals_served import Served, find_goals_served, serves_others
 from executor.plans.stated_steps import ConditionReader
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.context import Memory
 from planner.lightweight import replace
-from planner.model import Atom, Constraint, DomainModel, Formula, Object, Problem, SoftGoal
+from planner.model import Atom, Constraint, DomainModel, Formula, Goal, Object, Problem, SoftGoal
 from planner.model.actions import positive_atoms
 from planner.model.formulas import conjunction, conjuncts
 from planner.model.problem import seal_like
@@ -43,6 +44,12 @@ if TYPE_CHECKING:
     from planner.policies.markov_decision_process import Kept
 
 _RAN: Final = frozenset({events.StepStatus.SUCCEEDED, events.StepStatus.UNVERIFIED, events.StepStatus.PARTIAL})
+_OPEN: Final = (
+    events.StepStatus.PENDING,
+    events.StepStatus.RUNNING,
+    events.StepStatus.WAITING,
+    events.StepStatus.IN_DOUBT,
+)
 _FAILED: Final = frozenset({events.StepStatus.FAILED, events.StepStatus.PARTIAL})
 _NO_NEWS: Final = (
     events.StepStarted,
@@ -80,6 +87,8 @@ class RunState:
     """Number of changes of the plan."""
     settled = 0
     """Number of steps in doubt that were settled, and of begun steps that were put back."""
+    _served: tuple[tuple[int, int], Served] | None = None
+    """The parts of the goal that steps serve, with the counts of plan changes and of objects that turned up."""
     is_undoing = False
     """Whether the present plan undoes what was done."""
     wants_plan = False
@@ -525,8 +534,27 @@ class RunState:
         return {name: asked for name, asked in self.questions.items() if self._matters(asked)}
 
     def is_asking_beside(self, record: StepRecord) -> bool:
-        """Return whether a question about anything but the step of `record` is open."""
-        return bool(self.questions) and any(each.step != record.id for each in self.open_questions.values())
+        """Return whether a question is open about another step for the same goal, or about none."""
+        return bool(self.questions) and any(
+            each.step != record.id and not self.serves_other_goals(record.id, each.step)
+            for each in self.open_questions.values()
+        )
+
+    def serves_other_goals(self, one: str, other: str) -> bool:
+        """Return whether two steps that are not over are known to serve different parts of the goal."""
+        return serves_others(self._find_goals_served(), one, other)
+
+    def _find_goals_served(self) -> Served:
+        """Return the parts of the goal that each step serves which was not over when the plan was made."""
+        key = self.changes, len(self.found)
+        if self._served is None or self._served[0] != key:
+            served: Served = {}
+            if not (self.is_undoing or self.hierarchy or self.timetable or self.policy):
+                left = self.with_status(*_OPEN)
+                problem = replace(self.beliefs.problem, goal=Goal(self.goal), constraints=self.problem.constraints)
+                served = find_goals_served(problem, [record.plan for record in left])
+            self._served = key, served
+        return self._served[1]
 
     def _matters(self, asked: events.Asked) -> bool:
         record = self.steps.get(asked.step)

@@ -7,7 +7,8 @@ The execution models:
 - `dag`: each step as soon as its predecessors are done.
 
 In each model, irreversible steps begin as late as the order of the plan allows: after all reversible steps that might
-still fail. None begins while a question is open or a failure awaits recovery.
+still fail. None begins while a question about a step for the same part of the goal is open, or a failure awaits
+recovery. What waits holds up no step for another part of the goal (`executor.loop.detours`).
 
 A run waits for steps that end, for answers from outside, and for the timers and deadlines of waiting steps.
 """
@@ -48,6 +49,7 @@ class Agenda:
             for each in before.get(id_, ()):
                 if each in self._place:
                     self._after.setdefault(each, []).append(id_)
+        self._begun = set(begun)
         self._ready = [(place, id_) for id_, place in self._place.items() if not self._left[id_] and id_ not in begun]
 
     def take_ready(self, at_work: int, most: int | None, is_held: Callable[[str], bool]) -> list[str]:
@@ -68,16 +70,28 @@ class Agenda:
 
     def note_begun(self, id_: str) -> None:
         """Remove a step that has begun from the ready ones."""
+        self._begun.add(id_)
         self._ready = [each for each in self._ready if each[1] != id_]
         heapq.heapify(self._ready)
 
     def note_done(self, id_: str) -> None:
         """Make the steps ready that waited for this step only."""
         self.note_begun(id_)
+        if self._model in SINGLE and self._left.get(id_):
+            self._take_out(id_)
+            return
         for each in self._after.get(id_, ()):
             self._left[each] -= 1
-            if not self._left[each]:
+            if not self._left[each] and each not in self._begun:
                 heapq.heappush(self._ready, (self._place[each], each))
+
+    def _take_out(self, id_: str) -> None:
+        """Take a step out of the line that was done before its turn: the next one waits for the one before it."""
+        self._left[id_] = 0
+        following = self._after.pop(id_, [])
+        for waiting in self._after.values():
+            if id_ in waiting:
+                waiting[:] = following
 
     def has_ready(self, is_held: Callable[[str], bool]) -> bool:
         """Return whether some step may begin, for which not `is_held`."""
@@ -89,12 +103,16 @@ Before = Mapping[str, Collection[str]]
 
 
 def defer_irreversible(
-    order: Sequence[str], before: Before, irreversible: Collection[str]
+    order: Sequence[str],
+    before: Before,
+    irreversible: Collection[str],
+    is_excused: Callable[[str, str], bool] = lambda *_: False,
 ) -> dict[str, frozenset[str]]:
     """Return `before` in which irreversible steps also wait for the reversible ones that do not depend on them.
 
     `order` has the ids of all steps in the order of the plan. An irreversible step waits for every reversible step,
-    unless that one waits for this irreversible step or for a later one. The result has a cycle only if `before` has.
+    unless that one waits for this irreversible step or for a later one, or `is_excused(irreversible, reversible)`. The
+    result has a cycle only if `before` has.
     """
     line, following = linearise(order, before), _find_successors(order, before)
     reversible = [id_ for id_ in line if id_ not in irreversible]
@@ -103,7 +121,15 @@ def defer_irreversible(
     for id_ in reversed(line):
         if id_ in irreversible:
             _add_descendants(id_, following, dependent)
-            found[id_] |= {each for each in reversible if each not in dependent}
+            found[id_] |= {each for each in reversible if each not in dependent and not is_excused(id_, each)}
+    return found
+
+
+def find_descendants(ids: Iterable[str], order: Sequence[str], before: Before) -> set[str]:
+    """Return the steps that wait for one of those in `ids`, directly or not."""
+    found, following = set[str](), _find_successors(order, before)
+    for id_ in ids:
+        _add_descendants(id_, following, found)
     return found
 
 

@@ -7,6 +7,7 @@ the remaining work follows from the state after the events.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import NextAttempt, check_created_objects
 from executor.loop.attempt import Attempt
+from executor.loop.detours import Detours
 from executor.loop.dispatch import SINGLE, Agenda, Inbox, defer_irreversible, linearise
 from executor.loop.step import Stepper
 from executor.observe.goal import Verdict, end_at_goal, end_run, end_waiting, look_at_goal
@@ -51,6 +53,7 @@ class Loop:
     agenda: Agenda = field(init=False)
     inbox: Inbox = field(init=False, default_factory=Inbox)
     supervisor: Supervisor = field(init=False)
+    _detours: Detours = field(init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
     _tasks_over: list[str] = field(init=False, default_factory=list)
     """Steps whose tasks are over."""
@@ -61,6 +64,7 @@ class Loop:
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
         self.agenda = Agenda(self.state.model, (), {})
+        self._detours = Detours(self.state)
         self.inbox.clock = self.stepper.clock
         self.stepper.find_doom = self.ladder.means.find_doom
         self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
@@ -85,11 +89,11 @@ class Loop:
         lack = "" if self.interrupted or self.stepper.aborted.is_set() else self.ladder.means.find_lack()
         if lack:  # nothing is begun, and nothing undone: a process that has it goes on
             return end_run(self.state, RunStatus.WAITING, f"{LACKING}: {lack}")
-        self._resume_answered()
         await self._settle_returned()
-        news = await self.stepper.first_look.take()
+        news = await self.stepper.first_look.take()  # with no step at work, which would change what is looked at
         if news and self.state.hierarchy is None:
             self.stepper.replanning_requests.append(news)
+        self._resume_answered()
         while True:
             await self._skip_ahead()  # a reactive run goes on from the furthest point of its plan that works
             self._update_agenda()  # the plan may have changed
@@ -202,7 +206,7 @@ class Loop:
         """Begin the steps that may begin now; carry out a single step without a task of its own."""
         if self._must_pause:
             return
-        while ids := self.agenda.take_ready(len(self._tasks), self.most, self._is_barred):
+        while ids := self._take_ready():
             if len(ids) == 1 and not self._tasks and not self.state.with_status(StepStatus.WAITING):
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._note_step_over(ids[0])
@@ -213,13 +217,32 @@ class Loop:
             for id_ in ids:
                 self._start_task(self.state.steps[id_])
 
+    def _take_ready(self) -> list[str]:
+        """Return the steps to begin now: the next ones, or else one that may pass those that wait for other goals."""
+        ids = self.agenda.take_ready(len(self._tasks), self.most, self._is_barred)
+        if ids or (self._tasks and self.state.model != "dag") or len(self._tasks) >= (self.most or math.inf):
+            return ids
+        return self._detours.find(self._find_stalled(), self._is_barred)
+
+    def _find_stalled(self) -> list[StepRecord]:
+        """Return the steps that wait, or are in doubt while somebody is asked; none if one of them may go on."""
+        waiting = self.state.with_status(StepStatus.WAITING)
+        if any(self._has_answer(each) and not self._is_held(each.id) for each in waiting):
+            return []
+        return [*waiting, *self.supervisor.list_open_doubts()]
+
     def _is_barred(self, id_: str) -> bool:
         """Return whether a step is held, or was put back while its task is still registered."""
         return id_ in self._tasks or self._is_held(id_)
 
     def _is_held(self, id_: str) -> bool:
-        """Return whether a failure, or a question about another step, holds an irreversible step back."""
+        """Return whether a failure, or a question about another step, holds an irreversible step back.
+
+        A doubt holds reversible steps back, too.
+        """
         record = self.state.steps[id_]
+        if any(not self.state.serves_other_goals(id_, each.id) for each in self.supervisor.list_open_doubts()):
+            return True
         return self.state.is_irreversible(record) and (self.supervisor.is_needed or self.state.is_asking_beside(record))
 
     @property
@@ -275,6 +298,9 @@ class Loop:
             return await self.supervisor.recover()
         if self.agenda.has_ready(self._is_held):
             return await self.supervisor.ask_about_limits()
+        doubt = self.supervisor.end_in_doubt()
+        if doubt is not None and not self.inbox.is_expecting(self.state.with_status(StepStatus.WAITING)):
+            return doubt
         if self.state.with_status(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
             return None if await self._wait_for_answer() else end_waiting(self.state)
         return None if self._follow_policy() else await self._check_goal()
@@ -307,6 +333,8 @@ class Loop:
 
     def _resume_answered(self) -> bool:
         """Restart steps whose question was answered, or that were held; return whether there are any."""
+        if self._tasks and self.state.model in SINGLE:
+            return False
         found = [
             record
             for record in self.state.with_status(StepStatus.WAITING)

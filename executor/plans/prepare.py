@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from executor.learning.experience import Pricing
@@ -19,7 +20,7 @@ from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.lightweight import dataclass, replace
 from planner.model import Atom, Problem, SoftGoal
 from planner.model.problem import seal, seal_like
-from planner.plan import Plan, Result, Step
+from planner.plan import Plan, Result, Step, StoppedBy
 from planner.problem_kinds import classical_of, is_other_problem, resolve_problem
 from planner.repair.forbidden_steps import disable_actions, forbid_actions
 from planner.semantics.simulation import Rules
@@ -54,6 +55,8 @@ def _step_texts(given: Any, number: int, rules: Rules) -> tuple[str, ...]:
 
 FOLLOWED: Final = "policy"
 """The execution model of plans that follow a policy."""
+MORE_SECONDS: Final = 40.0
+"""Time limit of the second search, where the first one found no plan in its default time limit, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,8 @@ def search_plan(
     """Search for a plan for `problem` until the search is `called_off`; raises `NoPlan`.
 
     The search leaves out actions without a handler, unless no action has one; and steps that must be observed what
-    nobody can observe, if there is a plan without them. Raises `PlanError` where `world` lacks
+    nobody can observe, if there is a plan without them. Unless `planning` has a time limit, a search that runs out of
+    time is tried once more with more. Raises `PlanError` where `world` lacks
     something else for the plan; `memory` and `fills` are as for `prepare_given`. A search that is called off before it
     has a plan returns one without steps. `pricing` gives the expected costs. Where `model` is "policy", the plan
     follows a policy.
@@ -168,12 +172,17 @@ def search_plan(
     options = {**planning, "cancel": called_off}
     problem = resolve_problem(problem)
     able, lacking = _without_unhandled(problem, world)
+    search: Callable[..., PreparedPlan] = partial(_search_observable, world)
     if model == FOLLOWED:
-        made = _plan_by_policy(able if pricing is None else pricing.apply_experience(able), options, lacking)
-    else:
-        made = _search_observable(
-            world, able if pricing is None else pricing.apply_expected_costs(able), options, lacking
-        )
+        search, able = _plan_by_policy, able if pricing is None else pricing.apply_experience(able)
+    elif pricing is not None:
+        able = pricing.apply_expected_costs(able)
+    try:
+        made = search(able, options, lacking)
+    except NoPlan as error:
+        if error.result.stopped_by is not StoppedBy.TIME or "time_limit" in planning:
+            raise
+        made = search(able, options | {"time_limit": MORE_SECONDS}, lacking)
     declared = problem.classical.domain if is_other_problem(problem) else problem.domain
     made = replace(made, problem=replace(made.problem, domain=declared))
     _check_means(world, made, memory, fills=fills)

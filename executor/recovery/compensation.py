@@ -11,7 +11,7 @@ from functools import partial
 from itertools import count
 from typing import Final
 
-from executor.background_searches import read_timer, search_in_turn
+from executor.background_searches import SearchStopped, read_timer, search_in_turn
 from executor.events.events import Event, PlanChanged, Rung, RungTaken, StepEnded, StepStatus
 from executor.events.fluent_values import FluentValue, value_of
 from executor.events.run_state import RunState
@@ -21,11 +21,12 @@ from executor.observe.goal import is_confirmed
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.action_plan import PlanStep
 from executor.recovery.options import Options
+from executor.recovery.recovery_policy import MORE
 from planner.model import Atom
 from planner.model.actions import When, negated_atoms, positive_atoms
 from planner.model.arithmetic import exact_value
-from planner.plan import Step, exact_sum
-from planner.repair.undoing import Written, undo
+from planner.plan import Status, Step, StoppedBy, exact_sum
+from planner.repair.undoing import Undo, Written, undo
 from planner.semantics.simulation import bind_parameters
 
 _LEFT_ALONE: Final = frozenset({"irreversible", "read_only"})
@@ -153,9 +154,8 @@ class Compensation:
             self.state.problem.initial,
             written,
             forbidden=[Step(*key) for key in forbidden],
-            time_limit=self.time_limit,
         )
-        found = await search_in_turn(look)
+        found = await self._search(look)
         left = [f"{each.item} is not as before: {each.reason}" for each in found.left]
         left += [f"{each.item} was written by {each.step}, which is irreversible" for each in found.exempt]
         left += [f"{each} is not as before: numbers are restored along with facts" for each in self._find_numbers()]
@@ -176,6 +176,18 @@ class Compensation:
         data, reason = tuple([each.model_dump(mode="json") for each in steps]), f"undoing, after {about or 'the end'}"
         self.emit(PlanChanged(data, 0, len(steps), 0, reason, undoes=True, left=tuple(left)))
         return True
+
+    async def _search(self, look: Callable[..., Undo]) -> Undo:
+        """Search for steps that undo, and once more with more time if it runs out."""
+        for seconds in (self.time_limit, MORE * self.time_limit):
+            try:
+                found = await search_in_turn(partial(look, time_limit=seconds))
+            except SearchStopped as stop:
+                found = Undo(Status.UNKNOWN, stop.stopped_by, reason=str(stop))
+            if found.steps or found.stopped_by is not StoppedBy.TIME:
+                return found
+            self.reasons.append(f"compensate: no steps were found that undo: {found.stopped_by.value} ({seconds:g} s)")
+        return found
 
     async def finish_undo(self) -> list[str]:
         """Mark the steps that are undone, and return the reasons why others are not confirmed to be as before."""

@@ -31,7 +31,7 @@ from planner.compilations.unlisted_objects import may_find_more
 from planner.errors import ForethoughtError
 from planner.explain.unsolvability import explain_unsolvable
 from planner.lightweight import replace
-from planner.limits import Limits
+from planner.limits import LimitReached, Limits
 from planner.model import Goal, Problem
 from planner.model.problem import seal
 from planner.options import ANY_PLAN
@@ -72,7 +72,7 @@ def _search_proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | N
         if answer(observed, ANY_PLAN.within(Limits(PROOF_SECONDS))).status is not Status.UNSOLVABLE:
             return None
         return explain_unsolvable(seal(believed), Limits(PROOF_SECONDS)).as_unsolvable().to_dict()
-    except ForethoughtError:  # what search or the explanation does not take is no proof
+    except (LimitReached, ForethoughtError):  # what search or the explanation does not take is no proof
         return None
 
 

@@ -14,6 +14,8 @@ SECONDS: Final = 10.0
 RUNGS: Final = tuple([each for each in Rung if each not in (Rung.RETRY, Rung.SKILL)])
 """The rungs after retries, in the order of `Rung`."""
 
+MORE: Final = 4
+"""How many times as much time a search has that is tried once more after it ran out of time."""
 PROOF_SECONDS: Final = 1.0
 """Time limit to improve a known patch or to prove it optimal, in seconds."""
 
@@ -23,7 +25,8 @@ class Recovery:
     """How a run recovers from failures that retries did not mend.
 
     `rungs` are the rungs that may be taken, in this order. `weight` is the cost of dropping a step of the plan, in the
-    unit of action costs. `time_limit` is that of each search, in seconds. After `most_patches` patches and new plans, a
+    unit of action costs. `time_limit` is that of each search, in seconds of processor time; a search that
+    runs out of it is tried once more, with `MORE` times as much. After `most_patches` patches and new plans, a
     run can only compensate. It adopts the same steps at most `most_repeats` times from the same believed state, unless
     their actions have several outcomes or a risk.
 

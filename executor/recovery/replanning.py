@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.background_searches import read_timer, search_in_turn
+from executor.background_searches import SearchStopped, read_timer, search_in_turn
 from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -22,7 +22,7 @@ from executor.plans.action_plan import PlanStep
 from executor.plans.suppositions import texts_by_step
 from executor.recovery.hierarchy import find_lost_reference, inherit_fields, make_repair_search, read_repair
 from executor.recovery.options import Options
-from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
+from executor.recovery.recovery_policy import MORE, PROOF_SECONDS, Recovery
 from planner.compilations.unlisted_objects import aim_at_listing
 from planner.errors import InputError
 from planner.language.declare import resolve_action
@@ -165,6 +165,16 @@ KEEP_MOST: Final = 10**6
 """Weight of a dropped step in a search for a patch that keeps as many steps as possible."""
 
 
+def has_run_out(found: Patch | Repair) -> bool:
+    """Return whether a search has run out of time before it found any steps."""
+    return not found.steps and found.stopped_by is StoppedBy.TIME
+
+
+def describe_time(found: Patch | Repair, seconds: float) -> str:
+    """Return the reason of a search that ran out of time, with its time limit."""
+    return f"{found.reason or f'nothing was found: {found.stopped_by.value}'} ({seconds:g} s of processor time)"
+
+
 _Search = tuple[Sequence[StepRecord], Callable[[], "Patch | Repair"]]
 """The remaining steps, and a search for their replacement."""
 
@@ -208,11 +218,11 @@ class Replanning:
             other = patch(problem, steps, weight=weight, fixed=done, forbidden=barred, time_limit=limit)
             return found if other.objective is None or other.objective >= found.objective else _reject(found, other)
 
-        def prepare() -> _Search:
+        def prepare(_: float) -> _Search:
             left, done = self.options.find_remaining(), [record.step for record in self.options.find_fixed()]
             return left, partial(look, self.options.make_open_problem(), [record.step for record in left], done)
 
-        return await self._search_and_change(Rung.CANDIDATE, about, prepare)
+        return await self._search_and_change(Rung.CANDIDATE, about, prepare, self.recovery.time_limit)
 
     async def patch(self, about: str) -> bool:
         """Search for the cheapest patch; a failed step may be part of it if its precondition does not hold now."""
@@ -253,9 +263,8 @@ class Replanning:
         """
         if self.state.hierarchy is not None or not lists_patterns(self.state.domain):
             return False
-        limits: dict[str, Any] = {"time_limit": min(PROOF_SECONDS, self.recovery.time_limit)}
 
-        def prepare() -> _Search:
+        def prepare(seconds: float) -> _Search:
             problem, forbidden = self.options.make_problem(), self.options.find_barred()
             done = [record.step for record in self.options.find_fixed()]
 
@@ -263,11 +272,12 @@ class Replanning:
                 aim = aim_at_listing(problem)
                 if aim is None:
                     return Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=LISTED)
-                return patch(seal(aim), (), fixed=done, forbidden=forbidden, **limits)
+                return patch(seal(aim), (), fixed=done, forbidden=forbidden, time_limit=seconds)
 
             return (), search
 
-        return await self._search_and_change(Rung.REPLAN, about, prepare)
+        limit = min(PROOF_SECONDS, self.recovery.time_limit)
+        return await self._search_and_change(Rung.REPLAN, about, prepare, limit)
 
     async def explain_bars(self, about: str) -> None:
         """Record which irreversible actions a plan would have to repeat, if there is no plan without them."""
@@ -278,7 +288,7 @@ class Replanning:
         search = self._make_search(
             self.options.find_remaining(), forbidden, set(), (), min(PROOF_SECONDS, self.recovery.time_limit)
         )
-        found = self._receive(await search_in_turn(search))
+        found = await self._run_search(search)
         for bar in self.state.irreversible.describe_bars(found.steps or ()):
             self.reasons.append(bar)
             self.emit(RungTaken(Rung.REPLAN, about, bar, found=False))
@@ -295,35 +305,37 @@ class Replanning:
     ) -> bool:
         wanted = [each for each in read_hints(self.state, about) if each not in forbidden | not_first]
 
-        def prepare() -> _Search:
+        def prepare(seconds: float) -> _Search:
             left = self.options.find_remaining(again if self.state.hierarchy is None else ())
-            return left, self._make_search(left, forbidden, not_first, wanted, self.recovery.time_limit)
+            return left, self._make_search(left, forbidden, not_first, wanted, seconds)
 
-        return await self._search_and_change(rung, about, prepare, works=works)
+        return await self._search_and_change(rung, about, prepare, self.recovery.time_limit, works=works)
 
     async def _search_and_change(
         self,
         rung: Rung,
         about: str,
-        prepare: Callable[[], _Search],
+        prepare: Callable[[float], _Search],
+        seconds: float,
         *,
         works: bool = False,
     ) -> bool:
-        """Make the result of the search that `prepare` returns the plan; return whether it helps.
+        """Make the result of the search that `prepare` returns for so many `seconds` the plan; return whether it helps.
 
-        The search runs again if a step began or ended in the meantime: its result would repeat that step.
+        A search that runs out of time is tried once more with more, unless the plan at hand `works`.
         """
-        started, standing = read_timer(), None
-        while standing != (standing := self._snapshot_open_steps()):
-            left, search = prepare()
-            found = self._receive(await search_in_turn(search))
+        started = read_timer()
+        left, found = await self._search_while_standing(partial(prepare, seconds))
+        if has_run_out(found) and not works:
+            self._tell_in_vain(rung, about, describe_time(found, seconds), read_timer() - started)
+            seconds, started = MORE * seconds, read_timer()
+            left, found = await self._search_while_standing(partial(prepare, seconds))
         took = read_timer() - started
-        why = self._find_objection(found, left)
+        why = describe_time(found, seconds) if has_run_out(found) else self._find_objection(found, left)
         if works and not why and not (found.new or found.dropped):
             why = "the plan at hand is as good as any"
         if why or found.steps is None:
-            self.reasons.append(f"{rung.name.lower()}: {why}")
-            self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took, found=False))
+            self._tell_in_vain(rung, about, why, took)
             return False
         self.emit(
             RungTaken(
@@ -336,6 +348,31 @@ class Replanning:
         else:
             self._change_decomposition(found, reason)
         return True
+
+    def _tell_in_vain(self, rung: Rung, about: str, why: str, took: float) -> None:
+        """Note and tell why a search has found nothing that helps."""
+        self.reasons.append(f"{rung.name.lower()}: {why}")
+        self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took, found=False))
+
+    async def _search_while_standing(
+        self, prepare: Callable[[], _Search]
+    ) -> tuple[Sequence[StepRecord], Patch | Repair]:
+        """Run the search that `prepare` returns; return the remaining steps, and the result.
+
+        The search runs again if a step began or ended in the meantime: its result would repeat that step.
+        """
+        standing = None
+        while standing != (standing := self._snapshot_open_steps()):
+            left, search = prepare()
+            found = await self._run_search(search)
+        return left, found
+
+    async def _run_search(self, search: Callable[[], Any]) -> Patch | Repair:
+        """Run `search` in a thread, and return its result."""
+        try:
+            return self._receive(await search_in_turn(search))
+        except SearchStopped as stop:
+            return Patch(Status.UNKNOWN, stop.stopped_by, reason=str(stop))
 
     def _receive(self, found: Any) -> Patch | Repair:
         """Return the result of a search that is over, all of which `found` has."""

@@ -11,11 +11,12 @@ from typing import Final
 
 from executor.background_searches import read_timer
 from executor.events import events
-from executor.events.answers import NO, YES, interpret_answer
+from executor.events.answers import DOUBT, NO, YES, interpret_answer
 from executor.events.failures import NOT_REPEATED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import is_harmless
+from executor.loop.detours import MODELS
 from executor.loop.dispatch import SINGLE
 from executor.loop.step import Stepper
 from executor.observe.goal import end_run
@@ -97,6 +98,8 @@ class Supervisor:
     """Steps whose failures were handled."""
     _postponed: set[str] = field(init=False, default_factory=set)
     """Failed steps to be handled when no step is at work."""
+    _doubts: set[str] = field(init=False, default_factory=set)
+    """Steps in doubt about which somebody was asked here, without an answer yet."""
     _asked: list[str] = field(init=False, default_factory=list)
     """Reasons of the latest requests for replanning."""
 
@@ -140,8 +143,33 @@ class Supervisor:
         return [
             record
             for record in self.state.with_status(*events.TROUBLE)
-            if record.status is events.StepStatus.IN_DOUBT or record.id not in self._seen
+            if (record.status is events.StepStatus.IN_DOUBT or record.id not in self._seen)
+            and record not in self.list_open_doubts()
         ]
+
+    def list_open_doubts(self) -> list[StepRecord]:
+        """Return the steps in doubt about which somebody is asked, while steps for other goals go on."""
+        if not self._doubts:
+            return []
+        asked = {each.step for name, each in self.state.open_questions.items() if name.startswith(DOUBT)}
+        return [
+            record
+            for record in self.state.with_status(events.StepStatus.IN_DOUBT)
+            if record.id in self._doubts and record.id in asked
+        ]
+
+    def end_in_doubt(self) -> events.RunEnded | None:
+        """Return the end of a run with a step in doubt, about which somebody is asked; None for any other run."""
+        doubts = self.list_open_doubts()
+        return self._end_by_doubt(doubts[0]) if doubts else None
+
+    def _end_by_doubt(self, record: StepRecord) -> events.RunEnded:
+        return end_run(self.state, events.RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
+
+    def _may_go_on_beside(self, record: StepRecord) -> bool:
+        """Return whether a step in doubt leaves pending steps that serve other goals."""
+        others = (each.id for each in self.state.pending())
+        return self.state.model in MODELS and any(self.state.serves_other_goals(id_, record.id) for id_ in others)
 
     def _find_new(self) -> list[StepRecord]:
         return [record for record in self._find_unattended() if record.id not in self._postponed]
@@ -178,11 +206,15 @@ class Supervisor:
         for record in trouble:
             if record.status is events.StepStatus.IN_DOUBT and not await self.ladder.questions.settle(record):
                 self._seen.discard(record.id)
-                return end_run(self.state, events.RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
+                self._postponed.discard(record.id)
+                if not self._may_go_on_beside(record):
+                    return self._end_by_doubt(record)
+                self._doubts.add(record.id)
         again = {record.id for record in trouble if record.status is events.StepStatus.PENDING}
         self._seen -= again
         self._postponed -= again
-        left = [record for record in trouble if record.id not in again]
+        open_ = {record.id for record in self.list_open_doubts()}
+        left = [record for record in trouble if record.id not in again | open_]
         return None if trouble and not left else await self._climb(left, asker)
 
     async def _climb(self, trouble: Sequence[StepRecord], asker: str | None) -> events.RunEnded | None:
@@ -257,7 +289,8 @@ class Supervisor:
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
         causes = [*bars, *(state.describe_causes(trouble) or self._asked or [state.describe_lacking()])]
         if state.open_questions:
-            return end_run(state, events.RunStatus.WAITING, _compose_reason(causes, self.ladder.reasons))
+            status = events.RunStatus.IN_DOUBT if self.list_open_doubts() else events.RunStatus.WAITING
+            return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
         await self.ladder.prove_impossible()
         status = events.RunStatus.FAILED if state.missing is None else events.RunStatus.IMPOSSIBLE
         once = self._find_tried_once(trouble) if status is events.RunStatus.FAILED else ()

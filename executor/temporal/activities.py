@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 from temporalio import activity
 from temporalio.client import Client
 
+from executor.background_searches import SearchStopped, run_search
 from executor.events.answers import as_journal_data
 from executor.events.events import Asked, StepStatus, event_from_data
 from executor.executor import Executor
@@ -316,7 +317,7 @@ class WorldActivities:
             dropped = [[str(each.condition), float(each.utility)] for each in made.dropped]
             return {"plan": made.plan.model_dump(mode="json"), "dropped": dropped}
 
-        searching = _work_until_cancelled(asyncio.to_thread(search))
+        searching = _work_until_cancelled(asyncio.to_thread(run_search, search))
         try:
             found: dict[str, Any] = await searching
         finally:
@@ -328,7 +329,9 @@ class WorldActivities:
         """Run the search `key` that a run of this process asks for in a thread; return its result as data."""
         search = self.searches[key]
         try:
-            return {"found": write_value(await asyncio.to_thread(search))}
+            return {"found": write_value(await asyncio.to_thread(run_search, search))}
+        except SearchStopped as stop:
+            return {"stopped": stop.stopped_by.name}
         except ForethoughtError as error:
             return {"error": str(error)}
 

@@ -24,6 +24,7 @@ from temporalio.exceptions import ActivityError, TimeoutType, is_cancelled_excep
 from temporalio.exceptions import TimeoutError as ActivityTimeout
 from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowInstanceDetails
 
+from executor.background_searches import SearchStopped
 from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.journal.reservations import Reservation
@@ -48,6 +49,7 @@ from planner.errors import ForethoughtError
 from planner.lightweight import replace
 from planner.model import Action, Atom
 from planner.model.arithmetic import Exact
+from planner.plan import StoppedBy
 
 ONCE: Final = RetryPolicy(maximum_attempts=1)
 """Temporal repeats no attempt: whether a step may be done again is decided by looking, as on one machine."""
@@ -428,6 +430,8 @@ async def search_by_activity(search: Callable[[], Any]) -> Any:
         told = await workflow.execute_local_activity("search", key, start_to_close_timeout=SEARCHING, retry_policy=ONCE)
     finally:
         searches.pop(key, None)
+    if "stopped" in told:
+        raise SearchStopped(StoppedBy[told["stopped"]])
     if "error" in told:
         raise ForethoughtError(told["error"])
     return read_value(told["found"])

@@ -287,6 +287,15 @@ def patch(
     forbidden, not_first, limits = tuple(forbidden), tuple(not_first), Limits(time_limit, memory_limit, cancel)
     options: dict[str, Any] = {"weight": weight, "fixed": fixed, "proof_time": proof_time}
     options |= {"forbidden": forbidden, "not_first": not_first}
+    try:
+        return _patch_kind(problem, remaining, limits, options)
+    except STOPS as stop:
+        return _no_patch(stop_reason(stop))
+
+
+def _patch_kind(problem: Problem, remaining: Sequence[Step], limits: Limits, options: dict[str, Any]) -> Patch:
+    """Patch as the kind of `problem` asks for; raises `LimitReached` if there is no patch yet."""
+    fixed, weight = options["fixed"], options["weight"]
     if problem.unknown:
         expanded = repair_search.add_spare_objects(problem, (*fixed, *remaining))
         return patch_with_suppositions(expanded, remaining, _patch_again, limits, **options)
@@ -294,20 +303,17 @@ def patch(
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
     if problem.is_limited:
-        options |= {"memory_limit": memory_limit, "cancel": cancel}
+        options |= {"memory_limit": limits.memory_limit, "cancel": limits.cancel}
         return patch_within_limits(problem, remaining, _patch_again, apply_steps, limits, **options)
-    banned = actions_of(forbidden)
+    banned, not_first = actions_of(options["forbidden"]), actions_of(options["not_first"])
     now = apply_steps(
         compile_constraints(repair_search.add_spare_objects(problem, (*fixed, *remaining))).problem, fixed
     )
     old = _find_fitting_suffix(now, remaining, banned)
-    patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), limits, proof_time)
+    patching = _Patching(now, remaining, old, weight, banned, not_first, limits, options["proof_time"])
     if is_numeric(now):
         return patching.search_with_numbers()
-    try:
-        found = patching.search()
-    except STOPS as stop:
-        return _no_patch(stop_reason(stop))
+    found = patching.search()
     status = repair_search.weaken_claim(problem, found.status)
     return found if status is found.status else _without_proof(found, status, repair_search.describe_untried(problem))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 
@@ -10,7 +9,7 @@ from planner.compilations.soft_goals import value_plan
 from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, replace
-from planner.limits import Finishing, LimitReached, Limits, check_limits
+from planner.limits import Finishing, LimitReached, Limits, check_limits, read_clock
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
@@ -109,7 +108,7 @@ class Candidates(Iterator[Plan]):
         self._most: int | None = None
         self._is_impossible = False
         self._plans = self._find_plans()
-        self._resting_since = time.monotonic()
+        self._resting_since = read_clock()
 
     @property
     def misses_none(self) -> bool:
@@ -161,7 +160,7 @@ class Candidates(Iterator[Plan]):
     def _iterate_within_limits(self, plans: Iterator[Item]) -> Iterator[Item]:
         """Yield `plans` until a limit is reached; time counts only while the next plan is made."""
         while self.stopped_by is None:
-            self._limits.started += time.monotonic() - self._resting_since
+            self._limits.started += read_clock() - self._resting_since
             try:
                 with pause_collector():
                     plan = next(plans)
@@ -174,7 +173,7 @@ class Candidates(Iterator[Plan]):
                 self.stopped_by = StoppedBy.MEMORY
                 return
             finally:
-                self._resting_since = time.monotonic()
+                self._resting_since = read_clock()
             yield plan
 
     def _find_plans(self) -> Iterator[Plan]:

@@ -130,7 +130,7 @@ def test_a_careful_action_that_rests_on_what_nobody_can_observe_is_told():
     found = only(review(), "unobservable-condition")
     assert str(found) == (
         "warning: action publish: it begins only where legal_ok was observed, and nobody can observe it: a plan that "
-        "takes it after legal is refused before its first step; declare an observer, as @world.observer(\"legal_ok\"), "
+        'takes it after legal is refused before its first step; declare an observer, as @world.observer("legal_ok"), '
         "or trust the predicate or legal [unobservable-condition]"
     )
     for mended in ({"sees": ["legal_ok"]}, {"trusts": ["legal"]}, {"trusts": ["legal_ok"]}, {"senses": ["legal_ok"]}):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from executor import ActionPlan, Executor, RunStatus
+from executor import ActionPlan, Executor, RunStatus, World
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import Domain, solve
 
@@ -29,3 +29,25 @@ def test_no_object_is_created_twice_though_the_process_ends(tmp_path, kind):
     acts = [act.step for act in simulated.acts]
     assert sorted(act.args[0] for act in acts if act.predicate == "open") == sorted(names)
     assert len([act for act in acts if act.predicate == "close"]) == TICKETS
+
+
+def test_hundreds_of_orders_that_turn_up_are_handled_in_one_run_after_one_patch():
+    shop, left, looks = Domain("shop", types=["order"]), {f"o{number}" for number in range(200)}, []
+    shop.predicate("pending", "order")
+    shop.action("list", lists="pending(_)")
+    shop.action("handle", {"order": "order"}, requires="pending(order)", provides="not pending(order)")
+    world = World(shop)
+
+    def look():
+        looks.append(len(left))
+        return sorted(left)
+
+    world.handler("list")(look)
+    world.handler("handle")(lambda order: left.remove(str(order)))
+    world.observer("pending(_)", conclusive=True)(look)
+    goal = "(forall (?order - order) (not (pending ?order)))"
+    outcome = run_virtual(Executor(world).run(shop.problem(goal=goal)))
+    assert outcome.succeeded, outcome.reason
+    assert not left
+    assert outcome.state.changes == 1, "one patch plans for all of them"
+    assert len(looks) < 200 + 10, "one look after each step"

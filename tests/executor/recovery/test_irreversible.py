@@ -400,32 +400,34 @@ def test_a_killed_run_remembers_what_must_not_be_repeated(tmp_path):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_open_question_holds_irreversible_steps_back(model):
+def test_an_open_question_holds_irreversible_steps_for_the_same_goal_back(model):
     shop = Shop(
         send={"provides": ["sent"], "tags": ["needs_approval"]},
         pay=PAY,
         note={"provides": ["noted"]},
-    ).watch("sent", "paid", "noted")
+        close={"requires": ["sent", "paid", "noted"], "provides": ["closed"]},
+    ).watch("sent", "paid", "noted", "closed")
     executor = Executor(shop.world, model=model, ask="later")
-    outcome = run_virtual(executor.run(shop.domain.problem(goal=["sent", "paid", "noted"]), run="r"))
+    outcome = run_virtual(executor.run(shop.domain.problem(goal=["closed"]), run="r"))
     assert outcome.status is RunStatus.WAITING
     assert "pay" not in shop.calls
     outcome = run_virtual(executor.resume("r", answers={"approve:" + outcome.questions[0].step: "yes"}))
     assert outcome.succeeded
-    assert shop.calls[-1] == "pay"
+    assert shop.calls[-2:] == ["pay", "close"]
 
 
-def test_approved_steps_wait_for_the_other_answers():
-    pay = {"tags": ["irreversible", "needs_approval"]}
-    shop = Shop(pay_one={"provides": ["one"], **pay}, pay_two={"provides": ["two"], **pay}).watch("one", "two")
+def test_approved_steps_wait_for_the_other_answers_about_the_same_goal():
+    pay, close = {"tags": ["irreversible", "needs_approval"]}, {"requires": ["one", "two"], "provides": ["closed"]}
+    shop = Shop(pay_one={"provides": ["one"], **pay}, pay_two={"provides": ["two"], **pay}, close=close)
+    shop.watch("one", "two", "closed")
     executor = Executor(shop.world, model="dag", ask="later")
-    outcome = run_virtual(executor.run(shop.domain.problem(goal=["one", "two"]), run="r"))
+    outcome = run_virtual(executor.run(shop.domain.problem(goal=["closed"]), run="r"))
     first, second = [each.question for each in outcome.questions]
     outcome = run_virtual(executor.resume("r", answers={first: "yes"}))
     assert (outcome.status, shop.calls) == (RunStatus.WAITING, [])
     outcome = run_virtual(executor.resume("r", answers={second: "yes"}))
     assert outcome.succeeded
-    assert sorted(shop.calls) == ["pay_one", "pay_two"]
+    assert sorted(shop.calls) == ["close", "pay_one", "pay_two"]
 
 
 def stuck():
@@ -742,6 +744,7 @@ def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
         send={"provides": ["sent"], "tags": ["irreversible"]},
         pay={"parameters": {"amount": int}, **PAY},
         other={"provides": ["sent"], "cost": 50},
+        close={"requires": ["sent", "paid"], "provides": ["closed"]},
     ).watch("sent")
     shop.world.observer("paid")(lambda: CANNOT_SAY)
     executor = waits_for_its_turn(how, shop)
@@ -764,7 +767,7 @@ def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
 
     async def main():
         await another_run_pays(executor, shop, how) if how != "hook" else None
-        problem = shop.domain.problem(goal=["sent", "paid"])
+        problem = shop.domain.problem(goal=["closed"])
         run = executor.start(problem, memory={"amount": 1}, occasion="now")
         await asyncio.sleep(2)
         assert shop.calls[:1] == ["send"]

@@ -1,0 +1,175 @@
+"""Searches that run out of time: the run says so, tries once more with more time, and never ends by an exception."""
+
+import asyncio
+from importlib import import_module
+
+import pytest
+
+import executor.recovery.ladder
+import executor.recovery.replanning
+from executor import Executor, Recovery, RunStatus, World
+from executor.background_searches import SearchStopped, search_in_turn
+from executor.recovery.recovery_policy import MORE
+from planner import Domain, NoPlan
+from planner.limits import LimitReached, Limits
+from planner.plan import Result, Status, StoppedBy
+from planner.repair.patching import Patch
+
+SOLVING = import_module("planner.solve")
+
+
+def make_road(*, pays=False, supposes=False):
+    """Return a world in which the first way to walk is closed, and the problem to get to the shop."""
+    road, seen = Domain("road"), set()
+    if pays:
+        road.function("coins", low=0)
+    modifies, requires = ["coins -= 1"] if pays else [], ["open"] if supposes else []
+    road.action("walk", requires=requires, provides=["there"], modifies=modifies)
+    road.action("ride", provides=["there"], modifies=modifies, cost=2)
+    road.action("leave", requires=["there"], provides=["not there"])
+    world = World(road)
+
+    @world.handler("walk")
+    def walk():
+        raise OSError("the road is closed")
+
+    world.handler("ride")(lambda: seen.add("there"))
+    world.handler("leave")(lambda: seen.discard("there"))
+    world.observer("there", conclusive=True)(lambda: "there" in seen)
+    given = {"values": {"coins": 5}} if pays else {"unknown": ["open"]} if supposes else {}
+    return world, road.problem(goal=["there"], **given)
+
+
+def make_shop():
+    """Return a world in which orders turn up, and the problem to handle each of them."""
+    shop, left = Domain("shop", types=["order"]), {"o1", "o2", "o3"}
+    shop.action("list", lists="pending(_)")
+    shop.predicate("pending", "order")
+    shop.action("handle", {"order": "order"}, requires="pending(order)", provides="not pending(order)")
+    world = World(shop)
+    world.handler("list")(lambda: sorted(left))
+    world.handler("handle")(lambda order: left.remove(str(order)))
+    world.observer("pending(_)", conclusive=True)(lambda: sorted(left))
+    return world, shop.problem(goal="(forall (?order - order) (not (pending ?order)))")
+
+
+ROADS = {
+    "facts": make_road,
+    "numbers": lambda: make_road(pays=True),
+    "unknown facts": lambda: make_road(supposes=True),
+    "objects that turn up": make_shop,
+}
+
+
+def carry_out(world, problem):
+    """Return status and reason of a run, or why there is no plan."""
+    try:
+        outcome = asyncio.run(Executor(world).run(problem))
+    except NoPlan as error:
+        return RunStatus.PROPOSED, str(error)
+    return outcome.status, outcome.reason
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5, 10, 20, 50, 100])
+@pytest.mark.parametrize("kind", ROADS)
+def test_a_run_ends_with_a_status_whichever_check_of_the_time_ends_a_search(kind, number, monkeypatch):
+    world, problem = ROADS[kind]()
+    checks, check = iter(range(number)), Limits.check
+
+    def count(limits):
+        if next(checks, None) is None:
+            raise LimitReached(StoppedBy.TIME)
+        check(limits)
+
+    monkeypatch.setattr(Limits, "check", count)
+    status, reason = carry_out(world, problem)
+    assert status in {RunStatus.PROPOSED, RunStatus.SUCCEEDED, RunStatus.FAILED}
+    assert status is RunStatus.SUCCEEDED or "the time limit" in reason
+
+
+def fail_first(found, times, searched):
+    """Return a search that runs out of time so many `times`, and is `searched` with these limits; `found` goes on."""
+
+    def search(*given, time_limit, **options):
+        searched.append(time_limit)
+        if len(searched) <= times:
+            return Patch(Status.UNKNOWN, StoppedBy.TIME, reason="no patch was found: the time limit")
+        return found(*given, time_limit=time_limit, **options)
+
+    return search
+
+
+def test_a_patch_that_ran_out_of_time_is_searched_once_more_with_more_time(monkeypatch):
+    world, problem = make_road()
+    searched = []
+    patch = fail_first(executor.recovery.replanning.patch, 1, searched)
+    monkeypatch.setattr(executor.recovery.replanning, "patch", patch)
+    outcome = asyncio.run(Executor(world, recovery=Recovery(time_limit=5)).run(problem))
+    assert outcome.succeeded
+    assert searched == [5, MORE * 5]
+    assert [each.reason for each in outcome.recovery if not each.found] == [
+        "patch: no patch was found: the time limit (5 s of processor time)"
+    ]
+
+
+def test_the_reason_of_a_run_says_which_times_its_searches_ran_out_of(monkeypatch):
+    world, problem = make_road()
+    searched = []
+    monkeypatch.setattr(executor.recovery.replanning, "patch", fail_first(None, 99, searched))
+    outcome = asyncio.run(Executor(world, recovery=Recovery(time_limit=5)).run(problem))
+    assert outcome.status is RunStatus.FAILED
+    assert searched[:2] == [5, MORE * 5]
+    assert "(5 s of processor time)" in outcome.reason
+    assert "(20 s of processor time)" in outcome.reason
+
+
+def run_out(times, limits):
+    """Return `solve`, which runs out of time so many `times`; `limits` gets the time limits."""
+    solve = SOLVING.solve
+
+    def search(problem, *, time_limit=None, **options):
+        limits.append(time_limit)
+        if len(limits) <= times:
+            return Result(Status.UNKNOWN, StoppedBy.TIME)
+        return solve(problem, time_limit=time_limit, **options)
+
+    return search
+
+
+def test_the_first_plan_is_searched_once_more_with_more_time(monkeypatch):
+    world, problem = make_road()
+    limits = []
+    monkeypatch.setattr(SOLVING, "solve", run_out(1, limits))
+    assert asyncio.run(Executor(world).run(problem)).succeeded
+    assert limits == [None, 40]
+
+
+def test_a_time_limit_of_the_caller_is_kept(monkeypatch):
+    world, problem = make_road()
+    limits = []
+    monkeypatch.setattr(SOLVING, "solve", run_out(9, limits))
+    with pytest.raises(NoPlan, match="time limit"):
+        asyncio.run(Executor(world).run(problem, time_limit=3))
+    assert limits == [3]
+
+
+def test_a_limit_that_a_search_in_a_thread_raises_becomes_an_error():
+    def search():
+        raise LimitReached(StoppedBy.MEMORY)
+
+    with pytest.raises(SearchStopped, match="stopped by the memory limit"):
+        asyncio.run(search_in_turn(search))
+
+
+def test_a_proof_that_runs_out_of_time_is_none(monkeypatch):
+    world, problem = make_road()
+
+    def explain(*_, **__):
+        raise LimitReached(StoppedBy.TIME)
+
+    monkeypatch.setattr(executor.recovery.ladder, "explain_unsolvable", explain)
+    monkeypatch.setattr(executor.recovery.ladder, "answer", lambda *_: Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED))
+    world.handler("ride")(lambda: None)
+    outcome = asyncio.run(Executor(world).run(problem))
+    assert outcome.missing is None
+    assert outcome.status in {RunStatus.FAILED, RunStatus.COMPENSATED}
