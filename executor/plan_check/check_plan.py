@@ -9,8 +9,9 @@ from itertools import islice
 from typing import Any, Final
 
 from executor.dispatching.timetable import TIMED
-from executor.plan_check.check_means import UNOBSERVABLE, check_handlers, check_limits, check_means
+from executor.plan_check.check_means import UNOBSERVABLE, check_handlers, check_means
 from executor.plan_check.check_steps import Vocabulary, check_conditions, check_data_sources, check_stated
+from executor.plan_check.estimate import check_limits
 from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, PlanPlace
 from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, texts_in
 from executor.plans.partial_order import order_of

@@ -7,7 +7,7 @@ rests on it will never begin. Where a plan does not work as far as is known, not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from executor.dispatching.moments import Moments
@@ -43,13 +43,15 @@ if TYPE_CHECKING:
 class Unobservable:
     """The careful `step`, number `number` of its plan, can never begin: it rests on `fact`, which nobody can observe.
 
-    `provider` is the last step before it that changes the fact, if there is one.
+    `provider` is the last step before it that changes the fact, if there is one; it `is_proposed` if its contract is
+    not confirmed.
     """
 
     number: int
     step: Step
     fact: Atom
     provider: Step | None = None
+    is_proposed: bool = False
 
     def __str__(self) -> str:
         origin = "" if self.provider is None else f", which {self.provider} changes,"
@@ -61,7 +63,8 @@ class Unobservable:
         count = len(self.fact.args) - isinstance(self.fact, FluentValue)  # the last one is its value
         pattern = str(Atom(self.fact.predicate, ("_",) * count))
         names = [self.fact.predicate, *([] if self.provider is None else [self.provider.action])]
-        return f"@world.observer({pattern!r}) says who looks, or tag {' or '.join(names)} 'trusted'"
+        otherwise = f"confirm what {names[-1]} declares" if self.is_proposed else f"tag {' or '.join(names)} 'trusted'"
+        return f"@world.observer({pattern!r}) says who looks, or {otherwise}"
 
 
 def find_unobservable(
@@ -91,10 +94,11 @@ def _believe_stated(problem: Problem, steps: Sequence[Step]) -> tuple[Problem, B
     return whole, Beliefs(whole, find_internal_predicates(problem.domain, whole))
 
 
-def find_blind_spots(actions: Iterable[Action], world: World, *, stated: bool = False) -> frozenset[str]:
+def find_blind_spots(actions: Sequence[Action], world: World, *, stated: bool = False) -> frozenset[str]:
     """Return the predicates and fluents that careful ones of `actions` read, and that not all can be observed of.
 
-    Trusted and derived predicates are left out. With `stated`, steps have conditions of their own: all may be read.
+    Derived predicates are left out, and trusted ones, unless the contract of an action is not confirmed. With `stated`,
+    steps have conditions of their own: all may be read.
     """
     domain = world.model
     careful = [each for each in actions if not each.tags.isdisjoint(CAREFUL)]
@@ -108,7 +112,8 @@ def find_blind_spots(actions: Iterable[Action], world: World, *, stated: bool = 
         read = [term.predicate for each in conditions for part in comparisons_in(each) for term in part.functions]
         named = find_predicates(conditions, domain).union(fluents.intersection(read))
     seen = {each.pattern.predicate for each in world.observers if _sees_all(each)}
-    trusted = {name for name, each in domain.predicates.items() if "trusted" in each.tags}
+    is_proposed = any("unconfirmed" in each.tags for each in actions)
+    trusted = {name for name, each in domain.predicates.items() if "trusted" in each.tags and not is_proposed}
     return named - seen - trusted - domain.derived
 
 
@@ -151,7 +156,9 @@ class Rehearsal:
             self._now.adopt(self._suppose(each, is_careful=is_careful))
             if is_careful:
                 for fact in self.find_doubts(self._combine_conditions(each, step)):
-                    yield Unobservable(number, step, fact, self._providers.get(fact))
+                    provider = self._providers.get(fact)
+                    tags = self._domain.actions[provider.action].tags if provider is not None else ()
+                    yield Unobservable(number, step, fact, provider, "unconfirmed" in tags)
             if self._now.simulation.find_objection(step) is not None:
                 return
             self._carry_out(each, step, action)

@@ -423,7 +423,7 @@ def _estimate_seconds(plan: ActionPlan, problem: Problem) -> float | None:
     """Estimate the duration of `plan` in its execution model; None where a step has no declared duration."""
     if not any(problem.domain.actions[each.action].duration for each in plan.steps):
         return None
-    from executor.plan_check.check_means import estimate
+    from executor.plan_check.estimate import estimate
 
     found = estimate(problem, plan.steps, plan.model)
     return None if found.untimed else found.duration

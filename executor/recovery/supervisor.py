@@ -20,7 +20,7 @@ from executor.loop.detours import MODELS
 from executor.loop.dispatch import SINGLE
 from executor.loop.step import Stepper
 from executor.observe.goal import end_run
-from executor.plan_check.check_means import TOKENS
+from executor.plan_check.estimate import TOKENS
 from executor.plans.suppositions import parse_suppositions
 from executor.recovery.ladder import Ladder
 from planner.model import Number

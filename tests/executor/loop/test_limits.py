@@ -3,7 +3,7 @@
 import pytest
 
 from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, Metrics, RunStatus, StepStatus, World
-from executor.plan_check.check_means import estimate
+from executor.plan_check.estimate import estimate
 from executor.recovery.ask_people import LATER
 from executor.testing import run_virtual
 from planner import Domain, PlanError

@@ -11,8 +11,8 @@ import pytest
 
 from executor import World
 from executor.plan_check import plan_findings
-from executor.plan_check.check_means import estimate
 from executor.plan_check.check_plan import check_plan, errors_in
+from executor.plan_check.estimate import estimate
 from executor.plan_check.read_plan import read_plan
 from executor.plans.action_plan import ActionPlan
 from planner import Domain, From, solve, validate
