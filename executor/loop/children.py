@@ -33,6 +33,8 @@ class Child:
     """The run and the step."""
     since: Callable[[], Any] = lambda: ""
     tell: Callable[[str, str], None] = lambda _run, _place: None
+    above: Child | None = None
+    """The step whose handler has begun the run of this one."""
     _begun: Counter[str] = field(init=False, default_factory=Counter)
     _runs: list[_CanBeCalledOff] = field(init=False, default_factory=list)
 
@@ -55,3 +57,11 @@ class Child:
 
 STEP: Final[ContextVar[Child]] = ContextVar("step")
 """The step that is at work in this task or thread."""
+
+
+def is_below(key: str) -> bool:
+    """Return whether the handler of the step `key`, or a run that it has begun, has begun the present run."""
+    step = STEP.get(None)
+    while step is not None and step.key != key:
+        step = step.above
+    return step is not None

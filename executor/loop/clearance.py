@@ -19,6 +19,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
 from executor.ledger.rulings import Asker, Ruling, Sight, Verdict, rule
+from executor.loop.children import is_below
 from executor.loop.effects import EffectFinder, Facts, judge_sight
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.tools.clock import Clock
@@ -160,6 +161,9 @@ class Clearance:
                 return True
             case Verdict.BEGIN:
                 return None
+            case Verdict.WAIT if other is not None and is_below(f"{other.run}/{other.step}"):
+                self._refuse_below(record, other)
+                return False
             case Verdict.WAIT if other is not None and other.is_waiting:
                 self.emit(events.StepWaiting(record.id, {"flight": item}, 0.0))
                 return False
@@ -175,7 +179,7 @@ class Clearance:
     async def _take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
         """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
         flight, entries = await self.book.read(item)
-        done = sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
+        done = self._count_done(entries)
         is_own = flight is not None and flight.is_of(self.state.run, record.id)
         key = flight.key if flight is not None and is_own else make_key(item, self.state.occasion, done + 1)
         own = Flight(
@@ -188,9 +192,17 @@ class Clearance:
         taken = await self.book.take(own, flight)
         if not taken.is_of(self.state.run, record.id):
             return taken, entries
+        _, entries = await self.book.read(item)
+        if self._count_done(entries) != done:  # somebody else has done it between the two looks at the ledger
+            self.book.end(taken, None)
+            return await self._take(record, item)
         self._flights[record.id] = taken
         record.key = taken.key
         return None, entries
+
+    def _count_done(self, entries: Sequence[Entry]) -> int:
+        """Return how often the step was done on the occasion of this run."""
+        return sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
 
     def _name(self, record: StepRecord) -> Step:
         """Return the step with the real names of its objects."""
@@ -312,6 +324,13 @@ class Clearance:
     def _refuse(self, record: StepRecord, item: str, reason: str) -> None:
         self.leave(record)
         self.note_refusal(record, item, reason)
+        self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
+
+    def _refuse_below(self, record: StepRecord, other: Flight) -> None:
+        """End a step that waits for a step whose handler has begun this run: neither would ever end."""
+        reason = (
+            f"{other.text} is under way in step {other.step!r} of run {other.run!r}, whose handler has begun this run"
+        )
         self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
 
     def note_refusal(self, record: StepRecord, item: str, reason: str) -> None:

@@ -522,7 +522,8 @@ class Stepper:
             if record.id in self._children and begun not in self.state.children:
                 self.emit(begun)
 
-        child = self._children[record.id] = Child(f"{self.state.run}/{record.id}", lambda: record.started, tell)
+        key, above = f"{self.state.run}/{record.id}", STEP.get(None)
+        child = self._children[record.id] = Child(key, lambda: record.started, tell, above)
         before = STEP.set(child)
         try:
             yield
