@@ -6,6 +6,7 @@ process, and say themselves how they end.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
@@ -29,11 +30,6 @@ class BookHere:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
 
-    @property
-    def pause(self) -> float:
-        """Polling interval for a flight of somebody else, in seconds."""
-        return self.ledger.pause
-
     async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
         return self.ledger.read(item)
@@ -53,6 +49,10 @@ class BookHere:
     async def is_at_work(self, flight: Flight) -> bool:
         """Return whether nobody has said that `flight` is in doubt."""
         return not flight.doubt
+
+    async def wait_for_change(self, _: Flight) -> None:
+        """Wait until a flight of another run may have changed."""
+        await asyncio.sleep(self.ledger.pause)
 
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from temporalio.client import Client, RPCError, WorkflowExecution, WorkflowExecutionStatus, WorkflowFailureError
-from temporalio.service import RPCStatusCode
+from temporalio.client import Client, RPCError, WorkflowExecution, WorkflowExecutionStatus
 
 from executor.errors import NoRunError, RunError
 from executor.events.events import RunStatus
@@ -23,53 +21,14 @@ from executor.journal.records import Entry as JournalEntry
 from executor.journal.records import RunRecord
 from executor.temporal.connection import DEFAULT_NAMESPACE, connect, explain, name_place
 from executor.temporal.plan_run import WORKFLOW
-from executor.temporal.value_data import Entry, unpack_entries
+from executor.temporal.run_events import SilentError, read_entries
+from executor.temporal.value_data import Entry
 from executor.tools.json_data import load_json
 
 _STARTS: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
-NOBODY: Final = frozenset({
-    RPCStatusCode.FAILED_PRECONDITION,
-    RPCStatusCode.DEADLINE_EXCEEDED,
-    RPCStatusCode.CANCELLED,
-    RPCStatusCode.ABORTED,
-})  # fmt: skip
-"""Statuses of a question that no worker has answered."""
-ANSWERS: Final = timedelta(seconds=10)
-"""Longest time until a worker tells of a run."""
 ENDED: Final = {WorkflowExecutionStatus.CANCELED: "CANCELLED", WorkflowExecutionStatus.RUNNING: "PROPOSED"}
 """Status of a run of which nobody tells; others were ended by hand."""
 Answer = TypeVar("Answer")
-
-
-class SilentError(RunError):
-    """No worker tells of a run that is not over; `queue` is the task queue that it should serve."""
-
-    def __init__(self, run: str, queue: str) -> None:
-        hint = f"start one for its world, which serves the queue {queue!r}"
-        super().__init__(f"no worker tells of the run {run!r}", hint=hint)
-        self.queue = queue
-
-
-async def read_entries(client: Client, run: str) -> list[Entry]:
-    """Return the events of a run: from its result if it is over, else from a worker; raises `RunError`."""
-    handle = client.get_workflow_handle(run)
-    try:
-        described = await handle.describe()
-        if described.status is WorkflowExecutionStatus.COMPLETED:
-            result: Mapping[str, Any] = await handle.result()
-            return unpack_entries(result["entries"])
-        if described.close_time is not None:
-            return []
-        told: Mapping[str, Any] = await handle.query("told", rpc_timeout=ANSWERS)
-    except WorkflowFailureError:
-        return []
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND and "amespace" not in error.message:
-            raise RunError(f"there is no run {run!r} on this server") from None
-        if error.status not in NOBODY:
-            raise
-        raise SilentError(run, described.task_queue) from None
-    return unpack_entries(told["entries"])
 
 
 def find_status(entry: Entry, before: str) -> str:

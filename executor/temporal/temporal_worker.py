@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any, Final, Literal, Self
@@ -17,6 +17,7 @@ from executor.recovery.ask_people import Callback
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess
 from executor.temporal.activities import WorldActivities
+from executor.temporal.effect_ledger import StepEffect, name_effects
 from executor.temporal.outside import HostRunner
 from executor.temporal.plan_run import PlanRun
 from executor.temporal.shared_limits import SharedLimits
@@ -31,7 +32,7 @@ THROTTLE: Final = timedelta(seconds=1)
 
 def name_queue(world: World) -> str:
     """Return the default task queue of the runs of `world`."""
-    return f"forethought-{world.model.name}"
+    return f"forethought-{world.name}"
 
 
 def check_learned(learned: object) -> None:
@@ -82,18 +83,29 @@ class TemporalWorker:
             listeners=listeners,
             server=client,
         )
-        self._workers = [self._make_worker(client, queue, options, runs=runs)]
-        self._workers += [
-            self._make_worker(client, each, options, runs=False) for each in dict.fromkeys(queues) if each != queue
-        ]
+        others = [each for each in dict.fromkeys(queues) if each != queue]
+        activities = self.activities.list_all()
+        # the workers of steps and runs, which may ask for effects to the last, end before that of effects
+        self._workers = [self._make_worker(client, name_effects(world.name), [StepEffect], [], options)] * runs
+        self._workers.append(
+            self._make_worker(client, queue, [PlanRun, SharedLimits] if runs else [], activities, options)
+        )
+        self._workers += [self._make_worker(client, each, [], activities, options) for each in others]
         self._stack = AsyncExitStack()
 
-    def _make_worker(self, client: Client, queue: str, options: dict[str, Any], *, runs: bool) -> Worker:
+    def _make_worker(
+        self,
+        client: Client,
+        queue: str,
+        workflows: list[type],
+        activities: list[Callable[..., Any]],
+        options: dict[str, Any],
+    ) -> Worker:
         made = Worker(
             client,
             task_queue=queue,
-            activities=self.activities.list_all(),
-            workflows=[PlanRun, SharedLimits] if runs else [],
+            activities=activities,
+            workflows=workflows,
             workflow_runner=HostRunner(self.activities),
             **{"max_heartbeat_throttle_interval": THROTTLE, **options},
         )
