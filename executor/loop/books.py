@@ -12,14 +12,14 @@ from typing import Final
 
 from executor.errors import NoRunError
 from executor.events.events import Event, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
-from executor.journal.interface import AnyJournal
+from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
 from executor.loop.clearance import LOST, entry_of, outcome_of
 from executor.tools.json_data import load_json
 from planner.errors import InputError
 from planner.lightweight import replace
 
-GONE: Final = "its run was deleted"
+GONE: Final = "its run was deleted, or ended by hand"
 WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
 """What people say of an attempt in doubt."""
 
@@ -88,7 +88,7 @@ class BookInJournal(BookHere):
         return settle_by_events(self._journal, flight)
 
 
-def is_driven(journal: AnyJournal, flight: Flight) -> bool:
+def is_driven(journal: EffectHistory, flight: Flight) -> bool:
     """Return whether some process drives the run that has `flight`."""
     try:
         return journal.is_driven(flight.run)
@@ -96,7 +96,7 @@ def is_driven(journal: AnyJournal, flight: Flight) -> bool:
         return False
 
 
-def settle_by_events(journal: AnyJournal, flight: Flight) -> Flight | None:
+def settle_by_events(journal: EffectHistory, flight: Flight) -> Flight | None:
     """Settle a flight whose run nobody drives, by its events; return what is left of it."""
     if is_driven(journal, flight):
         return flight
@@ -108,17 +108,17 @@ def settle_by_events(journal: AnyJournal, flight: Flight) -> Flight | None:
     return left
 
 
-def _read_events(journal: AnyJournal, run: str) -> list[tuple[Event, float]]:
+def _read_events(journal: EffectHistory, run: str) -> list[tuple[Event, float]]:
     return [(event_from_data(each.kind, load_json(each.data)), each.time) for each in journal.read(run)]
 
 
-def list_doubtful(journal: AnyJournal) -> list[Flight]:
+def list_doubtful(journal: EffectHistory) -> list[Flight]:
     """Return the flights of `journal`, with the doubt of those whose run nobody drives any more, the oldest first."""
     found = [each if each.doubt else settle_by_events(journal, each) for each in journal.ledger.flights()]
     return [each for each in found if each is not None]
 
 
-def settle_by_word(journal: AnyJournal, flights: Iterable[Flight], id_: str, word: str) -> None:
+def settle_by_word(journal: EffectHistory, flights: Iterable[Flight], id_: str, word: str) -> None:
     """Settle the flight in doubt whose identity begins with `id_`, as somebody says; raises `InputError`."""
     found = [each for each in flights if id_ and each.item.startswith(id_)]
     if len(found) != 1:
@@ -143,6 +143,8 @@ def read_fate(
     try:
         events = read_events(flight.run)
     except NoRunError:
+        events = []
+    if not events:
         return replace(flight, doubt=GONE), None
     has_begun, left, entry = False, flight, None
     for event, at in events:

@@ -139,10 +139,9 @@ class WorldActivities:
         self._performer = Performer(Slots(), world.model.name, turns, world.hooks)
         self._performing: set[tuple[str, str]] = set()
         """Runs and steps whose handlers are at work here."""
-        is_here = world.is_simulated or server is None
-        self._book: Any = (
-            BookHere(world.ledger) if is_here else EffectsOnServer(server, world.name, self._performing.__contains__)
-        )
+        self._book: Any = BookHere(world.ledger)
+        if server is not None and not world.is_simulated:
+            self._book = EffectsOnServer(server, world.name, self._performing.__contains__)
 
     def list_all(self) -> list[Callable[..., Any]]:
         """Return all activities, for a `Worker`."""

@@ -26,7 +26,6 @@ from executor.temporal.run_events import read_last_entries
 from executor.temporal.shared_limits import find_closed
 from executor.temporal.value_data import read_value, write_value
 from executor.tools.json_data import load_json
-from planner.lightweight import replace
 
 EFFECT: Final = "forethought-effect"
 """Name of the type of these workflows, and the beginning of their ids."""
@@ -38,9 +37,12 @@ DOUBT = 30.0
 """Seconds without news of a flight after which a run looks whether the owner of the flight still exists."""
 SIMULATED_PAUSE: Final = 1.0
 """Polling interval for a flight in a simulated world, in seconds."""
+MEMO: Final = "ledger"
+"""Name of the field of the memo that shows flight and entries."""
+MOST_SHOWN: Final = 20
+"""Most entries that the memo shows, the latest: a memo holds 32 KB."""
 CALLS: Final = frozenset({"read", "take", "doubt", "end", "add", "watch", "settle", "is_at_work"})
 """What a run may ask of the ledger."""
-TERMINATED: Final = "its run was ended by hand"
 
 
 def name_effects(world: str) -> str:
@@ -63,6 +65,8 @@ class StepEffect:
         for each in entries:
             self._ledger.add(each)
         self._watchers |= watchers
+        self._shown: tuple[Flight | None, list[Entry]] = (None, [])
+        """What the memo of the workflow says."""
 
     @workflow.run
     async def run(self, given: dict[str, Any]) -> None:
@@ -71,12 +75,14 @@ class StepEffect:
         while await self._wait():
             for run in self._find_due():
                 await self._tell(run)
+            if self._shown != self._known:
+                self._show()
             if is_long(MOST_EVENTS):
                 workflow.continue_as_new({"state": write_value((*self._known, self._watchers))})
 
     async def _wait(self) -> bool:
         """Wait for something to do; return False if nothing is known for a while."""
-        await workflow.wait_condition(lambda: bool(self._find_due()) or is_long(MOST_EVENTS) or self._is_empty)
+        await workflow.wait_condition(lambda: self._has_news or is_long(MOST_EVENTS) or self._is_empty)
         if self._is_empty and not self._watchers:
             with suppress(TimeoutError):
                 await workflow.wait_condition(lambda: bool(self._watchers) or not self._is_empty, timeout=IDLE)
@@ -87,8 +93,17 @@ class StepEffect:
         return next(iter(self._ledger.flights()), None), self._ledger.entries()
 
     @property
+    def _has_news(self) -> bool:
+        return bool(self._find_due()) or self._shown != self._known
+
+    @property
     def _is_empty(self) -> bool:
         return self._known == (None, [])
+
+    def _show(self) -> None:
+        """Write into the memo, which people read without a worker, what is known."""
+        flight, entries = self._shown = self._known
+        workflow.upsert_memo({MEMO: write_value((flight, entries[-MOST_SHOWN:]))})
 
     def _find_due(self) -> list[str]:
         """Return the waiting runs that know another flight than there is."""
@@ -282,9 +297,6 @@ class EffectsOnServer:
         if await self.is_at_work(flight):
             return flight
         told = await read_last_entries(self._client, flight.run)
-        if not told:
-            await self.doubt(flight, TERMINATED)
-            return replace(flight, doubt=TERMINATED)
         events = [(event_from_data(kind, load_json(data)), at) for kind, data, at in told]
         left, entry = read_fate(flight, lambda _: events)
         if left is None:
