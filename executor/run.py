@@ -270,10 +270,14 @@ class Run:
             except BaseException as error:
                 self._lost = error
                 raise
+        self._apply(event, now)
+        self.audience.tell(event)
+
+    def _apply(self, event: run_events.Event, now: float) -> None:
+        """Apply an event that was kept to the state, to reservations and to flights."""
         self.state.apply(event, now)
         self._release_reserved(event)
         self._stepper.clearance.note(event)
-        self.audience.tell(event)
 
     def _status_after(self, event: run_events.Event) -> str | None:
         """Return the status of the run for the journal if `event` changes it."""

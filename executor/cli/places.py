@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from executor.journal import AnyJournal, Place, RunHistory
+    from executor.journal import AnyJournal, EffectHistory, Place
     from executor.temporal.connection import TemporalAddress
 
 
@@ -34,7 +34,7 @@ def history_place(text: str | Place | TemporalAddress) -> Place | TemporalAddres
     return journal_place(text) if isinstance(text, str) else text
 
 
-def open_history(place: Place | TemporalAddress) -> AbstractContextManager[RunHistory]:
+def open_history(place: Place | TemporalAddress) -> AbstractContextManager[EffectHistory]:
     """Open what keeps runs so that they can be read; raises `InputError` where there is no file."""
     from executor.journal import DatabaseAddress
 

@@ -71,7 +71,7 @@ def answer(
 
 @app.command()
 def ledger(
-    journal: Journal,
+    journal: History,
     settled: Annotated[
         list[str] | None,
         typer.Argument(metavar="[ID=happened|not]…", help="Say of attempts in doubt whether they happened."),
@@ -83,7 +83,7 @@ def ledger(
     from executor.cli.run import split_pairs
     from executor.loop.books import list_doubtful, settle_by_word
 
-    with open_existing(journal) as opened:
+    with open_history(journal) as opened:
         flights, entries = list_doubtful(opened), opened.ledger.entries()
         for id_, word in split_pairs("ledger", settled or [], "ID=WORD", "3f2a=happened").items():
             settle_by_word(opened, flights, id_, word)

@@ -7,7 +7,7 @@ steps at work have reserved of numbers that runs share, `posted_answers.py` what
 has taken yet, and `moves.py` which runs are on their way to another journal.
 """
 
-from executor.journal.interface import AnyJournal, RunHistory, is_journal
+from executor.journal.interface import AnyJournal, EffectHistory, RunHistory, is_journal
 from executor.journal.journal import Journal
 from executor.journal.places import DatabaseAddress, Place, open_journal, read_place
 from executor.journal.records import Document, Durability, Entry, RunRecord
@@ -17,6 +17,7 @@ __all__ = [
     "DatabaseAddress",
     "Document",
     "Durability",
+    "EffectHistory",
     "Entry",
     "Journal",
     "Place",

@@ -15,7 +15,7 @@ from executor.journal.posted_answers import PostedAnswers
 from executor.journal.records import Document, Entry, NewEvent, RunRecord
 from executor.journal.reservations import Reservations
 from executor.ledger.records import Entry as LedgerEntry
-from executor.ledger.records import Flight, Ledger
+from executor.ledger.records import Flight, Ledger, LedgerView
 from executor.tools.clock import Clock
 
 
@@ -73,16 +73,31 @@ class JournalLedger(Ledger, Protocol):
         """Add what runs from before the ledger have done and left in doubt in `world`, once."""
 
 
-class AnyJournal(RunHistory, Protocol):
+class EffectHistory(RunHistory, Protocol):
+    """The events of runs, and what their irreversible steps have done."""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that all processes of this journal go by: the machine's for a file, or that of the database."""
+
+    @property
+    def reservations(self) -> Reservations:
+        """What the runs of this journal have reserved of numbers that they share."""
+
+    @property
+    def ledger(self) -> LedgerView:
+        """What irreversible steps of all runs of this journal have done; it outlives the runs."""
+
+    def is_driven(self, run: str) -> bool:
+        """Return whether some process drives `run`; raises `NoRunError` without such a run."""
+
+
+class AnyJournal(EffectHistory, Protocol):
     """An append-only record of runs; one process at a time drives a run and appends to it.
 
     Each method commits before it returns. Threads may share a journal. Every method raises `JournalError`, and
     `DamagedError` if kept data are missing or changed.
     """
-
-    @property
-    def clock(self) -> Clock:
-        """The clock that all processes of this journal go by: the machine's for a file, or that of the database."""
 
     @property
     def locks(self) -> SharedLocks:
@@ -91,10 +106,6 @@ class AnyJournal(RunHistory, Protocol):
     @property
     def rates(self) -> SharedRates:
         """The start times of rated steps that all processes of this journal share."""
-
-    @property
-    def reservations(self) -> Reservations:
-        """What the runs of this journal have reserved of numbers that they share."""
 
     @property
     def ledger(self) -> JournalLedger:
@@ -125,9 +136,6 @@ class AnyJournal(RunHistory, Protocol):
 
     def set_move(self, run: str, move: str) -> None:
         """Keep the way on which a run is that is driven here: "to PLACE", "from PLACE", or "" at its end."""
-
-    def is_driven(self, run: str) -> bool:
-        """Return whether some process drives `run`."""
 
     def follow(self, run: str) -> Iterator[Entry | None]:
         """Yield the events of `run` in their order, and None whenever there is no further one yet; raises as `read`."""

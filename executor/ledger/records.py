@@ -89,8 +89,24 @@ class Entry:
     reason: str = ""
 
 
-class Ledger(Protocol):
-    """The flights and entries of all irreversible steps; every method is atomic, and commits before it returns."""
+class LedgerView(Protocol):
+    """What people see of a ledger, and how they settle what is in doubt; every method commits before it returns."""
+
+    def doubt(self, flight: Flight, reason: str) -> None:
+        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+
+    def end(self, flight: Flight, entry: Entry | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+
+    def flights(self) -> list[Flight]:
+        """Return all flights, the oldest first."""
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, the oldest first."""
+
+
+class Ledger(LedgerView, Protocol):
+    """The flights and entries of all irreversible steps; every method is atomic."""
 
     @property
     def pause(self) -> float:
@@ -102,20 +118,8 @@ class Ledger(Protocol):
     def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
         """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
-
-    def end(self, flight: Flight, entry: Entry | None) -> None:
-        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
-
     def add(self, entry: Entry) -> None:
         """Add an entry without a flight."""
-
-    def flights(self) -> list[Flight]:
-        """Return all flights, the oldest first."""
-
-    def entries(self) -> list[Entry]:
-        """Return all entries, the oldest first."""
 
 
 class LedgerInMemory:

@@ -6,19 +6,20 @@ process, and say themselves how they end.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from executor.errors import NoRunError
 from executor.events.events import Event, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
-from executor.journal.interface import AnyJournal
+from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
 from executor.loop.clearance import LOST, entry_of, outcome_of
 from executor.tools.json_data import load_json
 from planner.errors import InputError
 from planner.lightweight import replace
 
-GONE: Final = "its run was deleted"
+GONE: Final = "its run was deleted, or ended by hand"
 WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
 """What people say of an attempt in doubt."""
 
@@ -28,11 +29,6 @@ class BookHere:
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-
-    @property
-    def pause(self) -> float:
-        """Polling interval for a flight of somebody else, in seconds."""
-        return self.ledger.pause
 
     async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
@@ -53,6 +49,10 @@ class BookHere:
     async def is_at_work(self, flight: Flight) -> bool:
         """Return whether nobody has said that `flight` is in doubt."""
         return not flight.doubt
+
+    async def wait_for_change(self, _: Flight) -> None:
+        """Wait until a flight of another run may have changed."""
+        await asyncio.sleep(self.ledger.pause)
 
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""
@@ -88,7 +88,7 @@ class BookInJournal(BookHere):
         return settle_by_events(self._journal, flight)
 
 
-def is_driven(journal: AnyJournal, flight: Flight) -> bool:
+def is_driven(journal: EffectHistory, flight: Flight) -> bool:
     """Return whether some process drives the run that has `flight`."""
     try:
         return journal.is_driven(flight.run)
@@ -96,7 +96,7 @@ def is_driven(journal: AnyJournal, flight: Flight) -> bool:
         return False
 
 
-def settle_by_events(journal: AnyJournal, flight: Flight) -> Flight | None:
+def settle_by_events(journal: EffectHistory, flight: Flight) -> Flight | None:
     """Settle a flight whose run nobody drives, by its events; return what is left of it."""
     if is_driven(journal, flight):
         return flight
@@ -108,17 +108,17 @@ def settle_by_events(journal: AnyJournal, flight: Flight) -> Flight | None:
     return left
 
 
-def _read_events(journal: AnyJournal, run: str) -> list[tuple[Event, float]]:
+def _read_events(journal: EffectHistory, run: str) -> list[tuple[Event, float]]:
     return [(event_from_data(each.kind, load_json(each.data)), each.time) for each in journal.read(run)]
 
 
-def list_doubtful(journal: AnyJournal) -> list[Flight]:
+def list_doubtful(journal: EffectHistory) -> list[Flight]:
     """Return the flights of `journal`, with the doubt of those whose run nobody drives any more, the oldest first."""
     found = [each if each.doubt else settle_by_events(journal, each) for each in journal.ledger.flights()]
     return [each for each in found if each is not None]
 
 
-def settle_by_word(journal: AnyJournal, flights: Iterable[Flight], id_: str, word: str) -> None:
+def settle_by_word(journal: EffectHistory, flights: Iterable[Flight], id_: str, word: str) -> None:
     """Settle the flight in doubt whose identity begins with `id_`, as somebody says; raises `InputError`."""
     found = [each for each in flights if id_ and each.item.startswith(id_)]
     if len(found) != 1:
@@ -143,6 +143,8 @@ def read_fate(
     try:
         events = read_events(flight.run)
     except NoRunError:
+        events = []
+    if not events:
         return replace(flight, doubt=GONE), None
     has_begun, left, entry = False, flight, None
     for event, at in events:

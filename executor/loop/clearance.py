@@ -21,6 +21,7 @@ from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step
 from executor.ledger.rulings import Asker, Ruling, Sight, Verdict, rule
 from executor.loop.children import is_below
 from executor.loop.effects import EffectFinder, Facts, judge_sight
+from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.tools.clock import Clock
 from executor.tools.json_data import dump_json, dump_json_value, load_json
@@ -36,10 +37,6 @@ _SKIPS: Final = "it is not done again"
 class Book(Protocol):
     """The ledger as a run reads and writes it, wherever it is, with what became of the owners of flights."""
 
-    @property
-    def pause(self) -> float:
-        """Polling interval for a flight of somebody else, in seconds."""
-
     async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
 
@@ -54,6 +51,9 @@ class Book(Protocol):
 
     async def is_at_work(self, flight: Flight) -> bool:
         """Return whether the run that has this flight is still at it."""
+
+    async def wait_for_change(self, flight: Flight) -> None:
+        """Wait until a flight of another run may have changed."""
 
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""
@@ -179,30 +179,28 @@ class Clearance:
     async def _take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
         """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
         flight, entries = await self.book.read(item)
-        done = self._count_done(entries)
-        is_own = flight is not None and flight.is_of(self.state.run, record.id)
-        key = flight.key if flight is not None and is_own else make_key(item, self.state.occasion, done + 1)
-        own = Flight(
-            item, str(self._name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
-        )
         if flight is not None and not flight.is_of(self.state.run, record.id) and not flight.doubt:
             flight = await self.book.settle(flight)
         if flight is not None and (flight.doubt or not flight.is_of(self.state.run, record.id)):
             return flight, entries
+        key, known = self._make_key(item, entries) if flight is None else flight.key, len(entries)
+        own = Flight(
+            item, str(self._name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
+        )
         taken = await self.book.take(own, flight)
         if not taken.is_of(self.state.run, record.id):
             return taken, entries
-        _, entries = await self.book.read(item)
-        if self._count_done(entries) != done:  # somebody else has done it between the two looks at the ledger
-            self.book.end(taken, None)
-            return await self._take(record, item)
+        _, entries = await self.book.read(item)  # a flight that has ended since they were read has left an entry
+        if flight is None and len(entries) > known:
+            taken = await self.book.take(replace(own, key=self._make_key(item, entries)), own)
         self._flights[record.id] = taken
         record.key = taken.key
         return None, entries
 
-    def _count_done(self, entries: Sequence[Entry]) -> int:
-        """Return how often the step was done on the occasion of this run."""
-        return sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
+    def _make_key(self, item: str, entries: Sequence[Entry]) -> str:
+        """Return the key of the next entry of a step on the occasion of the run."""
+        done = sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
+        return make_key(item, self.state.occasion, done + 1)
 
     def _name(self, record: StepRecord) -> Step:
         """Return the step with the real names of its objects."""
@@ -279,8 +277,7 @@ class Clearance:
         while flight == other and not self.stopped.is_set():
             if not (self.is_left_at_work(record) or await self.book.is_at_work(other)):
                 break
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.stopped.wait(), self.book.pause)
+            await wait_unless_cancelled(self.book.wait_for_change(other), self.stopped)
             flight, _ = await self.book.read(other.item)
 
     async def _ask(self, ruling: Ruling, record: StepRecord, item: str, other: Flight | None) -> bool | None:

@@ -8,6 +8,7 @@ client of a worker, whose rates hold for all workers; its locks are against hand
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
@@ -25,6 +26,7 @@ from executor.executor import Executor
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.aftermath import is_to_be_retried
 from executor.loop.attempt import Attempt, Call, Performer, Trial, find_abandoned, run_check
+from executor.loop.books import BookHere
 from executor.loop.children import STEP, Child
 from executor.loop.locks_and_rates import Slots, Turns, wait_for_handler
 from executor.loop.parameters import Fill, FillRequest, check_fillings, convert_value
@@ -35,6 +37,7 @@ from executor.plans.prepare import add_alternatives, search_plan
 from executor.recovery.ask_people import Callback, Request, ask_for_answer, ask_for_decision
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess
+from executor.temporal.effect_ledger import CALLS, EffectsOnServer
 from executor.temporal.recorded_world import describe_world
 from executor.temporal.shared_limits import SERVED, LimitedTurns, find_closed, tell_limits
 from executor.temporal.value_data import make_plain, read_value, unpack_entries, write_answer, write_value
@@ -118,11 +121,16 @@ class WorldActivities:
         self._server = server
         turns = Turns() if server is None else LimitedTurns(server)
         self._performer = Performer(Slots(), world.model.name, turns, world.hooks)
+        self._performing: set[tuple[str, str]] = set()
+        """Runs and steps whose handlers are at work here."""
+        self._book: Any = BookHere(world.ledger)
+        if server is not None and not world.is_simulated:
+            self._book = EffectsOnServer(server, world.name, self._performing.__contains__)
 
     def list_all(self) -> list[Callable[..., Any]]:
         """Return all activities, for a `Worker`."""
         asking = [self.decide, self.answer, self.fill]
-        sharing: list[Callable[..., Any]] = [self.tell_limits, self.find_closed]
+        sharing: list[Callable[..., Any]] = [self.tell_limits, self.find_closed, self.keep_book]
         return [self.perform, self.observe, self.check, *asking, self.plan, self.search, self.pause, *sharing]
 
     @activity.defn(name="perform")
@@ -134,7 +142,12 @@ class WorldActivities:
         STEP.set(Child(given["key"]))
         SERVED.set(given["served"])
         context = self._make_context(given, notes, aborted)
-        attempt = await _work_until_cancelled(self.make_attempt(given, context, notes), aborted)
+        place = given["run"], given["step"]
+        self._performing.add(place)
+        try:
+            attempt = await _work_until_cancelled(self.make_attempt(given, context, notes), aborted)
+        finally:
+            self._performing.discard(place)
         policy = self.world.policy_of(given["action"])
         return make_plain({
             "result": data_of(attempt.result),
@@ -351,6 +364,13 @@ class WorldActivities:
         """Return those of `runs` that are over, or unknown to the server."""
         assert self._server is not None, "a worker has one"
         return await find_closed(self._server, runs)
+
+    @activity.defn(name="keep_book")
+    async def keep_book(self, of: str, given: Any) -> Any:
+        """Ask, or tell, the ledger of the world about an irreversible step."""
+        assert of in CALLS, "a workflow asks for nothing else"
+        told = getattr(self._book, of)(*read_value(given))
+        return write_value(await told if inspect.isawaitable(told) else told)
 
 
 async def _await(work: Awaitable[Any]) -> Any:

@@ -28,7 +28,6 @@ from executor.background_searches import SearchStopped
 from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.journal.reservations import Reservation
-from executor.ledger.records import LedgerInMemory
 from executor.loop.attempt import CALLED_OFF, Attempt, Changed, Performer, Trial
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.parameters import Fill, Fillings, FillRequest
@@ -126,19 +125,21 @@ class _Names(Entities):
         return {parameter: objects.real_name(name) for parameter, name in names.items()}
 
 
-def view_world(world: World, performer: ActivityPerformer) -> World:
+def view_world(world: World, performer: ActivityPerformer, name: str) -> World:
     """Return `world` as a workflow may use it: without objects, hooks, checks and handlers of its own.
+
+    `name` is the name of the world with which the run began.
 
     No handler is like those of the world, so that nothing depends on which of them are at work in this process.
     """
     seen = copy.copy(world)
+    seen.name = name
     seen.skills = {
         name: [replace(each, function=partial(each.function)) for each in skills]
         for name, skills in world.skills.items()
     }
     seen.entities = _Names(world.entities.parents)
     seen.hooks = []
-    seen.ledger = LedgerInMemory()  # what other runs do must not change what this one does again
     seen.checks = {name: performer.make_check(name) for name in world.checks}
     return seen
 
@@ -171,9 +172,9 @@ class ActivityPerformer(Performer):
         self.moves("")
 
     def release(self, run: str, step: str) -> None:
-        """Release what a step has reserved."""
-        del run
-        self.limits.release(step)
+        """Release what a step of this run has reserved; other runs release theirs when they hear what became of it."""
+        if run == self.limits.run:
+            self.limits.release(step)
 
     def keep(self, run: str, steps: Collection[str]) -> None:
         """Release what other steps of the run than these have reserved."""

@@ -39,6 +39,7 @@ from executor.observe.observe import Lookout
 from executor.plans.action_plan import ActionPlan, aim_of
 from executor.plans.prepare import PreparedPlan
 from executor.run import NOT_KEPT, Done, Run
+from executor.temporal.effect_ledger import WorkflowBook
 from executor.temporal.outside import (
     AGES,
     ActivityLookout,
@@ -95,18 +96,24 @@ class WorkflowRun(Run):
         kind, now = type(event).__name__, self._executor.clock.time()
         if kind not in NOT_KEPT:
             self._entries.append((kind, dump_json(event_to_data(event)), now))
-        self.state.apply(event, now)
-        self._release_reserved(event)
+        self._apply(event, now)
         if not workflow.unsafe.is_replaying():
             self.audience.tell(event)
 
     async def follow_plan(self) -> RunEnded:
         """Drive the run until it ends or waits, and return its end, which is not kept yet."""
+        await self._stepper.clearance.take_up()
         try:
-            return await self._loop.drive()
-        except asyncio.CancelledError:
+            ended = await self._loop.drive()
+        except asyncio.CancelledError:  # a worker drops the workflow, and another goes on
             self._stepper.abort()
             raise
+        self._stepper.clearance.break_off()
+        return ended
+
+    def wake(self) -> None:
+        """Look anew at what the run waits for."""
+        self._loop.wake()
 
     def end(self, ended: RunEnded) -> None:
         """Emit the end of the run, the last event that listeners hear."""
@@ -178,7 +185,9 @@ class PlanRun:
         self._searching: workflow.ActivityHandle[dict[str, Any]] | None = None
         self._refusal: dict[str, Any] = {}
         """Why the run could not begin."""
-        self._limits = RunLimits(workflow.info().workflow_id)
+        run = workflow.info().workflow_id
+        self._limits = RunLimits(run)
+        self._book = WorkflowBook(run, is_at_hand=find_host().world.is_simulated)
 
     @workflow.run
     async def run(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -188,7 +197,7 @@ class PlanRun:
         self._early |= {event: restore_result(result) for event, result in given["early"].items()}
         self._limits.claims |= given.get("claims", {})
         try:
-            executor = _make_executor(given, self._entries, self._limits)
+            executor = _make_executor(given, self._entries, self._limits, self._book)
             if given["parked"]:
                 self._run = self._rebuild(executor, given)
                 await self._wait_for_news(given)
@@ -209,12 +218,14 @@ class PlanRun:
         self._is_over = True
         self._limits.keep(())
         await self._limits.finish()
+        await self._book.finish()
         await workflow.wait_condition(workflow.all_handlers_finished)
         return {"entries": pack_entries(self._entries), "refusal": self._refusal}
 
     async def _drive(self, executor: Executor, given: dict[str, Any]) -> RunEnded | None:
         """Begin the run or take it up, and drive it until it ends or waits; None if there is no plan."""
         news, self._news = self._news, None
+        self._book.look_again()
         if self._entries:
             run = self._rebuild(executor, given)
         else:
@@ -253,7 +264,7 @@ class PlanRun:
             if outdated or is_long or info.is_continue_as_new_suggested():
                 run.move_on()
 
-        performer.moves = consider_moving
+        performer.moves = self._book.moves = consider_moving
         if self._is_called_off:
             run.called_off.set()
         run.take(state)
@@ -318,6 +329,7 @@ class PlanRun:
         """Go on in another workflow with the same id, and a history of its own."""
         self._is_moving = True
         await self._limits.finish()
+        await self._book.finish()
         await workflow.wait_condition(workflow.all_handlers_finished)
         self._is_moving = False
         if parked and self._news is not None:
@@ -374,6 +386,15 @@ class PlanRun:
     def reserved(self, claim: str, earlier: list[list[str]]) -> None:
         """Hear what others have reserved before a claim of the run."""
         self._limits.hear(claim, earlier)
+
+    @workflow.signal
+    def flight_changed(self, item: str) -> None:
+        """Hear that the flight of a step, for which this run waits, has changed."""
+        self._book.hear(item)
+        if self._is_parked:
+            self._news = self._news or _News()
+        elif self._run is not None:
+            self._run.wake()
 
     @workflow.signal
     def interrupt(self) -> None:
@@ -455,7 +476,8 @@ class PlanRun:
 def _begin(run: WorkflowRun, made: PreparedPlan, given: Mapping[str, Any]) -> None:
     """Emit the first events of a run."""
     plan, values = run.state.plan, Memory.from_dict(given["memory"], given["capacity"]).to_dict()
-    run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, values, run.state.domain.name))
+    told = plan.model_dump(mode="json"), plan.model, values, run.state.domain.name
+    run.emit(RunStarted(run.id, *told, occasion=given["occasion"], again=tuple(given["again"]), world=given["world"]))
     for wish in made.dropped:
         run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
     if given["reported"]:
@@ -480,7 +502,9 @@ def _read_facts(told: list[Any]) -> dict[Atom, bool]:
     return {read_value(fact): holds for fact, holds in told}
 
 
-def _make_executor(given: Mapping[str, Any], entries: Sequence[Entry], limits: RunLimits) -> Executor:
+def _make_executor(
+    given: Mapping[str, Any], entries: Sequence[Entry], limits: RunLimits, book: WorkflowBook
+) -> Executor:
     """Make the executor that drives the run with these `entries` by activities."""
     host = find_host()
     setup = Setup(given["heartbeat"], given["queues"], given["capacity"], given["version"])
@@ -488,7 +512,7 @@ def _make_executor(given: Mapping[str, Any], entries: Sequence[Entry], limits: R
     performer = ActivityPerformer(setup, world.model.name, limits)
     ask = given["ask"]
     made = Executor(
-        view_world(world, performer),
+        view_world(world, performer, given["world"]),
         model=given["model"],
         concurrency=given["concurrency"],
         recovery=read_value(given["recovery"]),
@@ -501,6 +525,7 @@ def _make_executor(given: Mapping[str, Any], entries: Sequence[Entry], limits: R
         capacity=given["capacity"],
         clock=WorkflowClock(),
         listeners=host.listeners,
+        look=given["look"],
     )
-    made.performer = performer
+    made.performer, made.book = performer, book
     return made

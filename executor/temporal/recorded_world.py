@@ -35,6 +35,7 @@ def describe_world(world: World) -> dict[str, Any]:
         for each in world.observers
     ]
     return {
+        "world": world.name,
         "version": hashlib.sha256(text.encode()).hexdigest()[:16],
         "domain": pack_text(text),
         "skills": {action: [each.name for each in skills] for action, skills in world.skills.items()},

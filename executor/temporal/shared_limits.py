@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Collection, Hashable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Hashable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -25,19 +25,13 @@ from functools import partial
 from typing import Any, Final
 
 from temporalio import workflow
-from temporalio.client import (
-    Client,
-    RPCError,
-    WithStartWorkflowOperation,
-    WorkflowExecutionStatus,
-    WorkflowUpdateRPCTimeoutOrCancelledError,
-)
-from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.client import Client, RPCError, WorkflowExecutionStatus
 from temporalio.exceptions import FailureError
 from temporalio.service import RPCStatusCode
 
 from executor.journal.reservations import Reservation, read_amount
 from executor.loop.locks_and_rates import ReservedStart, StartTimes, Turns
+from executor.temporal.entity_workflows import ASKING, Entity, Outbox, is_long
 from executor.tools.step_policy import Rate
 from planner.model.arithmetic import Exact
 
@@ -45,8 +39,6 @@ LIMITS: Final = "forethought-limits"
 """Name of the type of these workflows, and the beginning of their ids."""
 IDLE: Final = timedelta(minutes=1)
 """Time without any reservation after which the workflow ends."""
-ASKING: Final = timedelta(seconds=30)
-"""Time limit of one request, which is repeated."""
 FIRST_DOUBT: Final = 5.0
 """Seconds without an answer after which a run asks again, and whether those before it still exist."""
 LONGEST_DOUBT: Final = 60.0
@@ -55,15 +47,6 @@ MOST_EVENTS = 4000
 """Events of Temporal after which the limits go on in a new history, if Temporal does not suggest it before."""
 MOST_CHECKED: Final = 50
 """Most runs that one question checks: each is a call of the server."""
-PASSING: Final = frozenset({
-    RPCStatusCode.RESOURCE_EXHAUSTED,
-    RPCStatusCode.NOT_FOUND,
-    RPCStatusCode.ABORTED,
-    RPCStatusCode.UNAVAILABLE,
-})  # fmt: skip
-"""Statuses of a request that came while too many others did, or while the workflow began anew."""
-PAUSE: Final = 0.2
-"""Pause before such a request is repeated, in seconds."""
 OPEN: Final = (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
 SERVED: Final[ContextVar[str]] = ContextVar("served")
 """The task queue of the run whose step is at work in this task."""
@@ -72,6 +55,10 @@ SERVED: Final[ContextVar[str]] = ContextVar("served")
 def name_limits(queue: str) -> str:
     """Return the id of the workflow that keeps the limits of the runs of a task queue."""
     return f"{LIMITS}-{queue}"
+
+
+def _find_limits(queue: str) -> Entity:
+    return Entity(LIMITS, name_limits(queue), queue, f"what the runs of {queue} share")
 
 
 Holder = tuple[str, str]
@@ -110,7 +97,7 @@ class SharedLimits:
             self._has_news = False
             await self._forget_closed()
             await self._tell()
-            if _is_long() and not self._has_news:
+            if is_long(MOST_EVENTS) and not self._has_news:
                 workflow.continue_as_new(self._describe())
 
     async def _wait(self) -> bool:
@@ -216,12 +203,6 @@ class SharedLimits:
         return [{"run": run, "claim": claim, **each.amounts} for (run, claim), each in self._claims.items()]
 
 
-def _is_long() -> bool:
-    """Return whether the workflow should go on in a new history."""
-    info = workflow.info()
-    return info.is_continue_as_new_suggested() or info.get_current_history_length() > MOST_EVENTS
-
-
 def _make_starts(most: int, seconds: float, times: Iterable[float]) -> tuple[Rate, StartTimes]:
     rate = Rate(most, seconds)
     return rate, StartTimes(rate, times)
@@ -240,9 +221,11 @@ class RunLimits:
     """The claims of steps and locks that the run has not released."""
     _earlier: dict[str, list[Reservation]] = field(default_factory=dict)
     """What is reserved before each claim, as it was last told."""
-    _unsent: deque[list[Any]] = field(default_factory=deque)
-    """Requests in their order: a signal and its arguments."""
-    _sender: asyncio.Task[None] | None = None
+    _outbox: Outbox = field(init=False)
+    """Requests: a signal and its arguments."""
+
+    def __post_init__(self) -> None:
+        self._outbox = Outbox(_tell_by_activity)
 
     def hear(self, claim: str, earlier: list[list[str]]) -> None:
         """Take an answer of the limits."""
@@ -254,7 +237,7 @@ class RunLimits:
         told = {item: str(Fraction(amount)) for item, amount in amounts.items()}
         doubt = FIRST_DOUBT
         while claim not in self._earlier:
-            self._send("reserve", self.run, claim, told, alone)
+            self._outbox.send("reserve", self.run, claim, told, alone)
             with suppress(TimeoutError):
                 await workflow.wait_condition(lambda: claim in self._earlier, timeout=doubt)
             doubt = min(2 * doubt, LONGEST_DOUBT)
@@ -284,7 +267,7 @@ class RunLimits:
         claim = self.claims.pop(step, None)
         if claim is not None:
             self._earlier.pop(claim, None)
-            self._send("release", self.run, claim)
+            self._outbox.send("release", self.run, claim)
 
     def keep(self, steps: Collection[str]) -> None:
         """Release what others than these steps have reserved."""
@@ -293,21 +276,13 @@ class RunLimits:
 
     async def finish(self) -> None:
         """Wait until the limits have heard all."""
-        await workflow.wait_condition(lambda: not self._unsent)
+        await self._outbox.finish()
 
-    def _send(self, *request: Any) -> None:
-        """Send a request after those before it."""
-        self._unsent.append(list(request))
-        if self._sender is None:
-            self._sender = asyncio.ensure_future(self._send_all())
 
-    async def _send_all(self) -> None:
-        while True:
-            await workflow.wait_condition(lambda: bool(self._unsent))
-            signal, *arguments = self._unsent[0]
-            told = [workflow.info().task_queue, signal, arguments]
-            await workflow.execute_local_activity("tell_limits", args=told, start_to_close_timeout=ASKING)
-            self._unsent.popleft()
+async def _tell_by_activity(request: list[Any]) -> None:
+    signal, *arguments = request
+    told = [workflow.info().task_queue, signal, arguments]
+    await workflow.execute_local_activity("tell_limits", args=told, start_to_close_timeout=ASKING)
 
 
 class LimitedTurns(Turns):
@@ -320,41 +295,16 @@ class LimitedTurns(Turns):
     async def reserve_start(self, key: Hashable, rate: Rate, patience: float | None) -> ReservedStart:
         """Reserve the next start of a step of `key`, unless it does not come within `patience` seconds."""
         queue, name = SERVED.get(), json.dumps([key, rate.most, rate.seconds])
-        start, delay = await self._ask(queue, [name, rate.most, rate.seconds, patience])
+        ask = [name, rate.most, rate.seconds, patience]
+        start, delay = await _find_limits(queue).ask(self._client, "reserve_start", ask)
         if start is None:
             return None, delay
         return partial(tell_limits, self._client, queue, "give_back", [name, start]), delay
 
-    async def _ask(self, queue: str, arguments: list[Any]) -> tuple[float | None, float]:
-        while True:
-            begin: Any = WithStartWorkflowOperation(LIMITS, {}, **_begin_if_needed(queue))
-            ask: Callable[..., Any] = self._client.execute_update_with_start_workflow
-            try:
-                start, delay = await ask("reserve_start", args=arguments, start_workflow_operation=begin)
-            except WorkflowUpdateRPCTimeoutOrCancelledError:  # no worker drives the limits at this moment
-                continue
-            except RPCError as error:
-                if error.status not in PASSING:
-                    raise
-                await asyncio.sleep(PAUSE)
-                continue
-            return start, delay
-
-
-def _begin_if_needed(queue: str) -> dict[str, Any]:
-    """Return the options with which the limits of a task queue begin, unless they are there already."""
-    return {
-        "id": name_limits(queue),
-        "task_queue": queue,
-        "id_conflict_policy": WorkflowIDConflictPolicy.USE_EXISTING,
-        "static_summary": f"what the runs of {queue} share",
-    }
-
 
 async def tell_limits(client: Client, queue: str, signal: str, arguments: list[Any]) -> None:
     """Signal the limits of a task queue, and begin them if there are none."""
-    options = {"start_signal": signal, "start_signal_args": arguments, **_begin_if_needed(queue)}
-    await client.start_workflow(LIMITS, {}, **options)
+    await _find_limits(queue).tell(client, signal, arguments)
 
 
 async def find_closed(client: Client, runs: Iterable[str]) -> list[str]:

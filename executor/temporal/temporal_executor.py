@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal
@@ -22,7 +22,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCStatusCode
 
-from executor.arguments import check_id, check_named
+from executor.arguments import check_id, check_named, check_texts
 from executor.errors import JournalError, RunError
 from executor.events.events import Event, event_from_data
 from executor.events.run_state import RunState
@@ -30,6 +30,7 @@ from executor.events.stored_runs import RunInfo
 from executor.executor import Executor
 from executor.learning.experience import Experience, Pricing
 from executor.loop.children import STEP
+from executor.loop.look_first import Look
 from executor.loop.parameters import Fill
 from executor.observe.reports import check_result
 from executor.plans.action_plan import ActionPlan, Basis, statement_of
@@ -42,7 +43,8 @@ from executor.run import ModelAccess, RunOutcome, find_running_loop
 from executor.temporal.connection import explain, name_place
 from executor.temporal.plan_run import WORKFLOW
 from executor.temporal.recorded_world import describe_world
-from executor.temporal.temporal_journal import list_runs, read_entries
+from executor.temporal.run_events import read_entries
+from executor.temporal.temporal_journal import list_runs
 from executor.temporal.temporal_worker import TemporalWorker, check_learned, name_queue
 from executor.temporal.value_data import Entry, make_plain, pack_entries, unpack_entries, write_value
 from executor.tools.context import CAPACITY, Memory
@@ -104,6 +106,7 @@ class TemporalExecutor:
     listeners: tuple[Listener | Follower, ...] = ()
     heartbeat: float = 10.0
     task_timeout: timedelta = TASK
+    look: Look = "plan"
     most_events: int | None = None
     _local: Executor = field(init=False)
     """Builds states of runs from their events."""
@@ -118,6 +121,7 @@ class TemporalExecutor:
             ask=self.ask if self.ask == "later" else None,
             capacity=self.capacity,
             listeners=self.listeners,
+            look=self.look,
         )
         check_learned(self.learned)
         if not isinstance(self.client, Client):
@@ -160,6 +164,8 @@ class TemporalExecutor:
         memory: Mapping[str, Any] | None = None,
         alternatives: Iterable[Any] = (),
         reported: Mapping[Atom, bool] | None = None,
+        occasion: str = "",
+        again: Collection[str] = (),
         **planning: Any,
     ) -> TemporalRun:
         """Begin to carry out a plan, or the solution of a problem, which a worker searches; `planning` as for `solve`.
@@ -184,6 +190,7 @@ class TemporalExecutor:
         else:
             given = {"plan": what, "dropped": (), "search": planning, "alternatives": alternatives}
         told = {"memory": Memory.from_dict(memory or {}, self.capacity).to_dict(), "reported": reported or {}}
+        told |= {"occasion": occasion, "again": check_texts("again", again)}
         begun.begin(self._begin(begun.id, given | told, is_child=step is not None))
         return begun
 
@@ -254,6 +261,7 @@ class TemporalExecutor:
             "capacity": self.capacity,
             "heartbeat": self.heartbeat,
             "queues": dict(self.queues),
+            "look": self.look,
             "most_events": self.most_events,
             "entries": pack_entries(()),
             "early": {},

@@ -8,68 +8,33 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from temporalio.client import Client, RPCError, WorkflowExecution, WorkflowExecutionStatus, WorkflowFailureError
-from temporalio.service import RPCStatusCode
+from temporalio.client import Client, RPCError, WorkflowExecution, WorkflowExecutionStatus
 
 from executor.errors import NoRunError, RunError
 from executor.events.events import RunStatus
 from executor.events.stored_runs import RunInfo
 from executor.journal.records import Entry as JournalEntry
 from executor.journal.records import RunRecord
+from executor.journal.reservations import Reservations, ReservationsInMemory
+from executor.ledger.records import Entry as Effect
+from executor.ledger.records import Flight
 from executor.temporal.connection import DEFAULT_NAMESPACE, connect, explain, name_place
+from executor.temporal.effect_ledger import EFFECT, MEMO
 from executor.temporal.plan_run import WORKFLOW
-from executor.temporal.value_data import Entry, unpack_entries
+from executor.temporal.run_events import SilentError, read_entries, read_last_entries
+from executor.temporal.shared_limits import find_closed
+from executor.temporal.value_data import Entry, read_value, write_value
+from executor.tools.clock import WALL, Clock
 from executor.tools.json_data import load_json
 
 _STARTS: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
-NOBODY: Final = frozenset({
-    RPCStatusCode.FAILED_PRECONDITION,
-    RPCStatusCode.DEADLINE_EXCEEDED,
-    RPCStatusCode.CANCELLED,
-    RPCStatusCode.ABORTED,
-})  # fmt: skip
-"""Statuses of a question that no worker has answered."""
-ANSWERS: Final = timedelta(seconds=10)
-"""Longest time until a worker tells of a run."""
 ENDED: Final = {WorkflowExecutionStatus.CANCELED: "CANCELLED", WorkflowExecutionStatus.RUNNING: "PROPOSED"}
 """Status of a run of which nobody tells; others were ended by hand."""
 Answer = TypeVar("Answer")
-
-
-class SilentError(RunError):
-    """No worker tells of a run that is not over; `queue` is the task queue that it should serve."""
-
-    def __init__(self, run: str, queue: str) -> None:
-        hint = f"start one for its world, which serves the queue {queue!r}"
-        super().__init__(f"no worker tells of the run {run!r}", hint=hint)
-        self.queue = queue
-
-
-async def read_entries(client: Client, run: str) -> list[Entry]:
-    """Return the events of a run: from its result if it is over, else from a worker; raises `RunError`."""
-    handle = client.get_workflow_handle(run)
-    try:
-        described = await handle.describe()
-        if described.status is WorkflowExecutionStatus.COMPLETED:
-            result: Mapping[str, Any] = await handle.result()
-            return unpack_entries(result["entries"])
-        if described.close_time is not None:
-            return []
-        told: Mapping[str, Any] = await handle.query("told", rpc_timeout=ANSWERS)
-    except WorkflowFailureError:
-        return []
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND and "amespace" not in error.message:
-            raise RunError(f"there is no run {run!r} on this server") from None
-        if error.status not in NOBODY:
-            raise
-        raise SilentError(run, described.task_queue) from None
-    return unpack_entries(told["entries"])
 
 
 def find_status(entry: Entry, before: str) -> str:
@@ -128,6 +93,37 @@ async def list_runs(client: Client, queue: str = "") -> dict[str, RunInfo]:
     }
 
 
+async def list_effects(client: Client) -> list[tuple[Flight | None, list[Effect]]]:
+    """Return the flight and the latest entries of each irreversible step."""
+    found = client.list_workflows(f'WorkflowType="{EFFECT}" AND ExecutionStatus="Running"')
+    told = [await each.memo_value(MEMO, None) async for each in found]
+    return [read_value(each) for each in told if each is not None]
+
+
+class LedgerOnServer:
+    """The ledger of all worlds on a server of Temporal, for people; news may be missing for a second."""
+
+    def __init__(self, journal: TemporalJournal) -> None:
+        self._journal = journal
+
+    def doubt(self, flight: Flight, reason: str) -> None:
+        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+        self._journal.tell_effect(flight, "doubt", write_value(flight), reason)
+
+    def end(self, flight: Flight, entry: Effect | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+        self._journal.tell_effect(flight, "end", write_value(flight), write_value(entry))
+
+    def flights(self) -> list[Flight]:
+        """Return all flights, the oldest first."""
+        found = [flight for flight, _ in self._journal.list_effects() if flight is not None]
+        return sorted(found, key=lambda each: each.since)
+
+    def entries(self) -> list[Effect]:
+        """Return all entries, the oldest first."""
+        return sorted([each for _, known in self._journal.list_effects() for each in known], key=lambda each: each.at)
+
+
 class TemporalJournal:
     """The runs on the server at `address`, as a journal that can be read; `options` are those of `connect`.
 
@@ -151,6 +147,33 @@ class TemporalJournal:
         """The address of the server, for messages."""
         return self._place
 
+    @property
+    def clock(self) -> Clock:
+        """The clock of this machine."""
+        return WALL
+
+    @property
+    def reservations(self) -> Reservations:
+        """Nothing: runs on Temporal release what they have reserved when they hear what became of it."""
+        return ReservationsInMemory()
+
+    @property
+    def ledger(self) -> LedgerOnServer:
+        """What irreversible steps of all runs on the server have done."""
+        return LedgerOnServer(self)
+
+    def list_effects(self) -> list[tuple[Flight | None, list[Effect]]]:
+        """Return the flight and the latest entries of each irreversible step."""
+        return self._ask(list_effects(self._client))
+
+    def tell_effect(self, flight: Flight, signal: str, *given: Any) -> None:
+        """Tell the workflow of an irreversible step what became of its flight."""
+        self._ask(self._client.get_workflow_handle(f"{EFFECT}-{flight.item}").signal(signal, args=given))
+
+    def is_driven(self, run: str) -> bool:
+        """Return whether `run` is open."""
+        return not self._ask(find_closed(self._client, [run]))
+
     def _ask(self, question: Coroutine[Any, Any, Answer]) -> Answer:
         try:
             return asyncio.run_coroutine_threadsafe(question, self._loop).result()
@@ -173,7 +196,7 @@ class TemporalJournal:
     def read(self, run: str) -> Iterator[JournalEntry]:
         """Yield the events of `run` so far; raises `NoRunError` without such a run."""
         try:
-            entries = self._ask(read_entries(self._client, run))
+            entries = self._ask(read_entries(self._client, run)) or self._ask(read_last_entries(self._client, run))
         except RunError as error:
             raise NoRunError(self.place, error.message, error.hint or "runs() tells those that there are") from None
         return number_entries(entries)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import timedelta
 from typing import Any, Final, Literal, Self
 
@@ -17,6 +17,7 @@ from executor.recovery.ask_people import Callback
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess
 from executor.temporal.activities import WorldActivities
+from executor.temporal.effect_ledger import StepEffect, name_effects
 from executor.temporal.outside import HostRunner
 from executor.temporal.plan_run import PlanRun
 from executor.temporal.shared_limits import SharedLimits
@@ -31,13 +32,35 @@ THROTTLE: Final = timedelta(seconds=1)
 
 def name_queue(world: World) -> str:
     """Return the default task queue of the runs of `world`."""
-    return f"forethought-{world.model.name}"
+    return f"forethought-{world.name}"
 
 
 def check_learned(learned: object) -> None:
     """Raise `InputError` if `learned` is no experience: nobody reads all runs of a server for each search."""
     if learned is not False and not isinstance(learned, Experience):
         raise InputError(f"learned must be an Experience, got {learned!r}", hint="learned=learn(TemporalJournal(…))")
+
+
+_serving: Final[dict[tuple[object, ...], tuple[Worker, list[None]]]] = {}
+"""The workers of ledgers in this process, by client and task queue, each with an item for everyone who needs it."""
+
+
+@asynccontextmanager
+async def _serve_effects(client: Client, queue: str, runner: HostRunner) -> AsyncIterator[None]:
+    """Serve the ledger of a world on `queue`; Temporal wants one such worker of a client, whoever needs it."""
+    key = client.service_client, client.namespace, queue
+    if key not in _serving:
+        worker = Worker(client, task_queue=queue, workflows=[StepEffect], workflow_runner=runner)
+        _serving[key] = worker, []
+        await worker.__aenter__()
+    worker, users = _serving[key]
+    users.append(None)
+    try:
+        yield
+    finally:
+        users.pop()
+        if not users:
+            await _serving.pop(key)[0].__aexit__(None, None, None)
 
 
 class TemporalWorker:
@@ -82,27 +105,31 @@ class TemporalWorker:
             listeners=listeners,
             server=client,
         )
-        self._workers = [self._make_worker(client, queue, options, runs=runs)]
+        self._workers = [self._make_worker(client, queue, [PlanRun, SharedLimits] if runs else [], options)]
         self._workers += [
-            self._make_worker(client, each, options, runs=False) for each in dict.fromkeys(queues) if each != queue
+            self._make_worker(client, each, [], options) for each in dict.fromkeys(queues) if each != queue
         ]
+        self._effects: AbstractAsyncContextManager[None] = nullcontext()
+        if runs:
+            self._effects = _serve_effects(client, name_effects(world.name), HostRunner(self.activities))
         self._stack = AsyncExitStack()
 
-    def _make_worker(self, client: Client, queue: str, options: dict[str, Any], *, runs: bool) -> Worker:
+    def _make_worker(self, client: Client, queue: str, workflows: list[type], options: dict[str, Any]) -> Worker:
         made = Worker(
             client,
             task_queue=queue,
             activities=self.activities.list_all(),
-            workflows=[PlanRun, SharedLimits] if runs else [],
+            workflows=workflows,
             workflow_runner=HostRunner(self.activities),
             **{"max_heartbeat_throttle_interval": THROTTLE, **options},
         )
-        workflows: Any = getattr(made, "_workflow_worker", None)
-        if hasattr(workflows, "_deadlock_timeout_seconds"):  # Temporal has no public name for it
-            workflows._deadlock_timeout_seconds = DEADLOCK_SECONDS  # noqa: SLF001
+        driving: Any = getattr(made, "_workflow_worker", None)
+        if hasattr(driving, "_deadlock_timeout_seconds"):  # Temporal has no public name for it
+            driving._deadlock_timeout_seconds = DEADLOCK_SECONDS  # noqa: SLF001
         return made
 
     async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self._effects)  # it ends last: runs ask to the end
         for each in self._workers:
             await self._stack.enter_async_context(each)
         return self

@@ -104,7 +104,7 @@ def test_runs_without_a_worker_are_listed_and_their_worker_is_named(server, caps
     from executor.temporal import TemporalExecutor, connect
     from planner import Domain
 
-    monkeypatch.setattr("executor.temporal.temporal_journal.ANSWERS", timedelta(seconds=1))
+    monkeypatch.setattr("executor.temporal.run_events.ANSWERS", timedelta(seconds=1))
     bells = Domain("bells")
     bells.action("ring", provides=["rung"])
     world = World(bells)
@@ -139,4 +139,4 @@ def test_runs_without_a_worker_are_listed_and_their_worker_is_named(server, caps
     assert "without --serve, 'view' shows a run on Temporal" in said
     code, _, said = command("runs", "delete", f"temporal://{server}", "silent-1")
     assert code == 2
-    assert "'runs list' and 'view' read runs on Temporal" in said
+    assert "'runs list', 'runs ledger' and 'view' read runs on Temporal" in said

@@ -1,0 +1,273 @@
+"""An irreversible step is done once on Temporal, whichever run asks for it, on whatever queue."""
+
+import asyncio
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from executor import RunStatus, Wait
+from executor.events.events import StepStatus
+from planner.cli import main as command
+
+pytest.importorskip("temporalio", reason="the extra `temporal` is not installed")
+pytestmark = pytest.mark.timeout(300)
+SCRIPT = Path(__file__).with_name("till.py")
+numbers = count()
+
+
+@pytest.fixture(scope="module")
+def tills():
+    spec = spec_from_file_location("till", SCRIPT)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def make_till(tills, tmp_path):
+    """Return a function that makes the only till of its name on the server."""
+    return lambda **more: tills.Till(f"till-{next(numbers)}", tmp_path / "payments", **more)
+
+
+def step_of(outcome):
+    [step] = outcome.steps
+    return step
+
+
+async def until(condition):
+    async with asyncio.timeout(100):
+        while not condition():  # noqa: ASYNC110 - handlers tell nobody
+            await asyncio.sleep(0.02)
+
+
+def carry_out(on_temporal, till, *runs, **options):
+    """Carry out runs of orders one after another, each with its options; return the outcomes."""
+
+    async def carry_out_all():
+        async with on_temporal(till.world, **options) as executor:
+            return [await executor.run(till.problem(order), **more) for order, more in runs]
+
+    return asyncio.run(carry_out_all())
+
+
+def test_two_runs_at_once_pay_once(on_temporal, make_till):
+    till = make_till(sees=True)
+
+    async def main():
+        async with on_temporal(till.world) as executor:
+            return await asyncio.gather(*[executor.run(till.problem("slow")) for _ in range(3)])
+
+    outcomes = asyncio.run(main())
+    assert len(till.read()) == 1
+    assert [each.succeeded for each in outcomes] == [True] * 3
+    statuses = sorted(step_of(each).status.name for each in outcomes)
+    assert statuses == ["SKIPPED", "SKIPPED", "SUCCEEDED"]
+
+
+def test_a_later_run_on_another_queue_sees_that_it_is_so_already(on_temporal, make_till):
+    till = make_till(sees=True)
+    [first] = carry_out(on_temporal, till, ("o1", {}))
+    [second] = carry_out(on_temporal, till, ("o1", {}), queue="another till", look="never")
+    assert (step_of(first).status, step_of(second).status) == (StepStatus.SUCCEEDED, StepStatus.SKIPPED)
+    assert step_of(second).reason == f"already so: run {first.run!r} has done it"
+    assert len(till.read()) == 1
+
+
+def test_where_nobody_can_look_a_second_run_is_asked(on_temporal, make_till):
+    till = make_till()
+
+    async def main():
+        async with on_temporal(till.world) as executor:
+            first = await executor.run(till.problem("o1"))
+            second = await executor.run(till.problem("o1"))
+            assert (second.status, len(till.read())) == (RunStatus.WAITING, 1)
+            [question] = second.questions
+            assert f"was done, as reported, by run {first.run!r}" in question.known[-1]
+            told = await executor.resume(second.run, answers={question.question: "no"})
+            assert (step_of(told).status, len(till.read())) == (StepStatus.SKIPPED, 1)
+            await executor.run(till.problem("o1"), again=("pay(o1)",))
+            await executor.run(till.problem("o1"), occasion="2026-12")
+            return await executor.run(till.problem("o1"), occasion="2026-12")
+
+    last = asyncio.run(main())
+    assert last.status is RunStatus.WAITING
+    keys = [key for _, key in till.read()]
+    assert len(set(keys)) == len(keys) == 3, "each is a new entry with a new key"
+
+
+def test_a_handler_that_raises_leaves_doubt_for_all_runs(on_temporal, make_till):
+    till = make_till()
+    till.replies["o1"] = OSError("the line is dead")
+
+    async def main():
+        async with on_temporal(till.world) as executor:
+            first = await executor.run(till.problem("o1"))
+            second = await executor.run(till.problem("o1"))
+            assert [each.status for each in (first, second)] == [RunStatus.IN_DOUBT, RunStatus.WAITING]
+            [question] = second.questions
+            assert question.text.startswith(f"Nobody can say whether pay(o1), begun by run {first.run!r}, happened: ")
+            second = await executor.resume(second.run, answers={question.question: "it happened"})
+            assert step_of(second).status is StepStatus.SKIPPED
+            first = await executor.resume(first.run)
+            assert (first.status, step_of(first).status) == (RunStatus.UNVERIFIED, StepStatus.UNVERIFIED)
+
+    asyncio.run(main())
+    assert len(till.read()) == 1
+
+
+def test_a_look_ends_doubt(on_temporal, make_till):
+    till = make_till(sees=True, settle_within=0.2)
+    till.replies["o1"] = OSError("the line is dead")
+    [outcome, again] = carry_out(on_temporal, till, ("o1", {}), ("o1", {}))
+    assert outcome.succeeded
+    assert step_of(again).status is StepStatus.SKIPPED
+    assert len(till.read()) == 1
+
+
+def test_a_run_waits_for_a_step_that_waits_and_goes_on_by_itself(on_temporal, make_till):
+    till = make_till()
+    till.replies["o1"] = Wait(event="settled")
+
+    async def main():
+        async with on_temporal(till.world) as executor:
+            first, second = [await executor.run(till.problem("o1")) for _ in range(2)]
+            assert [each.status for each in (first, second)] == [RunStatus.WAITING] * 2
+            assert second.questions == ()
+            await executor.follow(first.run).announce("settled")
+            async with asyncio.timeout(60):
+                while not (second := await executor.follow(second.run)).questions:  # noqa: ASYNC110 - asked again
+                    await asyncio.sleep(0.05)
+            assert "was done, as reported" in second.questions[0].known[-1]
+
+    asyncio.run(main())
+    assert len(till.read()) == 1
+
+
+def test_a_refusal_counts_for_later_runs(on_temporal, make_till):
+    till = make_till(tags=["needs_approval"])
+    [first] = carry_out(on_temporal, till, ("o1", {}), approve=lambda _: "no")
+    [second] = carry_out(on_temporal, till, ("o1", {}))
+    assert first.status is RunStatus.FAILED
+    assert second.status is RunStatus.WAITING
+    assert "was refused by run" in str(second.questions[0].known)
+    assert till.read() == []
+
+
+def test_a_run_that_was_ended_by_hand_leaves_doubt(on_temporal, make_till, monkeypatch):
+    monkeypatch.setattr("executor.temporal.effect_ledger.DOUBT", 0.3)
+    till = make_till()
+
+    async def main():
+        async with on_temporal(till.world) as executor:
+            first = executor.start(till.problem("slow"))
+            await until(till.read)
+            await executor.client.get_workflow_handle(first.id).terminate("by hand")
+            second = await executor.run(till.problem("slow"))
+            assert second.status is RunStatus.WAITING
+            assert "the run was broken off while it was being done" in second.questions[0].text
+
+    asyncio.run(main())
+    assert len(till.read()) == 1
+
+
+def test_a_worker_that_dies_leaves_doubt_that_blocks_others_until_it_is_answered(server, tills, tmp_path):
+    till = tills.Till(f"killed-{next(numbers)}", tmp_path / "payments")
+
+    def start_worker():
+        return subprocess.Popen([sys.executable, SCRIPT, server, till.world.name, till.file], stderr=subprocess.DEVNULL)
+
+    workers = [start_worker()]
+
+    async def main():
+        from temporalio.client import Client
+
+        from executor.temporal import TemporalExecutor
+
+        executor = TemporalExecutor(till.world, await Client.connect(server), heartbeat=2.0)
+        first = executor.start(till.problem("stuck"))
+        await first.wait_until_begun()
+        await until(till.read)
+        second = executor.start(till.problem("stuck"))
+        await second.wait_until_begun()
+        workers[0].kill()
+        workers.append(start_worker())
+        outcomes = await asyncio.gather(first, second)
+        assert [each.status for each in outcomes] == [RunStatus.IN_DOUBT, RunStatus.WAITING]
+        [question] = outcomes[1].questions
+        told = await executor.resume(second.id, answers={question.question: "it happened"})
+        assert step_of(told).status is StepStatus.SKIPPED
+
+    try:
+        asyncio.run(main())
+    finally:
+        for each in workers:
+            each.kill()
+            each.wait()
+    assert len(till.read()) == 1
+
+
+def test_dropped_workflows_are_replayed_and_the_ledger_goes_on_in_new_histories(server, make_till, monkeypatch):
+    monkeypatch.setattr("executor.temporal.effect_ledger.MOST_EVENTS", 8)
+    till = make_till()
+
+    async def main():
+        from temporalio.worker import Replayer
+
+        from executor.temporal import TemporalExecutor
+        from executor.temporal.effect_ledger import StepEffect
+        from executor.temporal.outside import HostRunner
+        from executor.temporal.plan_run import PlanRun
+        from executor.testing.temporal_server import connect_when_ready
+
+        executor = TemporalExecutor(till.world, await connect_when_ready(server))
+        worker = executor.worker(max_cached_workflows=0)
+        async with worker:
+            for number in range(3):
+                outcome = await executor.run(till.problem("o1"), run=f"{till.world.name}-{number}", again=["pay(o1)"])
+                assert outcome.status is RunStatus.UNVERIFIED, outcome.reason
+            asked = await executor.run(till.problem("o1"))
+            await executor.resume(asked.run, answers={asked.questions[0].question: "yes"})
+            histories = [
+                await executor.client.get_workflow_handle(run).fetch_history()
+                for run in (f"{till.world.name}-0", asked.run)
+            ]
+        replayer = Replayer(workflows=[PlanRun, StepEffect], workflow_runner=HostRunner(worker.activities))
+        for each in histories:
+            await replayer.replay_workflow(each)
+
+    asyncio.run(main())
+    assert len({key for _, key in till.read()}) == len(till.read()) == 4
+
+
+def test_the_ledger_is_listed_and_settled_by_its_command(on_temporal, server, make_till, capsys):
+    till = make_till()
+    till.replies["o2"] = OSError("the line is dead")
+
+    def ledger(*words):
+        with pytest.raises(SystemExit) as end:
+            command(["runs", "ledger", f"temporal://{server}", *words])
+        said = capsys.readouterr()
+        assert end.value.code == 0, said.err
+        return said.out
+
+    async def main():
+        async with on_temporal(till.world) as executor:
+            await executor.run(till.problem("o1"), run="paying-1")
+            await executor.run(till.problem("o2"), run="paying-2")
+            async with asyncio.timeout(60):
+                while "paying-2" not in (listed := await asyncio.to_thread(ledger)):
+                    await asyncio.sleep(0.1)
+            doubt = next(line for line in listed.splitlines() if "paying-2" in line)
+            assert "IN_DOUBT  pay(o2)  paying-2" in doubt
+            assert "DONE, as reported  pay(o1)  paying-1" in listed
+            await asyncio.to_thread(ledger, f"{doubt.split()[0]}=not")
+            assert "NOT_DONE  pay(o2)  paying-2" in await asyncio.to_thread(ledger)
+            del till.replies["o2"]
+            outcome = await executor.run(till.problem("o2"))
+            assert step_of(outcome).status is StepStatus.UNVERIFIED
+
+    asyncio.run(main())
