@@ -250,7 +250,7 @@ def test_an_executor_forgets_what_expires_by_itself(place, kept):
     made = Executor(world, place if kept else None, retention=Retention(over=0, unfinished=0))
     for _ in range(3):
         assert asyncio.run(made.run(problem)).status is RunStatus.WAITING
-    assert not made._unfinished
+    assert not made._kept
     if kept:
         assert made.runs() == {}
 
