@@ -149,7 +149,8 @@ class Memory:
 class Context:
     """Context of a handler: the step that it carries out, and the run around it.
 
-    `key` is the idempotency key: the same in every attempt of the step, also after a restart. `token` is the fencing
+    `key` is the idempotency key: the same in every attempt of the step, also after a restart; that of an irreversible
+    step is the same in all runs that want it done once. `token` is the fencing
     token of the run: it grows each time that a process takes the run up, so that a service can refuse the requests of a
     process that was cut off and does not know it yet; 0 without a journal. `results` maps ids of
     earlier steps, or names of actions, to results; `undoes` has the results of the steps that this one undoes.
