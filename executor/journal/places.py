@@ -148,11 +148,10 @@ def read_place(text: str | Path | DatabaseAddress) -> Place:
         hint = "name a plain file; run without a journal to keep nothing"
         raise InputError(f"{text!r} names no file: SQLite would read it as options", hint=hint)
     if "://" in text:
-        is_temporal, form = (
-            text.startswith("temporal://"),
-            "'runs list', 'runs ledger' and 'view' read runs on Temporal",
+        form = (
+            "'runs list', 'runs ledger' and 'view' read runs on Temporal" if text.startswith("temporal://") else _FORM
         )
-        raise InputError(f"a journal is not kept at {text.split('://')[0]}://…", hint=form if is_temporal else _FORM)
+        raise InputError(f"a journal is not kept at {text.split('://')[0]}://…", hint=form)
     return Path(text)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import time
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from pathlib import Path
@@ -254,20 +255,21 @@ def test_the_ledger_is_listed_and_settled_by_its_command(on_temporal, server, ma
         assert end.value.code == 0, said.err
         return said.out
 
-    async def main():
-        async with on_temporal(till.world) as executor:
-            await executor.run(till.problem("o1"), run="paying-1")
-            await executor.run(till.problem("o2"), run="paying-2")
-            async with asyncio.timeout(60):
-                while "paying-2" not in (listed := await asyncio.to_thread(ledger)):
-                    await asyncio.sleep(0.1)
-            doubt = next(line for line in listed.splitlines() if "paying-2" in line)
-            assert "IN_DOUBT  pay(o2)  paying-2" in doubt
-            assert "DONE, as reported  pay(o1)  paying-1" in listed
-            await asyncio.to_thread(ledger, f"{doubt.split()[0]}=not")
-            assert "NOT_DONE  pay(o2)  paying-2" in await asyncio.to_thread(ledger)
-            del till.replies["o2"]
-            outcome = await executor.run(till.problem("o2"))
-            assert step_of(outcome).status is StepStatus.UNVERIFIED
+    def wait_for(text):
+        """Return the line of the ledger with `text`: the server lists news within a second."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            if found := [each for each in ledger().splitlines() if text in each]:
+                return found[0]
+            time.sleep(0.1)
+        raise AssertionError(ledger())
 
-    asyncio.run(main())
+    carry_out(on_temporal, till, ("o1", {"run": "paying-1"}), ("o2", {"run": "paying-2"}))
+    assert "DONE, as reported  pay(o1)  paying-1" in wait_for("paying-1")
+    doubt = wait_for("paying-2")
+    assert "IN_DOUBT  pay(o2)  paying-2" in doubt
+    assert ledger(f"{doubt.split()[0]}=not") == f"settled {doubt.split()[0]}\n"
+    del till.replies["o2"]
+    [outcome] = carry_out(on_temporal, till, ("o2", {}))
+    assert step_of(outcome).status is StepStatus.UNVERIFIED
+    assert wait_for("NOT_DONE  pay(o2)  paying-2")
