@@ -130,14 +130,22 @@ class RunTools:
     ) -> tool_data.RunAnswer:
         """Begin a run of `plan`, or of the solution of `problem`, and return how it ends.
 
-        Where the caller is cancelled, the run begins no more steps. Raises `NoPlan`, and `InputError` for mistakes.
+        In the real world, a request joins runs as `Executor.start` says. Where the last caller is cancelled, the run
+        begins no more steps. Raises `NoPlan`, and `InputError` for mistakes.
         """
-        found = self._add(name, problem)
         what: Any = problem if plan is None else plan
-        options: dict[str, Any] = {"memory": sample_memory(found.simulated), "run": found.name}
+        options: dict[str, Any] = {}
         if plan is None:
-            options |= {"time_limit": limits.remaining, "memory_limit": limits.memory_limit}
-        return await self._drive(found, lambda: found.executor.start(what, **options), tell)
+            options = {"time_limit": limits.remaining, "memory_limit": limits.memory_limit}
+        if self._executor is None:
+            found = self._add(name, problem)
+            options |= {"memory": sample_memory(found.simulated), "run": found.name}
+            return await self._drive(found, lambda: found.executor.start(what, **options), tell)
+        _check_name(name)
+        run = self._executor.start(what, run=name, **options)
+        found = self._known.setdefault(run.id, KnownRun(run.id, self._executor, None))
+        found.is_driven, found.is_stopped = True, False
+        return await self._drive(found, lambda: run, tell)
 
     async def go_on(
         self, name: str, answers: Mapping[str, Any], results: Mapping[str, Any], tell: Tell
@@ -179,8 +187,7 @@ class RunTools:
         )
         if taken:
             raise InputError(f"there is already a run {name!r}", hint="take another name, or `resume` it")
-        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > LONGEST_NAME:
-            raise InputError(f"{name!r:.80} is no name of a run", hint="letters, digits, - and _, at most 64 of them")
+        _check_name(name)
         idle = [each.name for each in self._known.values() if not each.is_driven]
         self._forget(idle[: max(len(self._known) - MOST_RUNS, 0)])
         found = self._known[name] = self._make(name, problem)
@@ -214,11 +221,13 @@ class RunTools:
         return found
 
     async def _drive(self, found: KnownRun, start: Callable[[], Run], tell: Tell) -> tool_data.RunAnswer:
-        """Drive a run to its end, or until it waits; where the caller is cancelled, interrupt it."""
+        """Drive a run to its end, or until it waits; where the last caller is cancelled, interrupt it."""
+        begun: list[Run] = []
 
         async def main() -> RunOutcome:
             try:
                 found.run = run = start()
+                begun.append(run)
                 run.listen(_Teller(run, tell))
                 if found.is_stopped:
                     run.interrupt()
@@ -235,7 +244,8 @@ class RunTools:
         try:
             await asyncio.shield(job)
         except asyncio.CancelledError:
-            found.interrupt()
+            if all(each.withdraw() for each in begun):
+                found.interrupt()
             raise
         except BaseException:
             if found.state is None:
@@ -264,6 +274,13 @@ class RunTools:
         data["waits"] = [{"step": step, **wait} for step, wait in data["waits"].items()]
         holds = None if found.is_driven else found.holds
         return tool_data.RunAnswer(**data, simulated=found.simulated is not None, goal_holds=holds)
+
+
+def _check_name(name: str | None) -> None:
+    """Raise `InputError` for an invalid name of a run."""
+    if name is None or (name.replace("-", "").replace("_", "").isalnum() and len(name) <= LONGEST_NAME):
+        return
+    raise InputError(f"{name!r:.80} is no name of a run", hint="letters, digits, - and _, at most 64 of them")
 
 
 @dataclass(slots=True, eq=False)

@@ -23,11 +23,12 @@ from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCStatusCode
 
 from executor.arguments import check_id, check_named, check_texts
-from executor.errors import JournalError, RunError
+from executor.errors import JournalError, RunError, RunExists
 from executor.events.events import Event, event_from_data
 from executor.events.run_state import RunState
 from executor.events.stored_runs import RunInfo
 from executor.executor import Executor
+from executor.joining import hash_terms, state_terms
 from executor.learning.experience import Experience, Pricing
 from executor.loop.children import STEP
 from executor.loop.look_first import Look
@@ -166,13 +167,15 @@ class TemporalExecutor:
         reported: Mapping[Atom, bool] | None = None,
         occasion: str = "",
         again: Collection[str] = (),
+        join: bool = True,
         **planning: Any,
     ) -> TemporalRun:
         """Begin to carry out a plan, or the solution of a problem, which a worker searches; `planning` as for `solve`.
 
         A handler that begins a run without an id begins a child of its step, whose id is the key of the step; another
-        attempt at the step follows the same child. Raises as `Executor.start` does, and `InputError` for the options
-        of `NOT_HERE`. A run whose id exists already raises `RunError` when it is awaited.
+        attempt at the step follows the same child. A request that names a known `run`, with the same goal and values,
+        joins it; with others, or with `join=False`, it raises `RunExists` when it is awaited. Raises as
+        `Executor.start` does, and `InputError` for the options of `NOT_HERE`.
         """
         check_id(run)
         check_named(memory=memory)
@@ -189,16 +192,21 @@ class TemporalExecutor:
             given = {"plan": made.plan, "dropped": made.dropped, "search": None}
         else:
             given = {"plan": what, "dropped": (), "search": planning, "alternatives": alternatives}
-        told = {"memory": Memory.from_dict(memory or {}, self.capacity).to_dict(), "reported": reported or {}}
-        told |= {"occasion": occasion, "again": check_texts("again", again)}
-        begun.begin(self._begin(begun.id, given | told, is_child=step is not None))
+        again = check_texts("again", again)
+        values = Memory.from_dict(memory or {}, self.capacity)
+        wanted: Any = made or resolve_problem(what)
+        request = hash_terms(state_terms(wanted, values, self.world.name, occasion, again))
+        told = {"memory": values.to_dict(), "reported": reported or {}, "occasion": occasion, "again": again}
+        join = join or step is not None
+        begun.begin(self._begin(begun, given | told, request, join=join))
         return begun
 
-    async def _begin(self, run: str, given: dict[str, Any], *, is_child: bool) -> None:
-        """Start the workflow of a run; raises `RunError` if there is one, unless an earlier attempt at a step began it.
+    async def _begin(self, begun: TemporalRun, given: dict[str, Any], request: str, *, join: bool) -> None:
+        """Start the workflow of a run, or take up the one that there is, if it is for the same `request`.
 
-        Raises also what the search for a hierarchical plan raises.
+        Raises `RunExists`, and what the search for a hierarchical plan raises.
         """
+        run = begun.id
         given = await self._state_plan(given)
         given["reported"] = _write_facts(given["reported"])
         try:
@@ -210,15 +218,25 @@ class TemporalExecutor:
                 task_timeout=self.task_timeout,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                memo={"domain": self.world.model.name},
+                memo={"domain": self.world.model.name, "request": request},
                 static_summary=str(given["plan"]["name"]),
             )
         except WorkflowAlreadyStartedError:
-            if is_child:
-                return
-            raise RunError(f"there is already a run {run!r}", hint="take another name") from None
+            await self._join(begun, request, join=join)
         except RPCError as error:
             raise self.explain(error) from None
+
+    async def _join(self, begun: TemporalRun, request: str, *, join: bool) -> None:
+        """Take up a run that there is already; raises `RunExists` unless it was begun for the same `request`."""
+        try:
+            described = await self.client.get_workflow_handle(begun.id).describe()
+        except RPCError as error:
+            raise self.explain(error) from None
+        is_equal = (await described.memo()).get("request", request) == request
+        if not (join and is_equal):
+            raise RunExists(begun.id, "" if is_equal else "and it was begun for something else")
+        if described.close_time is None:
+            await begun.take_up()
 
     async def _state_plan(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return `given` with its plan as data: for a problem, a plan without steps, whose steps a worker searches.

@@ -406,6 +406,22 @@ def test_a_cancelled_run_of_real_handlers_begins_no_more_steps_and_goes_on_later
     assert [each for each in lines if each.startswith("begin")] == ["begin first x", "begin second x", "begin third x"]
 
 
+def test_equal_runs_of_real_handlers_at_once_are_one_run_also_if_one_client_leaves(tmp_path, mode) -> None:
+    server, _ = make_server(write_real(tmp_path, 0.4), is_real=True)
+    log = tmp_path / "log.txt"
+
+    async def ask(client):
+        first, *others = [asyncio.ensure_future(call(client, "run")) for _ in range(3)]
+        await until(log.exists)
+        first.cancel()
+        return await asyncio.gather(*others), await call(client, "state")
+
+    (one, other), stated = talk(server, ask, mode=mode)
+    assert (one["run"], one["status"], other["status"]) == (other["run"], "SUCCEEDED", "SUCCEEDED")
+    assert len(stated["runs"]) == 1
+    assert log.read_text(encoding="utf-8").count("begin") == 3
+
+
 def test_an_action_with_endless_instances_is_counted_no_further_than_a_limit(parcels, mode) -> None:
     variables = " ".join(f"?v{number}" for number in range(12))
     domain = f"(define (domain many) (:action a :parameters ({variables}) :effect (p)) (:predicates (p)))"

@@ -121,7 +121,7 @@ def test_runs_without_a_worker_are_listed_and_their_worker_is_named(server, caps
         for run in ("silent-1", "silent-2"):
             await executor.enqueue(bells.problem(goal=["rung"]), run=run)
         with pytest.raises(ForethoughtError, match="there is already a run 'silent-1'; take another name"):
-            await executor.run(bells.problem(goal=["rung"]), run="silent-1")
+            await executor.run(bells.problem(goal=["rung"]), run="silent-1", join=False)
         await client.get_workflow_handle("silent-2").terminate("by hand")
         async with asyncio.timeout(60):
             while (await client.count_workflows("TaskQueue='bells'")).count != 2:  # noqa: ASYNC110 - the server tells nobody

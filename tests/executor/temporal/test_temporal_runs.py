@@ -12,6 +12,7 @@ from executor import (
     Metrics,
     ModelClient,
     RunError,
+    RunExists,
     RunStatus,
     Wait,
     World,
@@ -151,8 +152,12 @@ def test_a_worker_plans_and_a_hopeless_problem_has_no_plan(on_temporal):
                         objects=[Robot("r"), Room("a"), Room("z")], initial=["at(r, a)"], goal=["at(r, z)"]
                     )
                 )
-            with pytest.raises(RunError, match="already a run"):
-                await executor.run(office.problem(["at(r, d)"]), run=outcome.run)
+            again = await executor.run(office.problem(["at(r, d)"]), run=outcome.run)
+            assert summary(again.state) == summary(outcome.state)
+            with pytest.raises(RunExists, match="and it was begun for something else"):
+                await executor.run(office.problem(["at(r, c)"]), run=outcome.run)
+            with pytest.raises(RunExists, match="already a run"):
+                await executor.run(office.problem(["at(r, d)"]), run=outcome.run, join=False)
             with pytest.raises(RunError, match="no run"):
                 await executor.resume("nobody")
             with pytest.raises(RunError, match="no run"):
