@@ -29,13 +29,14 @@ from executor.learning.experience import LearnedFrom, Pricing
 from executor.ledger.records import Ledger
 from executor.loop.attempt import Performer
 from executor.loop.clearance import Owners
+from executor.loop.driver import Driver
 from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.look_first import Look
 from executor.loop.owners import OwnersHere, OwnersInJournal
 from executor.loop.parameters import Fill
 from executor.loop.past_effects import fill_ledger
 from executor.plans.action_plan import ActionPlan, Goals
-from executor.plans.execution_models import ExecutionModel
+from executor.plans.execution_models import OFFERED, ExecutionModel
 from executor.plans.prepare import PreparedPlan, add_alternatives, prepare_given, search_plan
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
@@ -198,6 +199,7 @@ class Executor:
         reported: Mapping[Atom, bool] | None = None,
         occasion: str = "",
         again: Collection[str] = (),
+        driver: Driver | None = None,
         enqueue: bool = False,
         **planning: Any,
     ) -> Run:
@@ -213,7 +215,7 @@ class Executor:
 
         `occasion` names what the request is for, such as "2026-11": what was done on another occasion may be done once
         more. `again` names irreversible steps, such as "pay(o7)", that are to be done once more though they were done
-        before.
+        before. `driver` chooses each step in the execution model "offered".
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for a value that is neither plan nor
         problem, `JournalError` or `RunError` if the id `run` exists already, and `RunError` without an event loop. A
@@ -221,12 +223,12 @@ class Executor:
         """
         check_id(run)
         check_named(memory=memory, entities=entities)
-        fills = (fill or self.fill) is not None
+        fills = (fill or self.fill) is not None or self.model == OFFERED
         made = prepare_given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
-        begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client)
+        begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client, driver=driver)
         begun.is_enqueued = enqueue
         if made is not None:
             begun.take(self.make_state(made := add_alternatives(made, alternatives)))
@@ -396,20 +398,24 @@ class Executor:
         client: ModelAccess | None = None,
         facts: Mapping[Atom, bool] | None = None,
         aim: Mapping[str, Any] | None = None,
+        driver: Driver | None = None,
+        before: Run | None = None,
         enqueue: bool = False,
     ) -> Run:
         """Begin to resume a run, and return it; awaiting it raises as `resume` does.
 
         `facts` are the values of facts that have changed meanwhile; `aim` is the new goal, as data of
-        `executor.plans.action_plan`. With `enqueue`, all this is recorded, and the run is not carried out.
+        `executor.plans.action_plan`. `driver` is as for `start`. `before` is the same run as it was driven here before:
+        its state is not read again if it is up to date. With `enqueue`, all this is recorded, and the run is not
+        carried out.
         """
         check_named(answers=answers, entities=entities, results=results)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
-        taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client)
+        taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client, driver=driver)
         taken.is_enqueued = enqueue
         news = (facts or {}, aim)
-        taken.start(self._take_up(taken, answers or {}, entities, results or {}, news))
+        taken.start(self._take_up(taken, answers or {}, entities, results or {}, news, before))
         return taken
 
     async def _take_up(
@@ -419,10 +425,11 @@ class Executor:
         entities: Mapping[str, object] | None,
         results: Mapping[str, Any],
         news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
+        before: Run | None = None,
     ) -> RunOutcome:
-        with self._delete_expired_around(), self._claim_run(taken.id):
+        with self._delete_expired_around(), self._claim_run(taken.id) as events:
             self._fill_ledger()
-            taken.take(self.state_of(taken.id, entities))
+            taken.take(self._find_known(before, events) or self.state_of(taken.id, entities))
             if taken.state.status.is_over:
                 return taken.outcome
             for question, answer in answers.items():
@@ -441,6 +448,14 @@ class Executor:
                 for step, result in given_results.items():
                     taken.complete(step, result)
                 return taken.outcome if taken.is_enqueued else await taken.drive()
+
+    def _find_known(self, before: Run | None, events: int) -> RunState | None:
+        """Return the state of a run as it was driven here `before`, if it has as many `events` as the journal."""
+        if before is None:
+            return None
+        left = self._unfinished.get(before.id)
+        count = events if self.journal is not None or left is None else len(left.events)
+        return before.state if before.count == count else None
 
     def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
         """Return the live state of a run that is driven here, or the state of another run by the journal."""

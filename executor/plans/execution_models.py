@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from planner.policies.policy import Policy
     from planner.topk.top_k import CandidateSet
 
-ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy", "timed"]
+ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy", "timed", "offered"]
+OFFERED: Final = "offered"
+"""The execution model in which a driver outside of the run chooses each step."""
 
 
 def is_policy(value: object) -> TypeIs[Policy]:
