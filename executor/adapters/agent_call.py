@@ -16,6 +16,7 @@ from executor.events.remaining_budget import can_be_paid
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.driver import Choice
+from executor.observe.step_verdict import expect_effects
 from executor.plans.action_plan import steps_of
 from executor.plans.created_objects import find_similar_steps
 from executor.recovery.options import Options

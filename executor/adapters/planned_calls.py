@@ -32,9 +32,10 @@ from executor.plans.execution_models import OFFERED
 from executor.recovery.ask_people import Callback
 from executor.run import Run
 from executor.tools.json_data import dump_json, load_json
-from planner.errors import InputError, did_you_mean, kind_of
+from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.lightweight import replace
 from planner.model import Action, Atom, Goal, Problem
+from planner.model.problem import is_temporal
 from planner.plan import Plan, Step
 from planner.problem_kinds import resolve_classical
 from planner.ranking.relevant_actions import relevant_actions
@@ -118,6 +119,7 @@ class PlannedCalls:
             raise InputError(f"tools are offered by 'plan' or by 'goal', not by {by!r}")
         self.world = world
         self._source = _with_goal(resolve_classical(problem, "PlannedCalls", "give its classical part"), goal)
+        _refuse_clock(self._source)
         self.reports: list[CallReport] = []
         self.always = tuple([_find_action(world, name).name for name in always])
         self._by, self._limit = by, limit
@@ -215,7 +217,8 @@ class PlannedCalls:
             return self._report(waiting.id)
         wrong = call.wrong or find_choice(call, run.list_offered(), run.options)[1]
         if wrong:
-            return self._keep(CallReport(str(call.shown), "REFUSED", reason=wrong))
+            question = None if call.wrong else self._make_question("")
+            return self._keep(CallReport(str(call.shown), "REFUSED", reason=wrong, question=question))
         wish = Wish(call)
         options: dict[str, Any] = {"approve": lambda _: True} if approved else {}
         run = await self._session.drive(driver=wish, **options)
@@ -349,6 +352,13 @@ def _with_goal(problem: Problem, goal: Any) -> Problem:
     place = CodePlace("the goal of the planned calls")
     builder = ProblemBuilder(problem.domain, {each.name: each for each in problem.objects}, place)
     return replace(problem, goal=Goal(builder.condition(goal, place)))
+
+
+def _refuse_clock(problem: Problem) -> None:
+    """Raise `UnsupportedError` for what only a run of a plan in time keeps."""
+    if is_temporal(problem) and (problem.deadline is not None or problem.due or problem.timed):
+        found = "deadlines and changes at known times in time, where an agent chooses when steps begin"
+        raise UnsupportedError(found, "an Executor carries out plans in time")
 
 
 def _find_action(world: World, name: str) -> Action:

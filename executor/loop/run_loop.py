@@ -222,6 +222,9 @@ class Loop:
             self.ladder.replanning.put_in_front(choice.step)
             self._surprises_seen = -1  # when the step is over, the rest of the plan may not be needed, or not work
             self._update_agenda()
+        elif self.state.has_failed_here(self.state.steps[choice.step].step):
+            self.ladder.replanning.pardon()
+            self._update_agenda()
         self._chosen = choice.step.id if isinstance(choice.step, PlanStep) else choice.step
         if choice.values:
             self.emit(ParametersFilled(self._chosen, choice.values, marked=choice.marked))

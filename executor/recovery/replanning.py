@@ -197,10 +197,14 @@ class Replanning:
 
         The rest of the plan stays, whether or not it works after the step.
         """
+        self.pardon((step,))
+
+    def pardon(self, new: Sequence[PlanStep] = ()) -> None:
+        """Go on with the `new` steps and the rest of the plan, which may be tried though they failed in this state."""
         fixed = [record.plan for record in self.options.find_fixed()]
         rest = [record.plan for record in self.options.find_remaining()]
-        data = tuple([plan.model_dump(mode="json") for plan in (*fixed, step, *rest)])
-        self.emit(PlanChanged(data, len(rest), 1, 0, CHOSEN, supposes=self.state.supposes, follows=True))
+        data = tuple([plan.model_dump(mode="json") for plan in (*fixed, *new, *rest)])
+        self.emit(PlanChanged(data, len(rest), len(new), 0, CHOSEN, supposes=self.state.supposes, follows=True))
 
     def drop(self, reason: str) -> None:
         """Drop the rest of the plan: no plan is known."""
