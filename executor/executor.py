@@ -215,7 +215,7 @@ class Executor:
 
         `occasion` names what the request is for, such as "2026-11": what was done on another occasion may be done once
         more. `again` names irreversible steps, such as "pay(o7)", that are to be done once more though they were done
-        before. `driver` chooses each step in the execution model "offered".
+        before. With a `driver`, the run begins only the steps that it chooses.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for a value that is neither plan nor
         problem, `JournalError` or `RunError` if the id `run` exists already, and `RunError` without an event loop. A
@@ -223,7 +223,7 @@ class Executor:
         """
         check_id(run)
         check_named(memory=memory, entities=entities)
-        fills = (fill or self.fill) is not None or self.model == OFFERED
+        fills = (fill or self.fill or driver) is not None
         made = prepare_given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
@@ -231,7 +231,7 @@ class Executor:
         begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client, driver=driver)
         begun.is_enqueued = enqueue
         if made is not None:
-            begun.take(self.make_state(made := add_alternatives(made, alternatives)))
+            begun.take(self.make_state(made := add_alternatives(made, alternatives), is_offered=begun.is_offered))
         if run is not None:
             self._reserve_id(run)
         if self.journal is not None:
@@ -264,7 +264,7 @@ class Executor:
             RunStarted(
                 run.id,
                 plan.model_dump(mode="json"),
-                plan.model,
+                run.state.model,
                 values,
                 self.world.model.name,
                 occasion=request.occasion,
@@ -286,7 +286,7 @@ class Executor:
             options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
             made = add_alternatives(found, alternatives)
-            return made, self.make_state(made)
+            return made, self.make_state(made, is_offered=run.is_offered)
 
         try:
             made, state = await search_in_turn(search)
@@ -298,11 +298,14 @@ class Executor:
         run.take(state)
         return made
 
-    def make_state(self, made: PreparedPlan) -> RunState:
-        """Make the initial state of a run of a plan."""
+    def make_state(self, made: PreparedPlan, *, is_offered: bool = False) -> RunState:
+        """Make the initial state of a run of a plan; its steps are only begun by a driver if it `is_offered`."""
         check_model(self.model, made.plan)
-        plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
-        return self.make_initial_state(plan, made.problem)
+        model = "sequential" if is_offered else self.model
+        plan = made.plan if model is None else made.plan.model_copy(update={"model": model})
+        state = self.make_initial_state(plan, made.problem)
+        state.model = OFFERED if is_offered else state.model
+        return state
 
     def make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
         """Make the state of a run without events."""
@@ -415,7 +418,7 @@ class Executor:
         taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client, driver=driver)
         taken.is_enqueued = enqueue
         news = (facts or {}, aim)
-        taken.start(self._take_up(taken, answers or {}, entities, results or {}, news, before))
+        taken.start(self._take_up(taken, answers or {}, entities, results or {}, news, before=before))
         return taken
 
     async def _take_up(
@@ -425,6 +428,7 @@ class Executor:
         entities: Mapping[str, object] | None,
         results: Mapping[str, Any],
         news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
+        *,
         before: Run | None = None,
     ) -> RunOutcome:
         with self._delete_expired_around(), self._claim_run(taken.id) as events:

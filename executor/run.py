@@ -37,7 +37,6 @@ from executor.loop.step import Client, Stepper
 from executor.observe.observe import Lookout, Survey
 from executor.observe.reports import check_result
 from executor.plans.action_plan import Basis, aim_of
-from executor.plans.execution_models import OFFERED
 from executor.recovery.ask_people import Asking, Callback, object_to_result
 from executor.recovery.ladder import Ladder
 from executor.recovery.options import Options
@@ -150,7 +149,7 @@ class Run:
         self._executor = executor
         self._fill, self._approve = fill or executor.fill, approve or executor.approve
         self._client = client or executor.client
-        self._driver = driver
+        self._driver, self.is_offered = driver, driver is not None
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._interrupted = False
@@ -170,7 +169,7 @@ class Run:
     @property
     def fills(self) -> bool:
         """Whether open parameters are filled: by a callback, or by the driver of the run."""
-        return self._fill is not None or self._executor.model == OFFERED
+        return self._fill is not None or self.is_offered
 
     def take(self, state: RunState) -> None:
         """Build the parts of the run on `state`, from which it goes on."""

@@ -28,7 +28,6 @@ from executor.events.events import Rung
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.parameters import Missing, fill_parameters, needs_no_approval
-from executor.plans.execution_models import OFFERED
 from executor.recovery.ask_people import Callback
 from executor.run import Run
 from executor.tools.json_data import dump_json, load_json
@@ -129,7 +128,7 @@ class PlannedCalls:
             most_patches=PERSISTENCE,
             most_repeats=PERSISTENCE,
         )
-        executor = Executor(world, journal, model=OFFERED, approve=approve, ask="later", recovery=recovery)
+        executor = Executor(world, journal, approve=approve, ask="later", recovery=recovery)
         request = {"memory": dict(memory or {}), "occasion": occasion, "again": tuple(again)}
         self._session = Session(executor, self._source, run, request, time_limit)
         self._guard = asyncio.Lock()

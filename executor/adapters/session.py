@@ -22,6 +22,14 @@ from executor.tools.json_data import dump_json
 from planner.errors import InputError, NoPlan
 from planner.model import Problem
 
+
+class Idle:
+    """A driver that leaves its run waiting."""
+
+    def choose(self, *_: Any) -> None:
+        """Choose nothing."""
+
+
 PAUSE: Final = 0.05
 """Polling interval while another process drives the run, in seconds."""
 
@@ -91,19 +99,18 @@ class Session:
         return await self._take_up()
 
     async def _begin(self, name: str) -> Run:
+        request: dict[str, Any] = {"run": name, "driver": Idle(), **self.request}
         start = self.executor.start
         try:
-            return await self._await_end(start(self.problem, run=name, time_limit=self.time_limit, **self.request))
+            return await self._await_end(start(self.problem, time_limit=self.time_limit, **request))
         except NoPlan:  # the run begins all the same: what its driver calls may lead to a plan
             plan = ActionPlan(**statement_of(self.problem), supposes=())
-            return await self._await_end(start(PreparedPlan(plan, self.problem), run=name, **self.request))
+            return await self._await_end(start(PreparedPlan(plan, self.problem), **request))
 
     async def _take_up(self, **options: Any) -> Run:
         assert self.name is not None, "a run has a name"
         entities = self.problem.entities
-        return await self._await_end(
-            self.executor.take_up(self.name, entities=entities, before=self.run, **options)
-        )
+        return await self._await_end(self.executor.take_up(self.name, entities=entities, before=self.run, **options))
 
     async def _await_end(self, run: Run) -> Run:
         try:

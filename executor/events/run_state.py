@@ -26,6 +26,7 @@ from executor.plans.created_objects import (
     find_similar_steps,
     name_of,
 )
+from executor.plans.execution_models import RunModel
 from executor.plans.stated_steps import ConditionReader
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.context import Memory
@@ -51,8 +52,6 @@ _NO_NEWS: Final = (events.StepStarted, events.StepProgress, events.StepReturned,
 class RunState:
     """State of a run after its events: steps, beliefs, memory, failures, and open questions."""
 
-    is_by_agent: bool
-    """Whether an agent has planned the run from requests."""
     given: frozenset[str] = frozenset()
     """Initial entries of memory that no step has set since."""
     strangers: Mapping[Atom, events.Note] = {}
@@ -94,7 +93,7 @@ class RunState:
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
     ) -> None:
         self.domain = domain
-        self.plan, self.is_by_agent = plan, plan.basis.is_by_agent
+        self.plan = plan
         self.source = problem
         """The problem as it was stated."""
         self.problem = add_spare_placeholders(problem, [each.step(domain) for each in plan.steps])
@@ -110,7 +109,8 @@ class RunState:
         self._follow(plan.policy, self.problem)
         self.timetable = Timetable.of(plan, self.problem)
         """What the run knows about times, if its plan is one in time."""
-        self.run, self.model, self.status, self.reason = "", plan.model, events.RunStatus.PROPOSED, ""
+        self.run, self.status, self.reason = "", events.RunStatus.PROPOSED, ""
+        self.model: RunModel = plan.model
         self.metrics: Mapping[str, Any] = {}
         self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent(plan.basis)
         self.mended: set[str] = set()
@@ -314,7 +314,6 @@ class RunState:
         limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline, "due": wanted.due}
         self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
         self.steps.proposed |= self.plan.basis.proposed
-        self.is_by_agent |= self.plan.basis.is_by_agent
         self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
         self.dropped.clear()
         if self.timetable is not None:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from planner.policies.policy import Policy
     from planner.topk.top_k import CandidateSet
 
-ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy", "timed", "offered"]
+ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy", "timed"]
+RunModel = ExecutionModel | Literal["offered"]
 OFFERED: Final = "offered"
-"""The execution model in which a driver outside of the run chooses each step."""
+"""The execution model of runs in which a driver from outside chooses each step."""
 
 
 def is_policy(value: object) -> TypeIs[Policy]:

@@ -1,4 +1,4 @@
-"""A toolset's session is one run: in one process and after a restart, nothing irreversible is done twice or too early."""
+"""A toolset's session is one run: nothing irreversible is done twice or too early, also after a restart."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ def pay_domain(*, approval: bool = False, budget: bool = False) -> Domain:
     tags = ["irreversible", "needs_approval"] if approval else ["irreversible"]
     domain.function("budget", low=0)
     domain.action("book", provides=["booked"])
-    domain.action(
-        "pay", requires=["booked"], provides=["paid"], tags=tags, modifies=["budget -= 60"] if budget else []
-    )
+    domain.action("pay", requires=["booked"], provides=["paid"], tags=tags, modifies=["budget -= 60"] if budget else [])
     domain.action("archive", requires=["paid"], provides=["archived"])
     return domain
 
@@ -166,7 +164,10 @@ def test_the_run_of_a_killed_call_is_resumed_by_an_executor_and_answered_like_an
     assert waiting.status is RunStatus.WAITING
     assert waiting.reason == "nobody has chosen the next step"
     calls = PlannedCalls(
-        pay_world(domain, bank, watched=False), domain.problem(goal=["archived"]), run="trip-7", journal=executor.journal
+        pay_world(domain, bank, watched=False),
+        domain.problem(goal=["archived"]),
+        run="trip-7",
+        journal=executor.journal,
     )
     assert follow(calls) == ["UNVERIFIED"]
     assert bank.read() == ["book", "pay", "archive"]
@@ -200,7 +201,13 @@ def test_a_run_with_another_goal_is_not_taken_up(tmp_path) -> None:
 def test_values_that_a_call_leaves_in_working_memory_are_there_for_later_calls(values) -> None:
     domain, bank = Domain("d"), list[object]()
     domain.action("pay", provides=["paid"], tags=["irreversible"])
-    domain.action("archive", {name: type(value) for name, value in values.items()}, requires=["paid"], provides=["archived"], tags=["trusted"])
+    domain.action(
+        "archive",
+        {name: type(value) for name, value in values.items()},
+        requires=["paid"],
+        provides=["archived"],
+        tags=["trusted"],
+    )
     world = World(domain)
 
     @world.handler("pay")
@@ -326,7 +333,9 @@ class Obedient:
     async def ainvoke(self, messages) -> AIMessage:
         if not self.tools or len(messages) > 12:
             return AIMessage("done")
-        return AIMessage("", tool_calls=[{"name": self.tools[0]["function"]["name"], "args": {}, "id": str(len(messages))}])
+        return AIMessage(
+            "", tool_calls=[{"name": self.tools[0]["function"]["name"], "args": {}, "id": str(len(messages))}]
+        )
 
 
 def test_a_graph_that_was_interrupted_goes_on_in_a_new_process(tmp_path) -> None:
