@@ -59,6 +59,7 @@ from executor.loop.attempt import Performer
 from executor.loop.books import BookHere, BookInJournal
 from executor.loop.children import STEP
 from executor.loop.clearance import Book
+from executor.loop.driver import Driver
 from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.look_first import Look
 from executor.loop.parameters import Fill
@@ -67,7 +68,7 @@ from executor.plan_check.check_means import report_unobservable
 from executor.plan_check.remaining_means import LACKING, is_lacking
 from executor.plan_check.unobservable_conditions import find_unobservable
 from executor.plans.action_plan import ActionPlan, Goals
-from executor.plans.execution_models import ExecutionModel
+from executor.plans.execution_models import OFFERED, ExecutionModel
 from executor.plans.prepare import PreparedPlan, add_alternatives, prepare_given, search_plan
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
@@ -217,6 +218,7 @@ class Executor:
         reported: Mapping[Atom, bool] | None = None,
         occasion: str = "",
         again: Collection[str] = (),
+        driver: Driver | None = None,
         enqueue: bool = False,
         join: bool = True,
         **planning: Any,
@@ -233,7 +235,7 @@ class Executor:
 
         `occasion` names what the request is for, such as "2026-11": what was done on another occasion may be done once
         more. `again` names irreversible steps, such as "pay(o7)", that are to be done once more though they were done
-        before.
+        before. With a `driver`, the run begins only the steps that it chooses.
 
         A request that names a known `run`, with the same goal and values, joins that run: its outcome is that of a run
         that is over or at work, wherever that is, and any other is taken up. A request without a name joins an equal
@@ -247,7 +249,7 @@ class Executor:
         """
         check_id(run)
         check_named(memory=memory, entities=entities)
-        fills = (fill or self.fill) is not None
+        fills = (fill or self.fill or driver) is not None
         made = prepare_given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
@@ -272,11 +274,13 @@ class Executor:
             enqueue,
         )
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
-        state = None if made is None else self.make_state(made)
+        state = None if made is None else self.make_state(made, is_offered=driver is not None)
         if state is not None:
             self._check_reported(state, reported or {})
         return self._admit(
-            request, lambda name: Run(self, name, pricing, fill=fill, approve=approve, client=client), state
+            request,
+            lambda name: Run(self, name, pricing, fill=fill, approve=approve, client=client, driver=driver),
+            state,
         )
 
     def _admit(self, request: RunRequest, make: Callable[[str], Run], state: RunState | None) -> Run:
@@ -442,7 +446,7 @@ class Executor:
             RunStarted(
                 run.id,
                 plan.model_dump(mode="json"),
-                plan.model,
+                run.state.model,
                 values,
                 self.world.model.name,
                 occasion=request.occasion,
@@ -462,7 +466,7 @@ class Executor:
             options: dict[str, Any] = {"memory": request.memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
             made = add_alternatives(found, request.alternatives)
-            state = self.make_state(made)
+            state = self.make_state(made, is_offered=run.is_offered)
             self._check_reported(state, request.reported)
             return made, state
 
@@ -476,11 +480,14 @@ class Executor:
         run.take(state)
         return made
 
-    def make_state(self, made: PreparedPlan) -> RunState:
-        """Make the initial state of a run of a plan."""
+    def make_state(self, made: PreparedPlan, *, is_offered: bool = False) -> RunState:
+        """Make the initial state of a run of a plan; its steps are only begun by a driver if it `is_offered`."""
         check_model(self.model, made.plan)
-        plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
-        return self.make_initial_state(plan, made.problem)
+        model = "sequential" if is_offered else self.model
+        plan = made.plan if model is None else made.plan.model_copy(update={"model": model})
+        state = self.make_initial_state(plan, made.problem)
+        state.model = OFFERED if is_offered else state.model
+        return state
 
     def _check_reported(self, state: RunState, reported: Mapping[Atom, bool]) -> None:
         """Raise `PlanError` if a careful step rests on one of the `reported` facts, and nobody can observe it."""
@@ -592,20 +599,24 @@ class Executor:
         client: ModelAccess | None = None,
         facts: Mapping[Atom, bool] | None = None,
         aim: Mapping[str, Any] | None = None,
+        driver: Driver | None = None,
+        before: Run | None = None,
         enqueue: bool = False,
     ) -> Run:
         """Begin to resume a run, and return it; awaiting it raises as `resume` does.
 
         `facts` are the values of facts that have changed meanwhile; `aim` is the new goal, as data of
-        `executor.plans.action_plan`. With `enqueue`, all this is recorded, and the run is not carried out.
+        `executor.plans.action_plan`. `driver` is as for `start`. `before` is the same run as it was driven here before:
+        its state is not read again if it is up to date. With `enqueue`, all this is recorded, and the run is not
+        carried out.
         """
         check_named(answers=answers, entities=entities, results=results)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
-        taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client)
+        taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client, driver=driver)
         taken.is_enqueued = enqueue
         news = (facts or {}, aim)
-        taken.start(self._take_up(taken, answers or {}, entities, results or {}, news))
+        taken.start(self._take_up(taken, answers or {}, entities, results or {}, news, before=before))
         return taken
 
     async def _take_up(
@@ -615,11 +626,13 @@ class Executor:
         entities: Mapping[str, object] | None,
         results: Mapping[str, Any],
         news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
+        *,
+        before: Run | None = None,
     ) -> RunOutcome:
-        with self._delete_expired_around(), self._claim_run(taken.id):
+        with self._delete_expired_around(), self._claim_run(taken.id) as events:
             self._fill_ledger()
             try:
-                taken.take(self.state_of(taken.id, entities))
+                taken.take(self._find_known(before, events) or self.state_of(taken.id, entities))
             except InputError as error:
                 if entities is None and not isinstance(error, RunError):
                     self._note_misfit(taken.id, error)
@@ -655,6 +668,14 @@ class Executor:
         ended = RunEnded(RunStatus.WAITING, f"{LACKING}: {wanted}; {error}")
         data = dump_json(event_to_data(ended))
         journal.append(run, "RunEnded", data, status=ended.status.name, at=self.clock.time())
+
+    def _find_known(self, before: Run | None, events: int) -> RunState | None:
+        """Return the state of a run as it was driven here `before`, if it has as many `events` as the journal."""
+        if before is None:
+            return None
+        left = self._kept.get(before.id)
+        count = events if self.journal is not None or left is None else len(left.events)
+        return before.state if before.count == count else None
 
     def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
         """Return the live state of a run that is driven here, or the state of another run by the journal."""

@@ -29,6 +29,7 @@ from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
 from executor.loop.attempt import call_of, find_abandoned
 from executor.loop.clearance import Clearance
+from executor.loop.driver import Driver
 from executor.loop.look_first import FirstLook
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
@@ -39,6 +40,7 @@ from executor.plan_check.remaining_means import LACKING, RemainingMeans, is_lack
 from executor.plans.action_plan import Basis, aim_of
 from executor.recovery.ask_people import Asking, Callback, object_to_result
 from executor.recovery.ladder import Ladder
+from executor.recovery.options import Options
 from executor.report.live import Audience
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
 from executor.tools.json_data import dump_json, load_json
@@ -137,6 +139,7 @@ class Run:
         fill: Fill | None = None,
         approve: Callback = None,
         client: ModelAccess | None = None,
+        driver: Driver | None = None,
     ) -> None:
         self.id = run
         self.pricing = pricing
@@ -147,6 +150,7 @@ class Run:
         self._executor = executor
         self._fill, self._approve = fill or executor.fill, approve or executor.approve
         self._client = client or executor.client
+        self._driver, self.is_offered = driver, driver is not None
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._interrupted = False
@@ -154,6 +158,8 @@ class Run:
         """Whether the run is recorded only, for a worker to carry out."""
         self.recorded: list[tuple[run_events.Event, float]] = []
         """Events with their times, for a run without a journal."""
+        self.count = 0
+        """Number of events of the run, as far as this object has recorded them."""
         self._lost: BaseException | None = None
         """The error of an event that could not be kept."""
         self.is_elsewhere = False
@@ -173,8 +179,8 @@ class Run:
 
     @property
     def fills(self) -> bool:
-        """Whether there is a callback for open parameters."""
-        return self._fill is not None
+        """Whether open parameters are filled: by a callback, or by the driver of the run."""
+        return self._fill is not None or self.is_offered
 
     def take(self, state: RunState) -> None:
         """Build the parts of the run on `state`, from which it goes on."""
@@ -221,7 +227,9 @@ class Run:
         dispatcher = None if state.timetable is None else Dispatcher(state, executor.clock)
         ladder = Ladder(state, self.emit, asking, executor.recovery, means, survey, self.pricing, dispatcher)
         if dispatcher is None:
-            self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
+            self._loop = Loop(
+                state, self.emit, stepper, ladder, executor.concurrency, executor.stay, driver=self._driver
+            )
         else:
             stepper.dispatch_by(dispatcher)
             parts = state, self.emit, stepper, ladder, executor.concurrency, executor.stay
@@ -263,10 +271,11 @@ class Run:
             pass
         elif journal is None:
             self.recorded.append((event, now))
+            self.count = len(self.recorded)
         else:
             try:
                 data = dump_json(run_events.event_to_data(event))
-                journal.append(self.id, kind, data, status=self._status_after(event), at=now)
+                self.count = journal.append(self.id, kind, data, status=self._status_after(event), at=now)
             except BaseException as error:
                 self._lost = error
                 raise
@@ -319,6 +328,15 @@ class Run:
                 watch.cancel()
         self.emit(ended)
         return self.outcome
+
+    @property
+    def options(self) -> Options:
+        """What the run may do next."""
+        return self._loop.ladder.options
+
+    def list_offered(self) -> list[StepRecord]:
+        """Return the steps of which the driver of the run may choose one."""
+        return self._loop.list_offered()
 
     @property
     def outcome(self) -> RunOutcome:

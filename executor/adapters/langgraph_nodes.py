@@ -75,7 +75,8 @@ def call_node(calls: PlannedCalls) -> Any:
 
 async def _lacks_approval(calls: PlannedCalls, asked: Mapping[str, Any]) -> bool:
     """Return whether a call could be made now if a person approved it."""
-    return await calls.needs_approval(asked["name"]) and not await calls.find_bar(asked["name"], asked["args"])
+    name, arguments = asked["name"], asked["args"]
+    return await calls.needs_approval(name, arguments) and not await calls.find_bar(name, arguments)
 
 
 async def _answer_call(

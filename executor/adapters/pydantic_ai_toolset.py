@@ -56,7 +56,7 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: Any) -> dict[str, Any]:  # noqa: ARG002 - the offer may have changed meanwhile
         """Call a tool, and return the report of the call; raises `ApprovalRequired`."""
         approved = bool(ctx.tool_call_approved)
-        if not approved and await self.calls.needs_approval(name):
+        if not approved and await self.calls.needs_approval(name, tool_args):
             bar = await self.calls.find_bar(name, tool_args)
             if not bar:
                 raise ApprovalRequired

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from executor.events.fluent_values import FluentValue
 from executor.plans.created_objects import name_of
-from executor.plans.execution_models import ExecutionModel
+from executor.plans.execution_models import RunModel
 from planner.lightweight import dataclass, field
 from planner.model import Atom
 
@@ -143,7 +143,7 @@ class RunStarted:
 
     run: str
     plan: Mapping[str, Any]
-    model: ExecutionModel
+    model: RunModel
     memory: Mapping[str, Any] = field(default_factory=dict)
     domain: str = ""
     occasion: str = ""

@@ -26,6 +26,7 @@ from executor.plans.created_objects import (
     find_similar_steps,
     name_of,
 )
+from executor.plans.execution_models import RunModel
 from executor.plans.goals_served import Served, find_goals_served, serves_others
 from executor.plans.stated_steps import ConditionReader
 from executor.plans.suppositions import parse_suppositions
@@ -65,8 +66,6 @@ _NO_NEWS: Final = (
 class RunState:
     """State of a run after its events: steps, beliefs, memory, failures, and open questions."""
 
-    is_by_agent: bool
-    """Whether an agent has planned the run from requests."""
     given: frozenset[str] = frozenset()
     """Initial entries of memory that no step has set since."""
     strangers: Mapping[Atom, events.Note] = {}
@@ -103,6 +102,9 @@ class RunState:
     """Place of the journal, if there is one."""
     occasion = ""
     """Occasion of the request, such as a month: what was done on another occasion may be done again."""
+    redirected: list[events.GoalChanged]
+    children: list[events.ChildBegun]
+    """The runs that handlers have begun."""
     again: tuple[str, ...] = ()
     """Irreversible steps that the request wants done once more, though they were done before."""
 
@@ -110,7 +112,7 @@ class RunState:
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
     ) -> None:
         self.domain = domain
-        self.plan, self.is_by_agent = plan, plan.basis.is_by_agent
+        self.plan = plan
         self.source = problem
         """The problem as it was stated."""
         self.problem = add_spare_placeholders(problem, [each.step(domain) for each in plan.steps])
@@ -126,7 +128,8 @@ class RunState:
         self._follow(plan.policy, self.problem)
         self.timetable = Timetable.of(plan, self.problem)
         """What the run knows about times, if its plan is one in time."""
-        self.run, self.model, self.status, self.reason = "", plan.model, events.RunStatus.PROPOSED, ""
+        self.run, self.status, self.reason = "", events.RunStatus.PROPOSED, ""
+        self.model: RunModel = plan.model
         self.metrics: Mapping[str, Any] = {}
         self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent(plan.basis)
         self.mended: set[str] = set()
@@ -138,9 +141,7 @@ class RunState:
         self.patched: Counter[tuple[frozenset[Atom], tuple[Key, ...]]] = Counter()
         """How often the same rest of a plan was adopted while the same facts were believed."""
         self.rungs: list[events.RungTaken] = []
-        self.redirected: list[events.GoalChanged] = []
-        self.children: list[events.ChildBegun] = []
-        """The runs that handlers have begun."""
+        self.redirected, self.children = [], []
         self.dropped: list[str] = []
         """Dropped soft goals."""
         self.providers: dict[Atom, str] = {}
@@ -334,7 +335,6 @@ class RunState:
         limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline, "due": wanted.due}
         self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
         self.steps.proposed |= self.plan.basis.proposed
-        self.is_by_agent |= self.plan.basis.is_by_agent
         self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
         self.dropped.clear()
         if self.timetable is not None:

@@ -4,7 +4,8 @@ The execution models:
 
 - `sequential`, `reactive`, `hierarchical`, `policy`: one step after the other, in the order of the plan;
 - `parallel`: rounds of all steps whose predecessors are done;
-- `dag`: each step as soon as its predecessors are done.
+- `dag`: each step as soon as its predecessors are done;
+- `offered`: as `dag`, but each step only when the driver of the run has chosen it.
 
 In each model, irreversible steps begin as late as the order of the plan allows: after all reversible steps that might
 still fail. None begins while a question about a step for the same part of the goal is open, or a failure awaits
@@ -67,6 +68,11 @@ class Agenda:
             self._ready = [each for each in self._ready if each not in taken]
             heapq.heapify(self._ready)
         return [id_ for _, id_ in taken]
+
+    @property
+    def ready(self) -> list[str]:
+        """The steps that wait for no other step, in the order of the plan."""
+        return [id_ for _, id_ in sorted(self._ready)]
 
     def note_begun(self, id_: str) -> None:
         """Remove a step that has begun from the ready ones."""

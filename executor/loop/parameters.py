@@ -128,11 +128,8 @@ def needs_no_approval(
 def find_returned_text(
     state: RunState, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the data parameters of an irreversible step whose values contain text that tools returned.
-
-    There are none in runs that no agent has begun: there the author decides on the flow of data.
-    """
-    if not state.is_by_agent or "irreversible" not in action.tags:
+    """Return the data parameters of an irreversible step whose values contain text that tools returned."""
+    if "irreversible" not in action.tags:
         return ()
     return tuple([
         each.name
@@ -264,7 +261,7 @@ def _find_value(state: RunState, record: StepRecord, action: Action, parameter: 
         undone = state.steps[id_]
         if name in undone.parameters:
             return undone.parameters[name], f"step {id_}{UNDONE}"
-    for known, source in ((state.memory, MEMORY), (record.filled, FILLED)):
+    for known, source in ((record.filled, FILLED), (state.memory, MEMORY)):
         if name in known:
             return known.get(name), source
     if parameter.has_default:

@@ -12,17 +12,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from executor.events.events import Event, RunEnded, RunStatus, StepReturned, StepStatus
+from executor.events.events import Event, ParametersFilled, RunEnded, RunStatus, StepReturned, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import NextAttempt, check_created_objects
 from executor.loop.attempt import Attempt
 from executor.loop.detours import Detours
 from executor.loop.dispatch import SINGLE, Agenda, Inbox, defer_irreversible, linearise
+from executor.loop.driver import Driver
 from executor.loop.step import Stepper
 from executor.observe.goal import Verdict, end_at_goal, end_run, end_waiting, look_at_goal
 from executor.observe.step_verdict import Expected
 from executor.plan_check.remaining_means import LACKING
+from executor.plans.action_plan import PlanStep
+from executor.plans.execution_models import OFFERED
 from executor.plans.partial_order import predecessors_of
 from executor.recovery.hierarchy import order_by_tasks, tasks_permit
 from executor.recovery.ladder import Ladder
@@ -48,6 +51,8 @@ class Loop:
     most: int | None = None
     stay: bool = True
     """Whether to stay while only answers from outside are missing."""
+    driver: Driver | None = None
+    """Chooses the next step in the execution model "offered"."""
     interrupted: bool = field(init=False, default=False)
     """Whether the run begins no more steps, and ends so that it can be resumed."""
     agenda: Agenda = field(init=False)
@@ -60,6 +65,8 @@ class Loop:
     _agenda_version: tuple[int, int, int] = field(init=False, default=OUTDATED)
     """Counts of plan changes, settled steps and steps passed over when the agenda was made."""
     _surprises_seen: int = field(init=False, default=-1)
+    _chosen: str = field(init=False, default="")
+    """The step that the driver has chosen."""
 
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
@@ -97,6 +104,7 @@ class Loop:
         while True:
             await self._skip_ahead()  # a reactive run goes on from the furthest point of its plan that works
             self._update_agenda()  # the plan may have changed
+            self._follow_driver()  # a run in the model "offered" goes on with the step that its driver chooses
             await self._begin_ready_steps()  # those that the execution model allows; irreversible ones last
             if self._tasks:
                 # While steps are at work, a failure is patched; without one, the run waits until a step ends.
@@ -141,14 +149,17 @@ class Loop:
         return NOTHING if simulation.find_objection(record.step) else self.stepper.conditions.expect_now(record)
 
     async def _skip_ahead(self) -> None:
-        """In a reactive run, look at the next step, and skip to the furthest point of the plan that works."""
+        """In a reactive run, look at the next step, and skip to the furthest point of the plan that works.
+
+        In an offered one, only skip: what it does next is up to its driver.
+        """
         state = self.state
-        if state.model != "reactive" or state.is_undoing or self.supervisor.passed or not state.has_goal:
+        if state.model not in {"reactive", OFFERED} or state.is_undoing or self.supervisor.passed or not state.has_goal:
             return
         pending = state.pending()
-        if pending and not (self._tasks or self._must_pause):
+        if state.model == "reactive" and pending and not (self._tasks or self._must_pause):
             await self.stepper.conditions.look_ahead(pending[0])
-        if self._surprises_seen == state.surprises:
+        if self._surprises_seen == state.surprises or (state.model == OFFERED and not pending):
             return
         self._surprises_seen = state.surprises
         start = self.ladder.options.find_furthest_start()
@@ -202,6 +213,31 @@ class Loop:
         fits = len(line) == len(order) and (state.hierarchy is None or (bool(tasks) and tasks_permit(state, line)))
         return line if fits else order, {}
 
+    def list_offered(self) -> list[StepRecord]:
+        """Return the steps of which a driver may choose one; none while a failure awaits recovery."""
+        if self.supervisor.is_needed or self._must_pause:
+            return []
+        ready = [id_ for id_ in self.agenda.ready if id_ not in self._tasks and not self._is_held_back(id_)]
+        return [self.state.steps[id_] for id_ in ready]
+
+    def _follow_driver(self) -> None:
+        """Let the driver choose the next step, if it may choose now."""
+        if self.driver is None or self._tasks or self._must_pause or self.supervisor.is_needed:
+            return
+        choice = self.driver.choose(self.list_offered(), self.ladder.options)
+        if choice is None:
+            return
+        if isinstance(choice.step, PlanStep):
+            self.ladder.replanning.put_in_front(choice.step)
+            self._surprises_seen = -1  # when the step is over, the rest of the plan may not be needed, or not work
+            self._update_agenda()
+        elif self.state.has_failed_here(self.state.steps[choice.step].step):
+            self.ladder.replanning.pardon()
+            self._update_agenda()
+        self._chosen = choice.step.id if isinstance(choice.step, PlanStep) else choice.step
+        if choice.values:
+            self.emit(ParametersFilled(self._chosen, choice.values, marked=choice.marked))
+
     async def _begin_ready_steps(self) -> None:
         """Begin the steps that may begin now; carry out a single step without a task of its own."""
         if self._must_pause:
@@ -236,6 +272,11 @@ class Loop:
         return id_ in self._tasks or self._is_held(id_)
 
     def _is_held(self, id_: str) -> bool:
+        """Return whether a step is held back, or the driver of the run has not chosen it."""
+        is_unchosen = self.state.model == OFFERED and not self.state.is_undoing and id_ != self._chosen
+        return (is_unchosen and self.state.steps[id_].status is StepStatus.PENDING) or self._is_held_back(id_)
+
+    def _is_held_back(self, id_: str) -> bool:
         """Return whether a failure, or a question about another step, holds an irreversible step back.
 
         A doubt holds reversible steps back, too.

@@ -197,8 +197,12 @@ def end_at_goal(state: RunState, look: GoalLook) -> RunEnded:
     return end_run(state, RunStatus.LOWERED if state.dropped else RunStatus.SUCCEEDED)
 
 
+UNCHOSEN: Final = "nobody has chosen the next step"
+"""Reason why a run waits whose driver has the choice."""
+
+
 def end_waiting(state: RunState) -> RunEnded:
     """Return the end of a run that waits for answers."""
     found = [f"{record.step} waits" for record in state.with_status(StepStatus.WAITING)]
     asked = [f"open question: {each.text}" for each in state.open_questions.values()]
-    return end_run(state, RunStatus.WAITING, "; ".join(found or asked))
+    return end_run(state, RunStatus.WAITING, "; ".join(found or asked) or UNCHOSEN)

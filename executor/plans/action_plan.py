@@ -106,11 +106,6 @@ class Basis(BaseModel):
     is_unattended: bool = False
 
     @property
-    def is_by_agent(self) -> bool:
-        """Whether an agent made the plan from a request."""
-        return bool(self.confirmed)
-
-    @property
     def proposed(self) -> frozenset[str]:
         """The ground steps that a model proposed for parts that no fact expresses."""
         return frozenset([step for steps in self.unverified.values() for step in steps])

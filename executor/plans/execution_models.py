@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from planner.topk.top_k import CandidateSet
 
 ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy", "timed"]
+RunModel = ExecutionModel | Literal["offered"]
+OFFERED: Final = "offered"
+"""The execution model of runs in which a driver from outside chooses each step."""
 
 
 def is_policy(value: object) -> TypeIs[Policy]:

@@ -86,6 +86,8 @@ def _key_of(step: Step) -> tuple[str, tuple[str, ...]]:
     return step.action, step.arguments
 
 
+CHOSEN: Final = "chosen beside the plan"
+"""Reason for a step that a driver put in front of the plan."""
 LISTED: Final = "no listing can help"
 NONE_FITS: Final = "no candidate leads from here to the goal"
 
@@ -201,6 +203,25 @@ class Replanning:
         self._change_plan(
             self.options.find_remaining()[number:], 0, number, "what they are for has come about by itself"
         )
+
+    def put_in_front(self, step: PlanStep) -> None:
+        """Put a step that the driver of the run has chosen in front of the plan; it may be tried though it failed here.
+
+        The rest of the plan stays, whether or not it works after the step.
+        """
+        self.pardon((step,))
+
+    def pardon(self, new: Sequence[PlanStep] = ()) -> None:
+        """Go on with the `new` steps and the rest of the plan, which may be tried though they failed in this state."""
+        fixed = [record.plan for record in self.options.find_fixed()]
+        rest = [record.plan for record in self.options.find_remaining()]
+        data = tuple([plan.model_dump(mode="json") for plan in (*fixed, *new, *rest)])
+        self.emit(PlanChanged(data, len(rest), len(new), 0, CHOSEN, supposes=self.state.supposes, follows=True))
+
+    def drop(self, reason: str) -> None:
+        """Drop the rest of the plan: no plan is known."""
+        fixed = tuple([record.plan.model_dump(mode="json") for record in self.options.find_fixed()])
+        self.emit(PlanChanged(fixed, 0, 0, len(self.state.pending()), reason))
 
     async def take_candidate(self, about: str) -> bool:
         """Go on with the end of another candidate that leads from the believed state to the goal, if there is one."""

@@ -21,6 +21,7 @@ from executor.loop.dispatch import SINGLE
 from executor.loop.step import Stepper
 from executor.observe.goal import end_run
 from executor.plan_check.estimate import TOKENS
+from executor.plans.execution_models import OFFERED
 from executor.plans.suppositions import parse_suppositions
 from executor.recovery.ladder import Ladder
 from planner.model import Number
@@ -294,8 +295,11 @@ class Supervisor:
         await self.ladder.prove_impossible()
         status = events.RunStatus.FAILED if state.missing is None else events.RunStatus.IMPOSSIBLE
         once = self._find_tried_once(trouble) if status is events.RunStatus.FAILED else ()
-        tried = [*self.ladder.reasons, *once]
-        return end_run(state, status, _compose_reason(causes, tried))
+        reason = _compose_reason(causes, [*self.ladder.reasons, *once])
+        if state.model == OFFERED and status is events.RunStatus.FAILED:
+            self.ladder.replanning.drop("no plan is known")  # what comes next is up to the driver
+            return end_run(state, events.RunStatus.WAITING, reason)
+        return end_run(state, status, reason)
 
     def _find_tried_once(self, trouble: Sequence[StepRecord]) -> Iterator[str]:
         """Yield for each failed step that was begun once what kept the run from trying it again."""

@@ -65,7 +65,7 @@ def desk_world(domain: Domain | None = None, *, watched: bool = True) -> tuple[W
         return f"{amount} for {reason}"
 
     def watch(name: str) -> None:
-        world.observer(f"{name}(o)", conclusive=True)(lambda o: f"{name} {o}" in desk.facts)
+        world.observer(f"{name}(o)", conclusive=True, settle_within=0)(lambda o: f"{name} {o}" in desk.facts)
 
     for name in ("known", "packed", "refunded", *(["shipped"] if watched else [])):
         watch(name)

@@ -13,7 +13,7 @@ from executor import ActionResult, ExecutionPolicy, World
 from executor.adapters.planned_calls import PlannedCalls
 from executor.journal import Journal
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
-from planner import Domain, InputError, UnsupportedError, load
+from planner import Domain, InputError, UnsupportedError, load, never
 from planner.language.loading.load import open_source
 from planner.problem_kinds import classical_of
 
@@ -108,10 +108,11 @@ def test_what_changed_meanwhile_is_noticed() -> None:
 
 def test_what_nobody_sees_is_unverified_and_not_done_twice() -> None:
     world, desk = desk_world(watched=False)
-    calls = PlannedCalls(world, desk_problem(world, "shipped(o7)", "packed(o8)"))
-    reports = play(calls, *[(name, {"o": "o7"}) for name in ("find", "pack", "ship", "ship")])
-    assert reports[2].status == "UNVERIFIED"
-    assert reports[3].status == "REFUSED"
+    calls = PlannedCalls(world, desk_problem(world, "(and (shipped o7) (shipped o8))"))
+    both = [(name, {"o": order}) for name in ("find", "pack") for order in ("o7", "o8")]
+    *_, shipped, again = play(calls, *both, *[("ship", {"o": "o7"})] * 2)
+    assert shipped.status == "UNVERIFIED"
+    assert (again.status, again.next) == ("REFUSED", ("ship(o8)",))
     assert desk.log.count("ship o7") == 1
 
 
@@ -182,7 +183,8 @@ def test_where_no_plan_is_left_the_agent_is_told_why() -> None:
     assert offered(calls) == {}
     assert "packed(o7)" in asyncio.run(calls.describe())
     [report] = play(calls, ("ship", {"o": "o7"}))
-    assert (report.status, report.goal) == ("FAILED", "impossible")
+    assert (report.status, report.goal) == ("REFUSED", "impossible")
+    assert "the run is over" in report.reason
 
 
 def test_by_goal_more_is_offered_but_nothing_irreversible_beside_the_plan() -> None:
@@ -231,12 +233,12 @@ def test_calls_at_once_take_turns() -> None:
     assert sorted(desk.log) == ["find o7", "find o8", "pack o7", "pack o8"]
 
 
-def test_each_call_is_a_run_of_the_journal(tmp_path) -> None:
+def test_all_calls_are_one_run_of_the_journal(tmp_path) -> None:
     world, _ = desk_world()
-    calls = PlannedCalls(world, desk_problem(world, "packed(o7)"), journal=tmp_path / "runs.db")
+    calls = PlannedCalls(world, desk_problem(world, "packed(o7)"), run="o7", journal=tmp_path / "runs.db")
     play(calls, ("find", {"o": "o7"}), ("pack", {"o": "o7"}))
     with Journal(tmp_path / "runs.db") as journal:
-        assert [each.status for each in journal.runs()] == ["SUCCEEDED"] * 3, "two calls, and a look at the goal"
+        assert [(each.run, each.status) for each in journal.runs()] == [("o7", "SUCCEEDED")]
 
 
 def test_objects_that_calls_create_can_be_used_by_later_ones() -> None:
@@ -313,10 +315,31 @@ def test_with_faults_the_goal_is_never_said_to_be_reached_where_it_is_not(seed) 
     assert simulated.holds(problem.goal.hard) or not calls.is_reached
 
 
-def test_what_depends_on_earlier_calls_is_refused() -> None:
+def test_constraints_on_the_way_are_kept_and_detours_against_them_refused() -> None:
+    domain, done = Domain("trip"), list[str]()
+    for name in ("insured", "booked", "wild"):
+        domain.action(f"be_{name}", provides=[name], tags=["trusted"])
+    world = World(domain)
+    for name in ("insured", "booked", "wild"):
+        world.handler(f"be_{name}")(lambda name=name: done.append(name))
+    problem = domain.problem(goal=["insured", "booked"], constraints=[never("wild")])
+    calls = PlannedCalls(world, problem)
+    wild, *_, last = play(calls, ("be_wild", {}), ("be_booked", {}), ("be_insured", {}))
+    assert (wild.status, last.goal) == ("REFUSED", "reached")
+    assert "never wild" in wild.reason
+    assert done == ["booked", "insured"]
+
+
+def test_deadlines_are_part_of_the_run_and_those_on_the_clock_are_refused() -> None:
     world, _ = desk_world()
-    with pytest.raises(UnsupportedError, match="deadlines"):
-        PlannedCalls(world, replace(desk_problem(world, "packed(o7)"), deadline=9))
+    problem = desk_problem(world, "packed(o7)")
+    calls = PlannedCalls(world, replace(problem, deadline=9))
+    assert play(calls, ("find", {"o": "o7"}), ("pack", {"o": "o7"}))[-1].goal == "reached"
+    domain = Domain("kitchen")
+    domain.action("bake", provides=["baked"], duration=10, holds={"oven": 1})
+    timed = domain.problem(goal=["baked"], capacity={"oven": 1}, deadline=30)
+    with pytest.raises(UnsupportedError, match="in time"):
+        PlannedCalls(World(domain), timed)
 
 
 def test_budgets_are_used_up_by_calls_also_by_failed_ones() -> None:

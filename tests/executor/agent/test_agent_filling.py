@@ -108,7 +108,7 @@ def test_what_a_tool_returned_fills_an_irreversible_step_only_with_approval() ->
     model = ScriptedModel([{"values": {}, "question": "To whom?"}, {"values": {"to": "mallory"}}])
     outcome = run(world, model)
     assert outcome.status is RunStatus.WAITING
-    assert 'to = "mallory"' in outcome.state.questions["approve:s2"].known
+    assert 'to = "mallory" (a tool returned this)' in outcome.state.questions["approve:s2"].known
     assert sent == []
     tools = [part for part in model.requests[1].parts if part.origin is Origin.TOOL]
     assert [part.title for part in tools] == ["Result of read_mail()"]

@@ -169,11 +169,12 @@ def test_the_waiver_is_the_same_in_documents() -> None:
         )
 
 
-def test_a_run_that_no_agent_has_begun_follows_its_declarations() -> None:
-    agent, sent = post(source=FLOW)
+@pytest.mark.parametrize("approved", [False, True])
+def test_a_run_that_no_agent_has_begun_asks_as_well_unless_the_source_is_approved(approved) -> None:
+    agent, sent = post(source=From("was_read", "data.text", approved=approved))
     problem = Domain.of(agent.world.model).problem(goal=["sent"])
-    assert asyncio.run(Executor(agent.world).run(problem)).succeeded
-    assert sent == [EVIL]
+    assert asyncio.run(Executor(agent.world).run(problem)).succeeded is approved
+    assert sent == ([EVIL] if approved else [])
 
 
 @pytest.mark.parametrize("way", ["values", "context", "over the host's"])

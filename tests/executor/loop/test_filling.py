@@ -19,7 +19,7 @@ def office(tags: tuple[str, ...] = ()) -> tuple[World, list]:
     domain.action("find", {}, provides=["found"])
     domain.action(
         "send",
-        {"to": str, "subject": str, "copies": int, "body": Annotated[str, From("found", "data.text")]},
+        {"to": str, "subject": str, "copies": int, "body": Annotated[str, From("found", "data.text", approved=True)]},
         requires=["found"],
         provides=["sent"],
         tags=tags,
@@ -123,7 +123,7 @@ def test_values_from_tools_reach_an_irreversible_step_only_with_approval(*, mark
     assert bool(sent) is not waits
     if waits:
         question = outcome.state.questions["approve:s2"]
-        assert 'to = "mallory"' in question.known
+        assert 'to = "mallory" (a tool returned this)' in question.known
 
 
 def test_fixed_parameters_are_not_asked_for() -> None:
