@@ -99,7 +99,7 @@ class Session:
         return await self._take_up()
 
     async def _begin(self, name: str) -> Run:
-        request: dict[str, Any] = {"run": name, "driver": Idle(), **self.request}
+        request: dict[str, Any] = {"run": name, "driver": Idle(), "join": False, **self.request}
         start = self.executor.start
         try:
             return await self._await_end(start(self.problem, time_limit=self.time_limit, **request))
