@@ -113,6 +113,20 @@ def test_doubts_are_settled_by_conclusive_observers_or_else_asked_about(conclusi
     assert rules(world) == ([] if conclusive else ["asks-in-doubt"])
 
 
+@pytest.mark.parametrize("options", [{}, {"settle_within": 0}, {"settle_within": 5}], ids=str)
+def test_doubts_of_an_irreversible_action_are_settled_by_observers_that_say_how_late_they_are(options):
+    domain = Domain("till")
+    domain.action("pay", {}, provides=["paid"], tags=["irreversible"])
+    world = World(domain)
+    world.handler("pay")(lambda: None)
+    world.observer("paid", conclusive=True, **options)(lambda: True)
+    assert rules(world) == ([] if options else ["asks-in-doubt"])
+    if not options:
+        found = only(world, "asks-in-doubt")
+        assert "no observer says how late it may see paid" in found.message
+        assert "settle_within" in found.hint
+
+
 def review(*, sees=(), trusts=(), senses=()):
     """Return a world whose irreversible step rests on what another one provides."""
     domain = Domain("review")
