@@ -82,6 +82,10 @@ class Coverage:
         """Return whether an observer can exclude that `fact` came about."""
         return any(each.conclusive for each in self.observers(fact))
 
+    def settles_doubt(self, fact: Atom) -> bool:
+        """Return whether an observer can exclude that an irreversible step brought `fact` about."""
+        return any(each.settles_doubt for each in self.observers(fact))
+
     def is_trusted(self, fact: Atom, action: Action | None = None) -> bool:
         """Return whether `fact`, an effect of `action`, is believed without observation."""
         predicate = self.world.model.predicates.get(fact.predicate)
@@ -163,7 +167,7 @@ def _check_action(action: Action, world: World) -> Iterator[Finding]:
     yield from _check_unseen_effects(action, place, effects, coverage)
     yield from _check_items(action, place, effects, coverage)
     if HARMLESS.isdisjoint(action.tags):
-        yield from _check_doubts(place, effects, coverage)
+        yield from _check_doubts(place, effects, coverage, is_irreversible="irreversible" in action.tags)
     if not action.tags.isdisjoint(CAREFUL):
         yield from _check_careful(action, place, coverage)
 
@@ -250,8 +254,8 @@ def _check_items(action: Action, place: str, effects: Effects, coverage: Coverag
         yield Finding(Level.WARNING, "unversioned-item", place, message, hint)
 
 
-def _check_doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
-    """Report effects about which a run has to ask after a timeout or a crash."""
+def _check_doubts(place: str, effects: Effects, coverage: Coverage, *, is_irreversible: bool) -> Iterator[Finding]:
+    """Report effects about which a run has to ask after a timeout or a crash, or an error of an irreversible step."""
     if not effects.all:
         message = "it declares no effect, so that after a timeout or a crash nobody can say whether it happened"
         yield Finding(Level.HINT, "asks-in-doubt", place, message, "tag it idempotent or read_only, if it is")
@@ -261,6 +265,13 @@ def _check_doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[
         asked = "after a timeout or a crash a run asks whether it happened"
         message = f"{asked}: no observer is conclusive of {_join_texts(lacking)}"
         hint = "declare one conclusive, or tag the action idempotent, if that is so"
+        yield Finding(Level.HINT, "asks-in-doubt", place, message, hint)
+        return
+    late = [text for fact, text in effects.all.items() if not coverage.settles_doubt(fact)]
+    if is_irreversible and late:
+        asked = "after a timeout, a crash or an error of its handler a run asks whether it happened"
+        message = f"{asked}: no observer says how late it may see {_join_texts(late)}"
+        hint = "state settle_within=SECONDS; 0 says that it sees each change at once"
         yield Finding(Level.HINT, "asks-in-doubt", place, message, hint)
 
 

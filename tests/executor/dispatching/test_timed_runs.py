@@ -100,7 +100,8 @@ class Watched:
         return {self._name(each.step): at for at, each in self.events if isinstance(each, StepEnded)}
 
     def _name(self, id_: str) -> str:
-        done = (str(act.step) for act in self.world.acts if act.by.endswith(f"/{id_}"))
+        keys = {each.key for _, each in self.events if isinstance(each, StepStarted) and each.step == id_}
+        done = (str(act.step) for act in self.world.acts if act.by in keys)
         return next(done, "").replace(" starts", "")
 
     def of(self, kind: type[Any]) -> list[tuple[float, Any]]:

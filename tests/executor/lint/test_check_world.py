@@ -60,9 +60,10 @@ def only(world, rule, problem=None):
 
 
 def moved(world):
+    """Return the status of a step whose observers say always what holds after it: nobody looks before."""
     step = {"id": "s", "action": "move", "arguments": {"robot": "r2", "origin": "hall", "target": "lab"}}
     plan = ActionPlan.model_validate({"steps": [step], "initial": ["at(r2, hall)"]})
-    return run_virtual(Executor(world).run(plan)).steps[0].status
+    return run_virtual(Executor(world, look="never").run(plan)).steps[0].status
 
 
 @pytest.mark.parametrize("pattern", WHOLE)
@@ -110,6 +111,20 @@ def test_actions_that_nobody_carries_out_are_told():
 def test_doubts_are_settled_by_conclusive_observers_or_else_asked_about(conclusive):
     world = office("at(robot, _)", tags=(), conclusive=conclusive)
     assert rules(world) == ([] if conclusive else ["asks-in-doubt"])
+
+
+@pytest.mark.parametrize("options", [{}, {"settle_within": 0}, {"settle_within": 5}], ids=str)
+def test_doubts_of_an_irreversible_action_are_settled_by_observers_that_say_how_late_they_are(options):
+    domain = Domain("till")
+    domain.action("pay", {}, provides=["paid"], tags=["irreversible"])
+    world = World(domain)
+    world.handler("pay")(lambda: None)
+    world.observer("paid", conclusive=True, **options)(lambda: True)
+    assert rules(world) == ([] if options else ["asks-in-doubt"])
+    if not options:
+        found = only(world, "asks-in-doubt")
+        assert "no observer says how late it may see paid" in found.message
+        assert "settle_within" in found.hint
 
 
 def review(*, sees=(), trusts=(), senses=()):
