@@ -1,0 +1,101 @@
+"""The cells of the matrix: which scenes and faults each door is tried in, and what is refused by name."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+import effort
+
+from doors.faults import FAULTS, Fault
+from doors.promises import PROMISES
+from doors.registry import DOORS
+from doors.scenes import Scene
+from doors.story import Story, play
+
+SCENES = (
+    Scene("seen"),
+    Scene("vague", sight="vague"),
+    Scene("blind", sight="blind"),
+    Scene("approved", approval="yes"),
+    Scene("refused", approval="no"),
+    Scene("late form", prepare="late"),
+    Scene("no form", prepare="never"),
+    Scene("paid already", is_paid=True),
+    Scene("budget", has_budget=True),
+    Scene("typed", has_types=True),
+)
+UNREACHED = frozenset({"refused", "no form", "paid already"})
+"""Scenes in which no payment is begun, so that no fault strikes inside one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One door under one fault in one scene."""
+
+    door: str
+    fault: Fault
+    scene: Scene
+
+    def __str__(self) -> str:
+        return f"{self.door.replace(' ', '-')}:{self.fault}:{self.scene}"
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the cell belongs to the twelfth that the commit draws."""
+        return (crc32(str(self).encode()) - effort.PART) % effort.PARTS == 0
+
+
+def list_cells() -> list[Cell]:
+    """Return every cell that makes sense, door by door."""
+    return [
+        Cell(door, fault, scene)
+        for door, made in DOORS.items()
+        for fault in FAULTS
+        for scene in SCENES
+        if _makes_sense(fault, scene) and (made.has_journal or not fault.needs_journal)
+    ]
+
+
+def _makes_sense(fault: Fault, scene: Scene) -> bool:
+    """Return whether a scene has what a fault is about."""
+    if fault.needs_sight and scene.sight == "blind":
+        return False  # nobody could know: a handler that says that it failed is believed
+    if fault.name in ("false failure", "lie", "done by hand meanwhile") and scene.sight != "conclusive":
+        return False
+    if fault.host == "later by hand":
+        return scene.approval == "yes"
+    if scene.name in UNREACHED:
+        return not fault.inside and fault.host != "by hand"
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a door does not do in a scene or under a fault, and the words in which it says so."""
+
+    door: str
+    words: str
+    scene: str = ""
+    fault: str = ""
+
+    def covers(self, cell: Cell) -> bool:
+        """Return whether `cell` is refused."""
+        return self.door == cell.door and self.scene in ("", cell.scene.name) and self.fault in ("", cell.fault.name)
+
+
+REFUSALS: tuple[Refusal, ...] = ()
+"""Every refusal by name."""
+
+
+def judge(cell: Cell) -> tuple[Story, list[str]]:
+    """Play a cell; return its story, and what is broken in it: promise by promise, or that a refusal is not told."""
+    with tempfile.TemporaryDirectory() as folder:
+        story = play(DOORS[cell.door], cell.scene, cell.fault, Path(folder))
+    for refusal in REFUSALS:
+        if refusal.covers(cell):
+            is_told = any(refusal.words in f"{each.reason} {each.error}" for each in story.told)
+            return story, [] if is_told else [f"not refused in these words: {refusal.words}"]
+    return story, [f"{name}: {why}" for name, promise in PROMISES.items() for why in promise(story)]
