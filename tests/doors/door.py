@@ -17,7 +17,7 @@ DOORS: dict[str, type[Door]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An open question of a run, as a door tells it."""
+    """An open question of a run, as a door tells it; `text` has what is known, too."""
 
     run: str
     name: str
@@ -37,7 +37,10 @@ class Told:
     @classmethod
     def of(cls, outcome: RunOutcome) -> Told:
         """Return what a run told."""
-        asked = [Question(outcome.run, each.question, each.text, tuple(each.choices)) for each in outcome.questions]
+        asked = [
+            Question(outcome.run, each.question, "; ".join((each.text, *each.known)), tuple(each.choices))
+            for each in outcome.questions
+        ]
         return cls(outcome.status.name, outcome.reason, tuple(asked))
 
 

@@ -32,10 +32,11 @@ class McpDoor(Door):
         path.write_text(textwrap.dedent(WORLD_FILE), encoding="utf-8")
         SERVED.append(site)
         try:
-            options = RunOptions(str(path), None, is_real=True, journal=None, quiet=True)
+            options = RunOptions(str(path), None, is_real=True, journal=site.folder / "till.db", quiet=True)
             self.server, self.runs = build_server(open_source(str(path)), None, options, CallLimits())
         finally:
             SERVED.pop()
+        self.runs._journal.close()  # each process of a story has one open journal, which dies with it
         self.runs._journal = site.journal
         self.runs._executor.journal = site.journal
         self.runs._executor = self.runs._make_executor(self.runs._executor.world)
@@ -51,7 +52,7 @@ class McpDoor(Door):
             return Told("REFUSED", answer.content[0].text)
         found = answer.structured_content
         asked = [
-            Question(found["run"], each["question"], each["text"], tuple(each["choices"]))
+            Question(found["run"], each["question"], "; ".join((each["text"], *each["known"])), tuple(each["choices"]))
             for each in found["questions"]
         ]
         return Told(found["status"], found["reason"], tuple(asked))

@@ -51,7 +51,11 @@ class ExecutorDoor(Door):
         return self._tell(await self.executor.resume(question.run, answers={question.name: answer}))
 
     async def resume(self) -> Told | None:
-        return await resume_all(self.executor)
+        if self.has_journal:
+            return await resume_all(self.executor)
+        if self.current is None or self.current.state.status.is_over:
+            return None
+        return self._tell(await self.executor.resume(self.current.id))
 
     def call_off(self, task: asyncio.Task[Any]) -> None:  # noqa: ARG002 - the run itself is called off
         self.current.cancel()

@@ -145,7 +145,11 @@ def _bind_handlers(site: Site) -> None:
     in_thread = site.fault.inside == "thread acts late"
     world.handler("pay", policy=ExecutionPolicy(**trials))(pay.in_thread if in_thread else pay.in_loop)
     if scene.approval == "no":
-        world.handler("transfer")(lambda: bank.act("transfer"))
+
+        @world.handler("transfer")
+        async def transfer():
+            bank.act("transfer")
+
     if scene.has_types:
 
         @world.handler("seal")
@@ -233,12 +237,23 @@ def clear_disk() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
+def _make_observer(bank: Bank, fact: str) -> Any:
+    async def look() -> bool:
+        return bank.holds(fact)
+
+    return look
+
+
 def _bind_observers(site: Site) -> None:
     bank, scene, fault = site.bank, site.scene, site.fault
     for fact in ("prepared", "sealed"):
-        site.world.observer(fact, conclusive=True)(lambda fact=fact: bank.holds(fact))
+        site.world.observer(fact, conclusive=True)(_make_observer(bank, fact))
     if scene.has_budget:
-        site.world.observer("budget", conclusive=True)(bank.money)
+
+        @site.world.observer("budget", conclusive=True)
+        async def budget():
+            return bank.money()
+
     if scene.sight == "blind":
         return
     is_slow = fault.looks == "slow"
