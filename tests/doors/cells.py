@@ -21,14 +21,19 @@ SCENES = (
     Scene("blind", sight="blind"),
     Scene("approved", approval="yes"),
     Scene("refused", approval="no"),
+    Scene("refused one way", approval="no", has_other_way=True),
     Scene("late form", prepare="late"),
     Scene("no form", prepare="never"),
     Scene("paid already", is_paid=True),
     Scene("budget", has_budget=True),
     Scene("typed", has_types=True),
 )
-UNREACHED = frozenset({"refused", "no form", "paid already"})
+UNREACHED = frozenset({"refused", "refused one way", "no form", "paid already"})
 """Scenes in which no payment is begun, so that no fault strikes inside one."""
+
+
+NEEDS_PROOF = frozenset({"false failure", "lie", "done by hand meanwhile", "disagreeing observers"})
+"""Faults that are not tried where those who look cannot say no: a conclusive observer that is wrong outranks them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ def _makes_sense(fault: Fault, scene: Scene) -> bool:
     """Return whether a scene has what a fault is about."""
     if fault.needs_sight and scene.sight == "blind":
         return False  # nobody could know: a handler that says that it failed is believed
-    if fault.name in ("false failure", "lie", "done by hand meanwhile") and scene.sight != "conclusive":
+    if fault.name in NEEDS_PROOF and scene.sight != "conclusive":
         return False
     if fault.host == "later by hand":
         return scene.approval == "yes"

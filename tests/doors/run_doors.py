@@ -83,7 +83,8 @@ class WorkerDoor(ExecutorDoor):
         await self.worker.work(once=True)
 
     def _tell_run(self, run: str) -> Told:
-        return Told.of(RunOutcome.of(run, self.executor.state_of(run)))
+        told = Told.of(RunOutcome.of(run, self.executor.state_of(run)))
+        return told if told.status != "ACTIVE" else Told("OPEN", "it is left to the next worker")
 
     async def answer(self, question: Question, answer: Any) -> Told:
         await self.executor.hand_over(question.run, answers={question.name: answer})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from executor.journal import Journal
 
 AMOUNT, DAY = Decimal("60.00"), date(2026, 11, 30)
-LAG, SETTLES = 1.0, 2.0
+LAG, SETTLES = 5.0, 8.0
 """Seconds by which a slow observer is behind, and that it says of itself."""
 LIMIT = 5.0
 """Seconds that a handler has, in the faults of time."""
@@ -44,6 +44,8 @@ class Scene:
     sight: Literal["conclusive", "vague", "blind"] = "conclusive"
     approval: Literal["", "yes", "no"] = ""
     prepare: Literal["well", "late", "never"] = "well"
+    has_other_way: bool = False
+    """Whether another irreversible action brings the same."""
     is_paid: bool = False
     has_budget: bool = False
     has_types: bool = False
@@ -111,7 +113,7 @@ def _declare(scene: Scene, flavour: Flavour) -> Domain:
     domain.action("prepare", {}, provides=["prepared"], **time)
     amount = {"amount": Annotated[Decimal, Field(default=AMOUNT)]}
     domain.action("pay", amount, provides=["paid"], tags=["irreversible", *approved], **spends, **time)
-    if scene.approval == "no":
+    if scene.has_other_way:
         domain.action("transfer", {}, provides=["paid"], tags=["irreversible"], cost=9, **time)
     day = {"day": Annotated[date, From("paid", "data.day")]} if scene.has_types else {}
     domain.action("seal", day, requires=["prepared", "paid"], provides=["sealed"], **time)
@@ -144,7 +146,7 @@ def _bind_handlers(site: Site) -> None:
     pay = Payment(site)
     in_thread = site.fault.inside == "thread acts late"
     world.handler("pay", policy=ExecutionPolicy(**trials))(pay.in_thread if in_thread else pay.in_loop)
-    if scene.approval == "no":
+    if scene.has_other_way:
 
         @world.handler("transfer")
         async def transfer():

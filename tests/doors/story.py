@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_ANSWERS = 12
 """Answers to what one request asks, one after the other."""
+DONE_BEFORE = re.compile(r"was done.* by run")
+"""What a question says that shows an earlier payment."""
 PERSON_SECONDS = 60.0
 """Seconds that a person takes who looks what happened."""
 
@@ -56,7 +59,7 @@ def play(door: type[Door], scene: Scene, fault: Fault, folder: Path) -> Story:
     """Let a story happen in virtual time, its journal in `folder`."""
     story = Story(door, scene, fault)
     if scene.is_paid:
-        story.bank.act("pay", by="hand")
+        story.bank.pay_long_ago()
     start = 0.0
     with ExitStack() as graves, mock.patch.object(Journal, "clock", CLOCK):
         for part in (ask_first, ask_after_restart)[: 2 if door.has_journal else 1]:
@@ -99,9 +102,9 @@ async def live(story: Story, part: Any, folder: Path, journal: Journal | None) -
 
 def _list_reserved(journal: Journal) -> list[str]:
     """Return the runs that hold an amount of the budget."""
-    found = journal.reservations.reserve("probe", "probe", {"budget": 0})
+    found = journal.reservations.reserve("probe", "probe", {"till budget": 0})
     journal.reservations.release("probe", "probe")
-    return [f"{each.run}/{each.step}" for each in found if each.run != "probe"]
+    return [f"{each.amount} by {each.run}" for each in found if each.run != "probe"]
 
 
 async def ask_first(story: Story, site: Site) -> None:
@@ -182,6 +185,6 @@ def _reply(story: Story, question: Question) -> Any:
         return DAY.isoformat()
     if GIVE_UP in question.choices:
         return GIVE_UP
-    if "again:" in question.name or "done by run" in text:
+    if "again:" in question.name or DONE_BEFORE.search(text):
         return "no" if bank.holds(about) else "yes"
     return story.scene.approval or "yes"
