@@ -18,8 +18,8 @@ from executor.ledger.records import Outcome
 from executor.ledger.rulings import Sight
 from executor.loop import clearance, run_loop
 from executor.loop.attempt import Performer
+from executor.loop.books import BookInJournal
 from executor.loop.clearance import Clearance
-from executor.loop.owners import OwnersInJournal
 from executor.loop.step import Stepper
 from executor.observe import step_verdict
 from executor.observe.observe import Lookout, LookResult
@@ -77,12 +77,12 @@ def forget_entries(patch: Patch) -> None:
 
 @plant("a doubt is dropped when the run is broken off", "sequential:cancelled-after-acting:blind")
 def drop_doubt(patch: Patch) -> None:
-    settle = OwnersInJournal.settle
+    settle = BookInJournal.settle
 
-    async def free(self: OwnersInJournal, flight: Any) -> Any:
+    async def free(self: BookInJournal, flight: Any) -> Any:
         left = await settle(self, flight)
         if left is not None and left.doubt:
-            self.journal.ledger.end(left, None)
+            self.end(left, None)
             return None
         return left
 
@@ -91,7 +91,7 @@ def drop_doubt(patch: Patch) -> None:
             self.leave(self.state.steps[id_])
 
     patch.setattr(Clearance, "break_off", leave_all)
-    patch.setattr(OwnersInJournal, "settle", free)
+    patch.setattr(BookInJournal, "settle", free)
 
 
 @plant("looks are skipped before irreversible steps", "sequential:done-by-hand-meanwhile:seen")
@@ -180,7 +180,7 @@ def believe_reports(patch: Patch) -> None:
 
 @plant("the owner of a flight counts as dead", "sequential:two-at-once:seen")
 def bury_owners(patch: Patch) -> None:
-    patch.setattr(OwnersInJournal, "is_at_work", _returning(False))
+    patch.setattr(BookInJournal, "is_at_work", _answering(False))
 
 
 @plant("reservations are not released", "sequential:none:budget")
@@ -204,12 +204,12 @@ def retry_in_doubt(patch: Patch) -> None:
         "_describe_asker",
         lambda self, record, entries: replace(describe(self, record, entries), repeats=True, accepts=True),
     )
-    patch.setattr(OwnersInJournal, "settle", _answering(None))
+    patch.setattr(BookInJournal, "settle", _answering(None))
 
 
 @plant(
     "observers that disagree see nothing",
-    "sequential:disagreeing-observers:seen",
+    "sequential:disagreeing-observers:paid-already",
 )
 def ignore_disputes(patch: Patch) -> None:
     judge = clearance.judge_sight
