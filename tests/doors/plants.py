@@ -31,7 +31,7 @@ Patch = pytest.MonkeyPatch
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """A bug: `apply` plants it, and one of `cells`, which hold without it, finds it."""
+    """A bug: `apply` plants it, and one of `cells` finds it, by a promise that holds there without it."""
 
     name: str
     cells: tuple[str, ...]
