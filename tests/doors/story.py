@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from doors.faults import Fault
     from doors.scenes import Scene
 
-MOST_SECONDS = 4000.0
-"""Seconds within which each request ends or waits; some take an hour."""
 MOST_ANSWERS = 12
 """Answers to what one request asks, one after the other."""
 DONE_BEFORE = re.compile(r"was done.* by run")
@@ -146,7 +144,7 @@ async def _request(story: Story, site: Site, door: Door, begin: Any) -> None:
 async def _listen(story: Story, site: Site, door: Door, coroutine: Any) -> Told | None:
     """Return what a door tells; what it raises is told, too."""
     story.bank.note("ask")
-    task = asyncio.ensure_future(asyncio.wait_for(coroutine, MOST_SECONDS))
+    task = asyncio.ensure_future(coroutine)
     watch = asyncio.ensure_future(_break_off(site, door, task))
     try:
         told = await task
