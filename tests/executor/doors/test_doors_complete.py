@@ -23,6 +23,7 @@ ENTRANCES = {
     "adapters/langgraph_nodes.py": ("langgraph",),
     "adapters/pydantic_ai_toolset.py": ("pydantic-ai",),
     "cli/execute.py": ("command line",),
+    "joining.py": ("named run", "agent"),
     "cli/worker.py": ("worker",),
     "mcp_server/run_tools.py": ("mcp",),
     "workers/worker.py": ("worker",),
