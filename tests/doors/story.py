@@ -14,6 +14,7 @@ from doors.door import Door, Question, Told
 from doors.scenes import DAY, Site, clear_disk, make_site
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
 from executor.journal import Journal
+from executor.journal.reservations import ReservationsInJournal
 from executor.testing import Crash, run_virtual
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from doors.faults import Fault
     from doors.scenes import Scene
 
+PAUSE = 1.0
+"""Polling interval for reservations, in seconds of a story: each poll takes real time."""
 MOST_ANSWERS = 12
 """Answers to what one request asks, one after the other."""
 DONE_BEFORE = re.compile(r"was done.* by run")
@@ -61,7 +64,11 @@ def play(door: type[Door], scene: Scene, fault: Fault, folder: Path) -> Story:
     if scene.is_paid:
         story.bank.pay_long_ago()
     start = 0.0
-    with ExitStack() as graves, mock.patch.object(Journal, "clock", CLOCK):
+    with (
+        ExitStack() as graves,
+        mock.patch.object(Journal, "clock", CLOCK),
+        mock.patch.object(ReservationsInJournal, "pause", PAUSE),
+    ):
         for part in (ask_first, ask_after_restart)[: 2 if door.has_journal else 1]:
             start = _process(story, part, folder, start, graves)
         story.is_over = story.bank.is_closed = True
