@@ -26,7 +26,7 @@ class AgentDoor(Door):
         self.agent = Agent(site.world, site.now, journal=site.journal)
 
     async def ask(self) -> Told:
-        return self._tell(await self.agent.achieve(["sealed"]))
+        return self._tell(await self.agent.achieve(self.goal))
 
     def _tell(self, achieved: Any) -> Told:
         if achieved.outcome is not None:
@@ -52,7 +52,7 @@ class RoomDoor(AgentDoor):
         self.room = self.agent.room(f"room{site.callers}")
 
     async def ask(self) -> Told:
-        return self._tell(await self.room.achieve(["sealed"]))
+        return self._tell(await self.room.achieve(self.goal))
 
     async def resume(self) -> Told | None:
         ended = await self.room.resume()
@@ -69,17 +69,17 @@ class StandingDoor(AgentDoor):
         getattr(self, f"_state_{self.verb}")()
 
     def _state_maintain(self) -> None:
-        self.agent.maintain("sealed", name="keep")
+        self.agent.maintain(self.goal, name="keep")
 
     def _state_when(self) -> None:
-        self.agent.when(lambda: True, achieve="sealed", name="seal")
+        self.agent.when(lambda: True, achieve=self.goal, name="seal")
 
     def _state_at(self) -> None:
         with contextlib.suppress(Exception):
-            self.agent.at(datetime(2026, 1, 1, tzinfo=UTC), achieve="sealed", name="once")
+            self.agent.at(datetime(2026, 1, 1, tzinfo=UTC), achieve=self.goal, name="once")
 
     def _state_every(self) -> None:
-        self.agent.every("0 * * * *", achieve="sealed", name="hourly")
+        self.agent.every("0 * * * *", achieve=self.goal, name="hourly")
 
     async def ask(self) -> Told:
         async with self.agent.attend(poll=None, clock=CLOCK.time) as attending:

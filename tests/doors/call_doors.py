@@ -22,7 +22,7 @@ class CallsDoor(Door):
         self.calls = self._make_calls()
 
     def _make_calls(self) -> Any:
-        return PlannedCalls(self.site.world, self.site.problem, journal=self.site.journal)
+        return PlannedCalls(self.site.world, self.problem, journal=self.site.journal)
 
     async def ask(self) -> Told:
         told: Any = None
@@ -67,7 +67,7 @@ class ToolsetDoor(CallsDoor):
     def _make_calls(self) -> Any:
         from executor.adapters.pydantic_ai_toolset import ForethoughtToolset
 
-        self.toolset = ForethoughtToolset(self.site.world, self.site.problem, journal=self.site.journal)
+        self.toolset = ForethoughtToolset(self.site.world, self.problem, journal=self.site.journal)
         return self.toolset.calls
 
     def _make_agent(self) -> Any:

@@ -54,6 +54,7 @@ class Door:
     def __init__(self, site: Site) -> None:
         self.site = site
         site.callers += 1
+        self.goal, self.problem = site.goal, site.problem
 
     async def ask(self) -> Told:
         """Ask for the goal, and return what the door tells."""

@@ -26,14 +26,15 @@ Inside = Literal[
 class Fault:
     """A fault; `inside` is what the first call of `pay` meets.
 
-    `looks`: what is wrong with the observers of `paid`. `host`: whether two ask at once, or a person pays meanwhile. A
-    fault that `needs_sight` is not tried where nobody looks, as nobody could know then what happened.
+    `looks`: what is wrong with the observers of `paid`. `host`: whether two ask at once, for the same or for
+    something else besides, or a person pays meanwhile. A fault that `needs_sight` is not tried where nobody looks, as
+    nobody could know then what happened.
     """
 
     name: str
     inside: Inside = ""
     looks: Literal["", "slow", "disagree"] = ""
-    host: Literal["", "two at once", "by hand", "later by hand"] = ""
+    host: Literal["", "two at once", "two wishes at once", "by hand", "later by hand"] = ""
     needs_sight: bool = False
     needs_journal: bool = False
 
@@ -60,6 +61,8 @@ FAULTS = (
     Fault("disk full", "fills the disk", needs_journal=True),
     Fault("two at once", host="two at once"),
     Fault("two at once and raises", "raises after", host="two at once"),
+    Fault("two wishes at once", host="two wishes at once"),
+    Fault("two wishes at once and raises", "raises after", host="two wishes at once"),
     Fault("done by hand meanwhile", host="by hand", needs_sight=True),
     Fault("done by hand before the answer", host="later by hand", needs_sight=True),
 )

@@ -58,7 +58,7 @@ class McpDoor(Door):
         return Told(found["status"], found["reason"], tuple(asked))
 
     async def ask(self) -> Told:
-        return self._tell(await self._call("run"))
+        return self._tell(await self._call("run", about={"goal": self.goal}))
 
     async def answer(self, question: Question, answer: Any) -> Told:
         return self._tell(await self._call("answer", run=question.run, question=question.name, answer=answer))

@@ -62,7 +62,7 @@ def _answering(value: Any) -> Callable[..., Any]:
     return answer
 
 
-@plant("the flight is always free", "sequential:two-at-once:blind")
+@plant("the flight is always free", "sequential:two-wishes-at-once:blind")
 def free_all_flights(patch: Patch) -> None:
     read = LedgerInJournal.read
     patch.setattr(LedgerInJournal, "take", lambda _, flight, *__: flight)
@@ -178,7 +178,7 @@ def believe_reports(patch: Patch) -> None:
     patch.setattr(step_verdict, "_decide_status", _returning((StepStatus.SUCCEEDED, "")))
 
 
-@plant("the owner of a flight counts as dead", "sequential:two-at-once:seen")
+@plant("the owner of a flight counts as dead", "sequential:two-wishes-at-once:seen")
 def bury_owners(patch: Patch) -> None:
     patch.setattr(BookInJournal, "is_at_work", _answering(False))
 

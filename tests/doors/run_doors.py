@@ -38,9 +38,9 @@ class ExecutorDoor(Door):
 
     def _what(self) -> Any:
         if not self.is_listed:
-            return self.site.problem
+            return self.problem
         steps = [{"id": name, "action": name} for name in ("pay", "prepare", "seal")]
-        plan = {"initial": self.site.start, "goal": ["sealed"], "steps": steps}
+        plan = {"initial": self.site.start, "goal": self.goal, "steps": steps}
         return ActionPlan.model_validate(plan)
 
     def _tell(self, outcome: RunOutcome) -> Told:
@@ -74,7 +74,7 @@ class WorkerDoor(ExecutorDoor):
     """Runs that are recorded, and carried out by a worker."""
 
     async def ask(self) -> Told:
-        run = await self.executor.enqueue(self.site.problem)
+        run = await self.executor.enqueue(self.problem)
         await self._work()
         return self._tell_run(run)
 
@@ -113,7 +113,7 @@ class NestedDoor(ExecutorDoor):
         self.outer, self.errand = Executor(world, site.journal), outer.problem(goal=["dealt"])
 
     async def _deal(self) -> bool:
-        return (await self.executor.run(self.site.problem)).succeeded
+        return (await self.executor.run(self.problem)).succeeded
 
     async def ask(self) -> Told:
         self.current = self.outer.start(self.errand)

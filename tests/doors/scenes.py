@@ -77,12 +77,19 @@ class Site:
         return ["budget = 100"] if self.scene.has_budget else []
 
     @property
+    def goal(self) -> list[str]:
+        """What the latest caller wants: the second of two with wishes of their own wants more, so that nobody joins."""
+        wants_more = self.fault.host == "two wishes at once" and self.callers > 1
+        return ["prepared", "sealed"] if wants_more else ["sealed"]
+
+    @property
     def problem(self) -> Any:
-        """The problem in which all is to be done."""
+        """The problem of the latest caller."""
         if self.methods is not None:
-            return self.methods.problem(initial=self.start, tasks=["deal()"])
+            goal = {} if len(self.goal) == 1 else {"goal": self.goal}
+            return self.methods.problem(initial=self.start, tasks=["deal()"], **goal)
         objective = {"objective": "makespan"} if self.flavour == "timed" else {}
-        return self.domain.problem(initial=self.start, goal=["sealed"], **objective)
+        return self.domain.problem(initial=self.start, goal=self.goal, **objective)
 
     @property
     def now(self) -> Any:

@@ -116,7 +116,7 @@ def _list_reserved(journal: Journal) -> list[str]:
 
 async def ask_first(story: Story, site: Site) -> None:
     """Ask with the fault in effect, take up what is left, and ask again."""
-    if story.fault.host == "two at once":
+    if story.fault.host.startswith("two"):
         doors = [story.door(site), story.door(site)]
         await asyncio.gather(*[_request(story, site, each, each.ask) for each in doors])
     else:

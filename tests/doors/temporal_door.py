@@ -18,7 +18,7 @@ class TemporalDoor(Door):
     executor: ClassVar[TemporalExecutor]
 
     async def ask(self) -> Told:
-        self.current = self.executor.start(self.site.problem)
+        self.current = self.executor.start(self.problem)
         return Told.of(await self.current)
 
     async def answer(self, question: Question, answer: Any) -> Told:
