@@ -26,6 +26,7 @@ HEAVY = frozenset(
         "tests/executor/desk/pages/test_live_page_in_browser.py",
         "tests/executor/desk/pages/test_page_accessibility.py",
         "tests/executor/desk/pages/test_page_in_browser.py",
+        "tests/executor/doors/test_killed_doors.py",
         "tests/executor/foreign_tools/test_bad_servers.py",
         "tests/executor/mcp_server/test_mcp_processes.py",
         "tests/executor/promises/test_claims_crashes.py",

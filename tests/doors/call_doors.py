@@ -1,0 +1,158 @@
+"""Doors for agents of other frameworks, which call one tool after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from doors.door import Door, Question, Told
+from executor import PlannedCalls
+
+if TYPE_CHECKING:
+    from doors.scenes import Site
+
+MOST_CALLS = 12
+"""Calls of an agent in one request."""
+
+
+class CallsDoor(Door):
+    """`PlannedCalls`, driven by an agent that calls what is offered, and insists on paying."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site)
+        self.calls = self._make_calls()
+
+    def _make_calls(self) -> Any:
+        return PlannedCalls(self.site.world, self.problem, journal=self.site.journal)
+
+    async def ask(self) -> Told:
+        told: Any = None
+        for _ in range(MOST_CALLS):
+            offered = [step.action for step in await self.calls.next_steps()]
+            if self.calls.is_reached:
+                return Told("SUCCEEDED")
+            name = offered[0] if offered else "pay"
+            told = await self.calls.call(name)
+            if told.question is not None:
+                return self._tell(told)
+            if not offered:
+                break
+            if told.status in ("REFUSED", "FAILED", "IN_DOUBT") and name != "pay":
+                insisted = await self.calls.call("pay")
+                if insisted.question is not None:
+                    return self._tell(insisted)
+        return self._tell(told)
+
+    def _tell(self, report: Any) -> Told:
+        if self.calls.is_reached:
+            return Told("SUCCEEDED")
+        asked = ()
+        if report.question is not None:
+            run, _, _ = report.question["question"].partition(":")
+            asked = (
+                Question(run, report.question["question"], report.question["text"], tuple(report.question["choices"])),
+            )
+        return Told(report.status if report.status != "SUCCEEDED" else "OPEN", report.reason, asked)
+
+    async def answer(self, question: Question, answer: Any) -> Told:
+        report = await self.calls.answer(question.name, answer)
+        return self._tell(report) if report.question is not None else await self.ask()
+
+    async def resume(self) -> Told | None:
+        return await self.ask()
+
+
+class ToolsetDoor(CallsDoor):
+    """pydantic-ai's agent with our toolset, and a model that calls the first tool that it is offered."""
+
+    def _make_calls(self) -> Any:
+        from executor.adapters.pydantic_ai_toolset import ForethoughtToolset
+
+        self.toolset = ForethoughtToolset(self.site.world, self.problem, journal=self.site.journal)
+        return self.toolset.calls
+
+    def _make_agent(self) -> Any:
+        from pydantic_ai import Agent as Other
+        from pydantic_ai import DeferredToolRequests
+        from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+        from pydantic_ai.models.function import FunctionModel
+
+        def choose(messages, info):
+            names = [each.name for each in info.function_tools]
+            is_over = not names or len(messages) > 2 * MOST_CALLS
+            return ModelResponse([TextPart("done") if is_over else ToolCallPart(names[0], {})])
+
+        return Other(FunctionModel(choose), toolsets=[self.toolset], output_type=[str, DeferredToolRequests])
+
+    async def ask(self) -> Told:
+        return await self._run(user_prompt="Deal.")
+
+    async def _run(self, **given: Any) -> Told:
+        from pydantic_ai import DeferredToolRequests
+
+        ended = await self._make_agent().run(**given)
+        if isinstance(ended.output, DeferredToolRequests) and ended.output.approvals:
+            self.history, call = ended.all_messages(), ended.output.approvals[0]
+            return Told("WAITING", "approval", (Question("", call.tool_call_id, f"approve {call.tool_name}()"),))
+        if self.calls.is_reached:
+            return Told("SUCCEEDED")
+        return self._tell(self.calls.reports[-1]) if self.calls.reports else Told("REFUSED", str(ended.output))
+
+    async def answer(self, question: Question, answer: Any) -> Told:
+        if not question.text.startswith("approve"):
+            return await super().answer(question, answer)
+        from pydantic_ai import DeferredToolResults
+
+        given = DeferredToolResults(approvals={question.name: answer in (True, "yes")})
+        return await self._run(message_history=self.history, deferred_tool_results=given)
+
+
+class GraphDoor(CallsDoor):
+    """A graph of LangGraph, with a model that calls the first tool that it is offered."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site)
+        from langgraph.checkpoint.memory import InMemorySaver
+
+        from executor.adapters.langgraph_nodes import planned_agent
+
+        self.graph = planned_agent(self.calls, Caller(), checkpointer=InMemorySaver())
+        self.threads = 0
+
+    async def ask(self) -> Told:
+        self.threads += 1
+        return await self._go({"messages": [("user", "Deal.")]})
+
+    async def _go(self, given: Any) -> Told:
+        options = {"configurable": {"thread_id": str(self.threads)}, "recursion_limit": 60}
+        ended = await self.graph.ainvoke(given, options)
+        if ended.get("__interrupt__"):
+            value = ended["__interrupt__"][0].value
+            return Told("WAITING", "approval", (Question("", "interrupt", f"approve {value}"),))
+        if self.calls.is_reached:
+            return Told("SUCCEEDED")
+        return self._tell(self.calls.reports[-1]) if self.calls.reports else Told("REFUSED", "nothing was called")
+
+    async def answer(self, question: Question, answer: Any) -> Told:
+        if question.name != "interrupt":
+            return await super().answer(question, answer)
+        from langgraph.types import Command
+
+        return await self._go(Command(resume=True if answer in (True, "yes") else "no"))
+
+
+class Caller:
+    """A chat model that calls the first tool that it is offered."""
+
+    def __init__(self, tools: Any = ()) -> None:
+        self.tools = tools
+
+    def bind_tools(self, tools: Any) -> Caller:
+        return Caller(tools)
+
+    async def ainvoke(self, messages: Any) -> Any:
+        from langchain_core.messages import AIMessage
+
+        if not self.tools or len(messages) > 2 * MOST_CALLS:
+            return AIMessage("done")
+        name = self.tools[0]["function"]["name"]
+        return AIMessage("", tool_calls=[{"name": name, "args": {}, "id": str(len(messages))}])

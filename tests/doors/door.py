@@ -1,0 +1,78 @@
+"""What a door is: a way to begin runs, as a host uses it, and what it tells."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from executor import RunOutcome
+
+if TYPE_CHECKING:
+    from doors.scenes import Flavour, Site
+
+DOORS: dict[str, type[Door]] = {}
+"""Every door by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An open question of a run, as a door tells it; `text` has what is known, too."""
+
+    run: str
+    name: str
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a door told of the state of a request; an `error` is what it raised."""
+
+    status: str
+    reason: str = ""
+    questions: tuple[Question, ...] = ()
+    error: BaseException | None = None
+
+    @classmethod
+    def of(cls, outcome: RunOutcome) -> Told:
+        """Return what a run told."""
+        asked = [
+            Question(outcome.run, each.question, "; ".join((each.text, *each.known)), tuple(each.choices))
+            for each in outcome.questions
+        ]
+        return cls(outcome.status.name, outcome.reason, tuple(asked))
+
+
+class Door:
+    """A way to begin runs: `ask` for the goal, `answer` what it asks, `resume` in a new process, `call_off`."""
+
+    flavour: ClassVar[Flavour] = "plain"
+    has_journal: ClassVar[bool] = True
+    name: ClassVar[str]
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        site.callers += 1
+        self.goal, self.problem = site.goal, site.problem
+
+    async def ask(self) -> Told:
+        """Ask for the goal, and return what the door tells."""
+        raise NotImplementedError
+
+    async def answer(self, question: Question, answer: Any) -> Told:
+        """Answer a question, and return what the door tells then."""
+        raise NotImplementedError
+
+    async def resume(self) -> Told | None:
+        """Take up what was left unfinished; None where there is nothing."""
+        raise NotImplementedError
+
+    def call_off(self, task: asyncio.Task[Any]) -> None:
+        """Call off the request that is being carried out by `task`."""
+        task.cancel()
+
+
+def door(name: str, made: type[Door], **fields: Any) -> None:
+    """Register a door."""
+    DOORS[name] = type(made.__name__, (made,), {"name": name, **fields})

@@ -1,0 +1,265 @@
+"""Bugs that are planted in the executor, each one line: the matrix finds every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from executor.adapters.planned_calls import PlannedCalls
+from executor.events.answers import NOTHING
+from executor.events.events import StepStatus
+from executor.executor import Executor
+from executor.journal.effects import LedgerInJournal
+from executor.journal.journal import Journal
+from executor.ledger.records import Outcome
+from executor.ledger.rulings import Sight
+from executor.loop import clearance, run_loop
+from executor.loop.attempt import Performer
+from executor.loop.books import BookInJournal
+from executor.loop.clearance import Clearance
+from executor.loop.step import Stepper
+from executor.observe import step_verdict
+from executor.observe.observe import Lookout, LookResult
+from executor.recovery.ask_people import Questions
+from executor.run import Run, RunOutcome
+
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """A bug: `apply` plants it, and one of `cells` finds it, by a promise that holds there without it."""
+
+    name: str
+    cells: tuple[str, ...]
+    apply: Callable[[Patch], None]
+
+
+PLANTS: list[Plant] = []
+
+
+def plant(name: str, *cells: str) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
+    """Return a decorator that lists a bug."""
+
+    def add(apply: Callable[[Patch], None]) -> Callable[[Patch], None]:
+        PLANTS.append(Plant(name, cells, apply))
+        return apply
+
+    return add
+
+
+def _returning(value: Any) -> Callable[..., Any]:
+    return lambda *_, **__: value
+
+
+def _answering(value: Any) -> Callable[..., Any]:
+    async def answer(*_: Any, **__: Any) -> Any:
+        return value
+
+    return answer
+
+
+@plant("the flight is always free", "sequential:two-wishes-at-once:blind")
+def free_all_flights(patch: Patch) -> None:
+    read = LedgerInJournal.read
+    patch.setattr(LedgerInJournal, "take", lambda _, flight, *__: flight)
+    patch.setattr(LedgerInJournal, "read", lambda self, item: (None, read(self, item)[1]))
+
+
+@plant("entries are forgotten", "sequential:none:blind", "agent:none:blind")
+def forget_entries(patch: Patch) -> None:
+    read = LedgerInJournal.read
+    patch.setattr(LedgerInJournal, "read", lambda self, item: (read(self, item)[0], []))
+
+
+@plant("a doubt is dropped when the run is broken off", "sequential:cancelled-after-acting:blind")
+def drop_doubt(patch: Patch) -> None:
+    settle = BookInJournal.settle
+
+    async def free(self: BookInJournal, flight: Any) -> Any:
+        left = await settle(self, flight)
+        if left is not None and left.doubt:
+            self.end(left, None)
+            return None
+        return left
+
+    def leave_all(self: Clearance) -> None:
+        for id_ in list(self._flights):
+            self.leave(self.state.steps[id_])
+
+    patch.setattr(Clearance, "break_off", leave_all)
+    patch.setattr(BookInJournal, "settle", free)
+
+
+@plant("looks are skipped before irreversible steps", "sequential:done-by-hand-meanwhile:seen")
+def skip_looks(patch: Patch) -> None:
+    patch.setattr(Clearance, "_look", _answering((LookResult(), Sight.UNKNOWN)))
+
+
+@plant("nobody is asked for approval", "sequential:none:approved")
+def skip_approval(patch: Patch) -> None:
+    patch.setattr(Stepper, "_ask_for_approval", _answering(""))
+
+
+@plant("a refusal counts as an approval", "sequential:none:refused")
+def ignore_refusal(patch: Patch) -> None:
+    ask = Stepper._ask_for_approval
+
+    async def approve(*given: Any) -> Any:
+        refused = await ask(*given)
+        return None if refused is None else ""
+
+    patch.setattr(Stepper, "_ask_for_approval", approve)
+
+
+@plant("values become texts", "sequential:none:typed")
+def lose_types(patch: Patch) -> None:
+    from executor.loop import step
+
+    fill = step.filling.fill_parameters
+
+    def as_texts(*given: Any) -> Any:
+        values, sources = fill(*given)
+        return {name: str(each) for name, each in values.items()}, sources
+
+    patch.setattr(step.filling, "fill_parameters", as_texts)
+
+
+@plant("values are changed after the approval", "sequential:none:approved")
+def change_values(patch: Patch) -> None:
+    attempt = Stepper._attempt
+
+    async def change(*given: Any, **named: Any) -> Any:
+        *first, (values, sources) = given
+        more = {name: each + 1 if name == "amount" else each for name, each in values.items()}
+        return await attempt(*first, (more, sources), **named)
+
+    patch.setattr(Stepper, "_attempt", change)
+
+
+@plant("irreversible steps begin as early as they can", "plan-by-hand:none:seen", "plan-by-hand:none:no-form")
+def begin_early(patch: Patch) -> None:
+    patch.setattr(
+        run_loop, "defer_irreversible", lambda order, before, _: {id_: before.get(id_, frozenset()) for id_ in order}
+    )
+
+
+@plant("a step that raised was not done", "sequential:raises-after-acting:blind")
+def forget_doubt(patch: Patch) -> None:
+    patch.setattr(clearance, "outcome_of", lambda status, **_: Outcome.DONE if status.is_done else Outcome.NOT_DONE)
+    decide = step_verdict._decide_status
+
+    def fail(*given: Any) -> Any:
+        status, reason = decide(*given)
+        return (StepStatus.FAILED if status is StepStatus.IN_DOUBT else status), reason
+
+    patch.setattr(step_verdict, "_decide_status", fail)
+
+
+@plant("observers are not given their time to settle", "sequential:slow-observer-and-raises:seen")
+def hurry(patch: Patch) -> None:
+    from executor.tools.observers import Observer
+
+    make = Observer.__init__
+
+    def hasten(self: Any, *given: Any, **named: Any) -> None:
+        make(self, *given, **named)
+        object.__setattr__(self, "settle_within", 0.0)
+
+    patch.setattr(Observer, "__init__", hasten)
+    patch.setattr(Lookout, "settle_within", _returning(0.0))
+
+
+@plant("what a handler reports counts as seen", "sequential:lie:seen")
+def believe_reports(patch: Patch) -> None:
+    patch.setattr(step_verdict, "_decide_status", _returning((StepStatus.SUCCEEDED, "")))
+
+
+@plant("the owner of a flight counts as dead", "sequential:two-wishes-at-once:seen")
+def bury_owners(patch: Patch) -> None:
+    patch.setattr(BookInJournal, "is_at_work", _answering(False))
+
+
+@plant("reservations are not released", "sequential:none:budget")
+def keep_reservations(patch: Patch) -> None:
+    patch.setattr(Performer, "release", _returning(None))
+    patch.setattr(Performer, "keep", _returning(None))
+    patch.setattr(Executor, "_release_reserved", _returning(None), raising=False)
+    patch.setattr(Run, "_release_reserved", _returning(None), raising=False)
+
+
+@plant("a step is done once more unasked", "sequential:none:blind")
+def accept_repetitions(patch: Patch) -> None:
+    patch.setattr(Clearance, "_is_accepted", _returning(True))
+
+
+@plant("each step in doubt may be tried again", "sequential:killed-after-acting:blind")
+def retry_in_doubt(patch: Patch) -> None:
+    describe = Clearance._describe_asker
+    patch.setattr(
+        Clearance,
+        "_describe_asker",
+        lambda self, record, entries: replace(describe(self, record, entries), repeats=True, accepts=True),
+    )
+    patch.setattr(BookInJournal, "settle", _answering(None))
+
+
+@plant(
+    "observers that disagree see nothing",
+    "sequential:disagreeing-observers:paid-already",
+)
+def ignore_disputes(patch: Patch) -> None:
+    judge = clearance.judge_sight
+
+    def settle(*given: Any, **named: Any) -> Any:
+        sight = judge(*given, **named)
+        return Sight.MISSING if sight is Sight.DISPUTED else sight
+
+    patch.setattr(clearance, "judge_sight", settle)
+
+
+@plant("reasons are left out", "sequential:raises-after-acting:blind")
+def leave_out_reasons(patch: Patch) -> None:
+    make = RunOutcome.of.__func__
+    patch.setattr(RunOutcome, "of", classmethod(lambda cls, *given: replace(make(cls, *given), reason="")))
+
+
+@plant("questions are left out", "sequential:none:approved")
+def leave_out_questions(patch: Patch) -> None:
+    patch.setattr(RunOutcome, "questions", property(_returning(())))
+
+
+@plant("an answer to a doubt is turned round", "sequential:raises-after-acting:blind")
+def turn_answers_round(patch: Patch) -> None:
+    make = Questions._make_settlement
+
+    def turn(self: Questions, record: Any, result: Any, *, happened: bool) -> Any:
+        return make(self, record, result, happened=not happened)
+
+    patch.setattr(Questions, "_make_settlement", turn)
+
+
+@plant("what a dead process had begun was not begun", "sequential:killed-after-acting:blind")
+def forget_beginnings(patch: Patch) -> None:
+    read = Journal.read
+    patch.setattr(Journal, "read", lambda self, run: (each for each in read(self, run) if each.kind != "StepStarted"))
+
+
+@plant("identities differ from process to process", "sequential:none:blind")
+def vary_identities(patch: Patch) -> None:
+    patch.setattr(Clearance, "identify", lambda self, record, _: f"{id(self.ledger)}{record.step}")
+
+
+@plant("a person's no to one more payment is not heard", "sequential:none:blind")
+def ignore_no(patch: Patch) -> None:
+    patch.setattr(
+        clearance, "interpret_answer", lambda asked, answer: asked.choices[0] if answer != NOTHING else NOTHING
+    )
+
+
+@plant("the toolset offers irreversible steps out of turn", "planned-calls:none:no-form")
+def allow_everything(patch: Patch) -> None:
+    patch.setattr(PlannedCalls, "_find_bar", _answering(""))

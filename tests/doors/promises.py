@@ -1,0 +1,164 @@
+"""The promises: each judges a story by what the bank saw, and by what the door told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from doors.bank import START
+from doors.scenes import AMOUNT, DAY
+from doors.story import Story
+
+Judge = Callable[[Story], Iterator[str]]
+PROMISES: dict[str, Judge] = {}
+"""Every promise by its name; it yields what is broken."""
+STATUSES = frozenset(
+    {"SUCCEEDED", "UNVERIFIED", "LOWERED", "IMPOSSIBLE", "FAILED", "COMPENSATED", "IN_DOUBT", "CANCELLED", "WAITING"}
+    | {"REFUSED", "OPEN", "PARTIAL", "RAISED"}
+)
+GOOD = frozenset({"SUCCEEDED", "UNVERIFIED"})
+
+
+def promise(name: str) -> Callable[[Judge], Judge]:
+    """Return a decorator that registers a promise."""
+
+    def register(judge: Judge) -> Judge:
+        PROMISES[name] = judge
+        return judge
+
+    return register
+
+
+@promise("irreversible at most once")
+def judge_once(story: Story) -> Iterator[str]:
+    """Count the payments of the bank."""
+    paid = len(story.bank.acts("pay", "transfer"))
+    if paid > 1:
+        yield f"paid {paid} times"
+
+
+@promise("not before what can fail")
+def judge_late(story: Story) -> Iterator[str]:
+    """Look whether the reversible step was done before any payment."""
+    names = [each.what for each in story.bank.acts("prepare", "pay", "transfer")]
+    if any(each != "prepare" for each in names) and names[0] != "prepare":
+        yield "paid before the reversible step was done"
+
+
+@promise("approval honoured, and with these values")
+def judge_approved(story: Story) -> Iterator[str]:
+    """Look whether each payment was approved before, with the amount that was shown."""
+    if story.scene.approval != "yes":
+        return
+    allowed = 0
+    for each in story.bank.log:
+        if each.kind == "answer" and each.detail == "yes":
+            allowed += 1
+            if str(AMOUNT) not in each.what:
+                yield f"approved without the amount: {each.what}"
+        if (each.kind, each.what) == ("act", "pay") and each.detail == "run":
+            allowed -= 1
+        if allowed < 0 or (each.kind, each.what, allowed) == ("call", "pay", 0):
+            yield "pay was called without an approval"
+            return
+
+
+@promise("no means no")
+def judge_refused(story: Story) -> Iterator[str]:
+    """Look whether anything was paid by whoever was refused."""
+    if story.scene.approval == "no" and story.bank.acts("pay", "transfer"):
+        yield f"refused, and done: {story.bank.acts('pay', 'transfer')[0].what}"
+
+
+@promise("looked at before")
+def judge_looked(story: Story) -> Iterator[str]:
+    """Look whether somebody looked between the latest request or answer and the call."""
+    if story.scene.sight != "conclusive":
+        return
+    has_looked = False
+    for each in story.bank.log:
+        has_looked = has_looked or (each.kind, each.what) == ("look", "paid")
+        has_looked = has_looked and each.kind not in ("ask", "answer")
+        if (each.kind, each.what) == ("call", "pay") and not has_looked:
+            yield "pay was called, and nobody had looked"
+            return
+
+
+@promise("already so is not done again")
+def judge_already(story: Story) -> Iterator[str]:
+    """Look whether a run paid what a person had paid, and was seen to have paid, before."""
+    log = story.bank.log
+    by_hand = next((n for n, each in enumerate(log) if each.kind == "act" and each.detail == "hand"), None)
+    if by_hand is None:
+        return
+    if any((each.kind, each.what) == ("call", "pay") for each in log[by_hand:]):
+        yield "paid by hand before, and called"
+
+
+@promise("success only if observed")
+def judge_observed(story: Story) -> Iterator[str]:
+    """Look whether a success was told of a goal that did not hold."""
+    if any(each.status == "SUCCEEDED" for each in story.told) and not story.bank.holds("sealed"):
+        yield "told SUCCEEDED, and it is not sealed"
+    if story.bank.acts("seal") and not story.bank.holds("paid"):
+        yield "sealed without a payment"
+
+
+@promise("typed")
+def judge_typed(story: Story) -> Iterator[str]:
+    """Look whether handlers were given the values that were stated, as what they are."""
+    for each in story.bank.log:
+        wanted = {("call", "pay"): AMOUNT, ("given", "day"): DAY}.get((each.kind, each.what))
+        if wanted is not None and each.detail != repr(wanted):
+            yield f"{each.what} was given {each.detail}"
+
+
+@promise("never overdrawn, and released")
+def judge_overdrawn(story: Story) -> Iterator[str]:
+    """Look whether more was spent than there was, and whether anything stays reserved that nobody can spend."""
+    if not story.scene.has_budget:
+        return
+    if story.bank.money() < 0:
+        yield f"overdrawn: {story.bank.money()} of {START}"
+    if story.reserved:
+        yield f"still reserved: {story.reserved}"
+
+
+@promise("ends with status and reason")
+def judge_ends(story: Story) -> Iterator[str]:
+    """Look whether every request ended with a status, a reason, and no error of ours."""
+    for each in story.told:
+        if each.error is not None and not is_refusal(each.error):
+            yield f"raised {type(each.error).__name__}: {each.error}"
+        elif each.status not in STATUSES:
+            yield f"status {each.status}"
+        elif each.status not in GOOD and not each.reason:
+            yield f"{each.status} without a reason"
+        elif each.status == "WAITING" and not each.questions:
+            yield f"waits, and asks nothing: {each.reason}"
+
+
+@promise("resumed")
+def judge_resumed(story: Story) -> Iterator[str]:
+    """Look whether the goal is reached at last, by whoever answers truthfully and asks again."""
+    if story.scene.approval == "no" or story.scene.prepare == "never":
+        return
+    last = story.told[-1]
+    if not story.bank.holds("sealed"):
+        yield f"not reached at last: {last.status}: {last.reason[:200]}"
+    elif last.status not in GOOD and not _has_declined(story):
+        yield f"reached, and told {last.status}: {last.reason[:200]}"
+
+
+def _has_declined(story: Story) -> bool:
+    """Return whether the last thing that a person said was no: to paying once more."""
+    said = [each.detail for each in story.bank.log if each.kind in ("answer", "restart")]
+    return bool(said) and said[-1] == "no"
+
+
+def is_refusal(error: Any) -> bool:
+    """Return whether an error is one that tells a user what is wrong."""
+    from executor.errors import JournalError, RunError
+    from planner.errors import ForethoughtError
+
+    return isinstance(error, ForethoughtError | JournalError | RunError)

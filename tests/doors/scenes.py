@@ -1,0 +1,282 @@
+"""The till: what there is to do, who looks, and who is asked. `make_site` makes the world of one process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from doors.bank import PRICE, Bank
+from doors.faults import Fault
+from executor import ActionResult, ExecutionPolicy, World
+from executor.testing.virtual_time import current, die, now, sleep
+from htn.language.declare import Methods
+from planner import Domain, From
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from executor.journal import Journal
+
+AMOUNT, DAY = Decimal("60.00"), date(2026, 11, 30)
+LAG, SETTLES = 5.0, 8.0
+"""Seconds by which a slow observer is behind, and that it says of itself."""
+LIMIT = 5.0
+"""Seconds that a handler has, in the faults of time."""
+Flavour = Literal["plain", "timed", "tasks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a story is about.
+
+    `sight`: whether those who look at `paid` can say no. `approval`: what a person says who is asked whether to pay, or
+    "" where nobody is. `prepare`: how the reversible step goes that the goal needs, and that `pay` does not need.
+    """
+
+    name: str
+    sight: Literal["conclusive", "vague", "blind"] = "conclusive"
+    approval: Literal["", "yes", "no"] = ""
+    prepare: Literal["well", "late", "never"] = "well"
+    has_other_way: bool = False
+    """Whether another irreversible action brings the same."""
+    is_paid: bool = False
+    has_budget: bool = False
+    has_types: bool = False
+
+    def __str__(self) -> str:
+        return self.name.replace(" ", "-")
+
+
+@dataclass(slots=True)
+class Site:
+    """One process: its world, its journal, and what a host knows in it."""
+
+    bank: Bank
+    scene: Scene
+    fault: Fault
+    flavour: Flavour
+    folder: Path
+    journal: Journal | None
+    domain: Domain
+    methods: Methods | None
+    world: World
+    callers: int = 0
+    """Who has come through a door in this process."""
+    inside: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a handler that is to be cancelled waits."""
+
+    @property
+    def start(self) -> list[str]:
+        return ["budget = 100"] if self.scene.has_budget else []
+
+    @property
+    def goal(self) -> list[str]:
+        """What the latest caller wants: the second of two with wishes of their own wants more, so that nobody joins."""
+        wants_more = self.fault.host == "two wishes at once" and self.callers > 1
+        return ["prepared", "sealed"] if wants_more else ["sealed"]
+
+    @property
+    def problem(self) -> Any:
+        """The problem of the latest caller."""
+        if self.methods is not None:
+            goal = {} if len(self.goal) == 1 else {"goal": self.goal}
+            return self.methods.problem(initial=self.start, tasks=["deal()"], **goal)
+        objective = {"objective": "makespan"} if self.flavour == "timed" else {}
+        return self.domain.problem(initial=self.start, goal=self.goal, **objective)
+
+    @property
+    def now(self) -> Any:
+        """The state in which an agent begins."""
+        return self.domain.problem(initial=self.start)
+
+
+def make_site(
+    bank: Bank, scene: Scene, fault: Fault, flavour: Flavour, *, journal: Journal | None, folder: Path
+) -> Site:
+    """Make the world of one process."""
+    domain = _declare(scene, flavour)
+    methods = _declare_tasks(domain) if flavour == "tasks" else None
+    world = World(domain if methods is None else methods.model)
+    site = Site(bank, scene, fault, flavour, folder, journal, domain, methods, world)
+    _bind_handlers(site)
+    _bind_observers(site)
+    return site
+
+
+def _declare(scene: Scene, flavour: Flavour) -> Domain:
+    domain = Domain("till")
+    time = {"duration": 1} if flavour == "timed" else {}
+    approved = ["needs_approval"] if scene.approval else []
+    spends = {"modifies": [f"budget -= {PRICE}"]} if scene.has_budget else {}
+    if scene.has_budget:
+        domain.function("budget", low=0)
+    domain.action("prepare", {}, provides=["prepared"], **time)
+    amount = {"amount": Annotated[Decimal, Field(default=AMOUNT)]}
+    domain.action("pay", amount, provides=["paid"], tags=["irreversible", *approved], **spends, **time)
+    if scene.has_other_way:
+        domain.action("transfer", {}, provides=["paid"], tags=["irreversible"], cost=9, **time)
+    day = {"day": Annotated[date, From("paid", "data.day")]} if scene.has_types else {}
+    domain.action("seal", day, requires=["prepared", "paid"], provides=["sealed"], **time)
+    return domain
+
+
+def _declare_tasks(domain: Domain) -> Methods:
+    methods = Methods(domain)
+    methods.task("deal")
+    methods.method("plain", {}, task="deal()", subtasks=["prepare()", "pay()", "seal()"])
+    return methods
+
+
+def _bind_handlers(site: Site) -> None:
+    bank, scene, world = site.bank, site.scene, site.world
+    trials = {"timeout": LIMIT} if site.fault.inside in ("hangs after", "thread acts late") else {}
+
+    @world.handler("prepare")
+    async def prepare():
+        bank.note("call", "prepare")
+        await asyncio.sleep(bank.pace)
+        if site.fault.host == "by hand" and not bank.holds("paid"):
+            bank.act("pay", by="hand")
+        fails = scene.prepare == "never" or (scene.prepare == "late" and _count(bank, "call", "prepare") == 1)
+        if fails:
+            return ActionResult.failed("the form is not there")
+        bank.act("prepare")
+        return None
+
+    pay = Payment(site)
+    in_thread = site.fault.inside == "thread acts late"
+    world.handler("pay", policy=ExecutionPolicy(**trials))(pay.in_thread if in_thread else pay.in_loop)
+    if scene.has_other_way:
+
+        @world.handler("transfer")
+        async def transfer():
+            bank.act("transfer")
+
+    if scene.has_types:
+
+        @world.handler("seal")
+        async def seal_on(day):
+            bank.note("given", "day", repr(day))
+            bank.act("seal")
+    else:
+
+        @world.handler("seal")
+        async def seal():
+            bank.act("seal")
+
+
+def _count(bank: Bank, kind: str, what: str) -> int:
+    return sum(1 for each in bank.log if (each.kind, each.what) == (kind, what))
+
+
+@dataclass(slots=True)
+class Payment:
+    """The handler that pays, and what goes wrong in it."""
+
+    site: Site
+
+    def _receive(self, amount: Any) -> str:
+        """Note a call, and return what goes wrong in it."""
+        bank, inside = self.site.bank, self.site.fault.inside
+        bank.note("call", "pay", repr(amount))
+        return inside if inside and bank.strikes(inside) else ""
+
+    def in_thread(self, amount):
+        bank = self.site.bank
+        if self._receive(amount):
+            sleep(LIMIT + 10)
+        bank.act("pay")
+        return {"day": DAY}
+
+    async def in_loop(self, amount):
+        bank, struck = self.site.bank, self._receive(amount)
+        await asyncio.sleep(bank.pace)
+        match struck:
+            case "raises before":
+                raise ConnectionError("the bank does not answer")
+            case "lies":
+                return {"day": DAY}
+            case "dies before":
+                await self._die()
+            case "is cancelled before":
+                await self._wait_inside()
+        bank.act("pay")
+        match struck:
+            case "raises after":
+                raise ConnectionError("the connection was reset")
+            case "false failure":
+                return ActionResult.failed("declined")
+            case "dies after":
+                await self._die()
+            case "is cancelled after" | "hangs after":
+                await self._wait_inside()
+            case "is called off":
+                self.site.inside.set()
+            case "fills the disk":
+                fill_disk()
+        await asyncio.sleep(bank.pace)
+        return {"day": DAY}
+
+    async def _wait_inside(self) -> None:
+        self.site.inside.set()
+        await asyncio.sleep(1000 * self.site.bank.pace)
+
+    async def _die(self) -> None:
+        if current() is None:
+            os.kill(os.getpid(), 9)
+        await die("kill -9")
+
+
+def fill_disk() -> None:
+    """Let every write to a file fail from now on, as on a full disk."""
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+
+
+def clear_disk() -> None:
+    """Make room on the disk."""
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+
+def _make_observer(bank: Bank, fact: str) -> Any:
+    async def look() -> bool:
+        return bank.holds(fact)
+
+    return look
+
+
+def _bind_observers(site: Site) -> None:
+    bank, scene, fault = site.bank, site.scene, site.fault
+    for fact in ("prepared", "sealed"):
+        site.world.observer(fact, conclusive=True)(_make_observer(bank, fact))
+    if scene.has_budget:
+
+        @site.world.observer("budget", conclusive=True)
+        async def budget():
+            return bank.money()
+
+    if scene.sight == "blind":
+        return
+    is_slow = fault.looks == "slow"
+
+    @site.world.observer("paid", conclusive=scene.sight == "conclusive", settle_within=SETTLES if is_slow else 0.0)
+    async def is_paid():
+        bank.note("look", "paid")
+        if is_slow:
+            await asyncio.sleep(0.2 * bank.pace)
+            return bank.holds("paid", now() - LAG)
+        return bank.holds("paid")
+
+    if fault.looks == "disagree":
+
+        @site.world.observer("paid", conclusive=True)
+        async def is_booked():
+            return False
