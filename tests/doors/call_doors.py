@@ -51,7 +51,9 @@ class CallsDoor(Door):
             asked = (
                 Question(run, report.question["question"], report.question["text"], tuple(report.question["choices"])),
             )
-        return Told(report.status if report.status != "SUCCEEDED" else "OPEN", report.reason, asked)
+        if report.status in ("SUCCEEDED", "SKIPPED"):
+            return Told("OPEN", report.reason or "the goal is not reached, and nothing more was called", asked)
+        return Told(report.status, report.reason, asked)
 
     async def answer(self, question: Question, answer: Any) -> Told:
         report = await self.calls.answer(question.name, answer)

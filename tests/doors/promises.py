@@ -132,7 +132,7 @@ def judge_ends(story: Story) -> Iterator[str]:
             yield f"raised {type(each.error).__name__}: {each.error}"
         elif each.status not in STATUSES:
             yield f"status {each.status}"
-        elif each.status not in GOOD and not each.reason:
+        elif each.status not in GOOD and not (each.reason or each.questions):
             yield f"{each.status} without a reason"
         elif each.status == "WAITING" and not each.questions:
             yield f"waits, and asks nothing: {each.reason}"

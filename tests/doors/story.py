@@ -12,6 +12,7 @@ from unittest import mock
 from doors.bank import CLOCK, EFFECTS, Bank
 from doors.door import Door, Question, Told
 from doors.scenes import DAY, Site, clear_disk, make_site
+from executor import joining
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
 from executor.journal import Journal
 from executor.journal.reservations import ReservationsInJournal
@@ -76,7 +77,7 @@ def play(door: type[Door], scene: Scene, fault: Fault, folder: Path) -> Story:
 
 
 def _process(story: Story, part: Any, folder: Path, start: float, graves: ExitStack) -> float:
-    """Let one process live, until it ends or dies; return the time."""
+    """Let one process live, until it ends or dies; return the time. No other process knows its runs at work."""
     journal = Journal(folder / "till.db") if story.door.has_journal else None
     ended = [start]
 
@@ -87,7 +88,8 @@ def _process(story: Story, part: Any, folder: Path, start: float, graves: ExitSt
             ended[0] = asyncio.get_running_loop().time()
 
     try:
-        run_virtual(main(), start=start)
+        with mock.patch.dict(joining._at_work, clear=True):
+            run_virtual(main(), start=start)
     except Crash as crash:
         graves.callback(crash.bury)
         story.crashes += 1
