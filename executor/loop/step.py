@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
@@ -528,7 +528,8 @@ class Stepper:
         try:
             yield
         finally:
-            STEP.reset(before)
+            with suppress(ValueError):  # an event loop that is gone closes what is at work elsewhere
+                STEP.reset(before)
             self._children.pop(record.id, None)
 
     def _change_parameters(

@@ -179,7 +179,7 @@ CASES = {
     ),
     "unseen": Case(rooms(["at(r, c)"]), observe=Observe(predicates=())),
     "observer_fails": Case(rooms(["at(r, c)"]), (fault("OBSERVER_FAILS", times=None),)),
-    "observer_cannot_say": Case(rooms(["at(r, c)"]), (fault("OBSERVER_CANNOT_SAY"),)),
+    "observer_cannot_say": Case(rooms(["at(r, c)"]), (fault("OBSERVER_CANNOT_SAY", "at(r, b)"),)),
     "settles": Case(rooms(["at(r, c)"]), observe=Observe(lag=0.1, settle_within=0.5)),
     "approved": Case(rooms(["rung(c)"]), options=ANYWHERE),
     "refused": Case(rooms(["rung(c)"]), options={"approve": lambda _: "no: not today"}),
