@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from executor import Executor
-from executor.errors import DrivenError, FencedError, JournalError, MovingError, NoRunError, RunError
+from executor.errors import DrivenError, FencedError, MovingError, NoRunError, RunError, RunExists
 from executor.events.events import RunStatus
 from executor.events.run_state import RunState
 from executor.plans.action_plan import ActionPlan, goals_of, statement_of
@@ -63,7 +63,7 @@ class Session:
                 return await self._take_up(**options)
             except (FencedError, MovingError):
                 raise
-            except DrivenError:
+            except (DrivenError, RunExists):  # somebody else drives it, or has just begun it
                 await asyncio.sleep(PAUSE)
 
     def _is_up_to_date(self, run: Run) -> bool:
@@ -85,14 +85,7 @@ class Session:
             self.name = self._find_name()
         state = self._find_state(self.name)
         if state is None:
-            try:
-                return await self._begin(self.name)
-            except DrivenError:
-                raise
-            except (JournalError, RunError):  # another process may have begun it at this moment
-                state = self._find_state(self.name)
-                if state is None:
-                    raise
+            return await self._begin(self.name)
         if state.plan.goal != goals_of(self.problem.goal):
             found, hint = f"the run {self.name!r} has another goal: {state.goal}", "give it that goal, or another name"
             raise InputError(found, hint=hint)

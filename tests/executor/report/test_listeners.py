@@ -98,7 +98,7 @@ def test_followers_are_let_go_of_a_run_that_is_broken_off():
 
     async def broken_off():
         run = Executor(where, listeners=(notes,)).start(problem, run="a")
-        await asyncio.sleep(0.01)
+        await anext(run.events())
         assert notes.told["a"]
         run._task.cancel()
         with pytest.raises(asyncio.CancelledError):
