@@ -19,6 +19,10 @@ YES: Final = "yes"
 NO: Final = "no"
 AGAIN: Final = "again"
 """Answer of a function that approves a step knowing that it was done before."""
+SO: Final = "it is so already"
+"""Answer to the question whether a step is to be done: its effect holds."""
+REFUSED: Final = "approval was refused"
+"""Begins the reason of a step whose approval a person has refused."""
 HAPPENED: Final = "it happened"
 NOTHING: Final = "it did not happen"
 RETRY: Final = "try again"
@@ -98,7 +102,8 @@ def _match_choice(question: Asked, answer: Any) -> str | None:
     for names, choice in zip((_YES, _NO), question.choices, strict=False):
         if said in names or said == choice.casefold():
             return choice
-    return answer if is_approval(question) else None
+    others = {each.casefold(): each for each in question.choices[2:]}
+    return answer if is_approval(question) else others.get(said)
 
 
 def is_clear(question: Asked, answer: Any) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from executor.errors import NoRunError
-from executor.events.events import Event, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
+from executor.events.events import Event, RunEnded, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
 from executor.loop.clearance import LOST, entry_of, outcome_of
@@ -153,6 +153,8 @@ def read_fate(
                 has_begun, left = True, replace(flight, doubt=LOST)
             case StepWaiting(step, wait) if has_begun and step == flight.step and "question" not in wait:
                 left = replace(flight, doubt=WAITS)
+            case RunEnded(status) if has_begun and status.is_over and left.is_waiting:
+                left = replace(flight, doubt=f"its run ended: {status.value}")
             case StepReturned(step) if has_begun and step == flight.step:
                 left = replace(flight, doubt=LOST)
             case StepEnded(step) if has_begun and step == flight.step:

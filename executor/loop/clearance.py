@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
 from executor.events import events
-from executor.events.answers import AGAIN, HAPPENED, NO, NOTHING, YES, interpret_answer
+from executor.events.answers import AGAIN, HAPPENED, NO, NOTHING, REFUSED, SO, YES, interpret_answer
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
@@ -115,7 +115,8 @@ class Clearance:
         _, entries = await self.book.read(item)
         told = [each for each in entries if each.outcome is not Outcome.NOT_DONE]
         self._shown[record.id] = len(told)
-        return tuple([_describe_entry(each) for each in told[-1:]])
+        latest = {each.outcome: each for each in told}  # a refusal does not hide what was done before it
+        return tuple([_describe_entry(each) for each in told if each in latest.values()])
 
     async def is_already_so(self, record: StepRecord) -> bool:
         """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so."""
@@ -141,11 +142,22 @@ class Clearance:
                 (not other.doubt and await self.book.is_at_work(other)) or self.is_left_at_work(record)
             )
             ruling = rule(sight, other, entries, asker, is_alive=is_alive)
+            if ruling.verdict is Verdict.BEGIN and not asker.accepts:
+                ruling = self._find_refusal_of_like(record, effect, asker) or ruling
             cleared = await self._follow(ruling, record, item, looked, other)
             if cleared is not None:
                 return cleared
         self.leave(record)
         return False
+
+    def _find_refusal_of_like(self, record: StepRecord, effect: Facts, asker: Asker) -> Ruling | None:
+        """Return the ruling that a refusal in this run asks for: it covers every step that brings the same fact."""
+        for each in self.state.steps.values():
+            is_refused = each is not record and each.reason.startswith(REFUSED) and not each.attempts
+            if is_refused and not effect.items().isdisjoint(self._finder.find_declared(each.step).items()):
+                verdict = Verdict.ASK_AGAIN if asker.may_ask else Verdict.REFUSED
+                return Ruling(verdict, f"somebody has refused {self._name(each)}, which is for the same")
+        return None
 
     async def _follow(
         self, ruling: Ruling, record: StepRecord, item: str, looked: LookResult, other: Flight | None
@@ -179,7 +191,8 @@ class Clearance:
     async def _take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
         """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
         flight, entries = await self.book.read(item)
-        if flight is not None and not flight.is_of(self.state.run, record.id) and not flight.doubt:
+        is_open = flight is not None and (flight.is_waiting or not flight.doubt)
+        if flight is not None and is_open and not flight.is_of(self.state.run, record.id):
             flight = await self.book.settle(flight)
         if flight is not None and (flight.doubt or not flight.is_of(self.state.run, record.id)):
             return flight, entries
@@ -286,10 +299,11 @@ class Clearance:
         told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
         is_doubt = ruling.verdict is Verdict.ASK_DOUBT and other is not None
         if is_doubt and other is not None:
-            name, choices = f"flight:{record.id}:{other.run}/{other.step}:{other.since}", (HAPPENED, NOTHING)
+            choices: tuple[str, ...] = (HAPPENED, NOTHING)
+            name = f"flight:{record.id}:{other.run}/{other.step}:{other.since}"
             text = f"Nobody can say whether {other.text}, begun by run {other.run!r}, happened: {other.doubt}. Did it?"
         else:
-            name, choices = _name_question(record, told), (YES, NO)
+            name, choices = _name_question(record, told), (YES, NO, SO)
             text = f"May {self._name(record)} be done? {ruling.row[0].upper()}{ruling.row[1:]}."
         known = (ruling.row, *([_describe_entry(ruling.entry)] if ruling.entry is not None else ()))
         self.leave(record)
@@ -306,6 +320,9 @@ class Clearance:
                 self._end_as_told(record, f"{SETTLED} (run {other.run!r})")
                 return False
             return None
+        if meant == SO:
+            self._end_as_told(record, "somebody says so")
+            return False
         if meant == YES:
             return None  # the answer is among those of the run, and counts from now on
         self._decline(ruling, record, item)

@@ -67,9 +67,7 @@ class EffectFinder:
     def _find_effects_of_others(self, record: StepRecord) -> set[Atom]:
         """Return the facts that other steps of the plan bring or end, unless they were left out or have failed."""
         others = [each for each in self.state.steps.values() if each is not record]
-        return {
-            fact for each in others if each.status is not StepStatus.SKIPPED for fact in self.find_declared(each.step)
-        }
+        return {fact for each in others if each.status not in _WITHOUT_EFFECT for fact in self.find_declared(each.step)}
 
     def _find_wanted(self, record: StepRecord) -> set[Atom]:
         """Return the facts on which the goal and the steps that are still to come depend."""

@@ -170,6 +170,9 @@ class Stepper:
     async def _carry_out_in_turn(self, record: StepRecord, another: NextAttempt | None, plan: int) -> None:
         action = self.world.model.actions[record.step.action]
         reason = await self._find_obstacle(record, action)
+        may_be_so = bool(reason) and another is None and self.state.is_irreversible(record)
+        if may_be_so and await self.clearance.is_already_so(record):
+            return
         if not (reason or self.asker.fill is None or self._is_overtaken(another, plan)):
             answer = await self._fill_open_parameters(record, action, self.asker.fill)
             if answer is None or (another is None and self.paused.is_set()):

@@ -216,3 +216,54 @@ def test_a_step_that_was_not_begun_says_why():
     outcome = asyncio.run(Executor(shop.world, look="never").run(problem))
     assert outcome.status is RunStatus.SUCCEEDED
     assert (outcome.steps[0].status, outcome.steps[0].reason) == (StepStatus.SKIPPED, "already so")
+
+
+def test_a_refusal_covers_every_irreversible_step_that_is_for_the_same():
+    shop = Shop(tags=("irreversible", "needs_approval"))
+    shop.domain.action("transfer", provides=["paid"], tags=["irreversible"], cost=9)
+    world = World(shop.domain)
+    world.handler("pay")(shop.pay)
+    world.handler("transfer")(lambda: shop.bank.append("transfer"))
+    executor = Executor(world)
+
+    async def main():
+        waiting = await executor.run(shop.domain.problem(goal=["paid"]))
+        asked = await executor.resume(waiting.run, answers={waiting.questions[0].question: "no"})
+        assert asked.status is RunStatus.WAITING, asked.reason
+        assert not shop.bank
+        return await executor.resume(waiting.run, answers={asked.questions[0].question: "no"})
+
+    assert asyncio.run(main()).status in {RunStatus.FAILED, RunStatus.IMPOSSIBLE}
+    assert not shop.bank
+
+
+def test_an_approval_shows_what_was_done_before_a_refusal():
+    shop = Shop(tags=("irreversible", "needs_approval"))
+    shown = []
+
+    async def main():
+        executor = Executor(shop.world)
+        for answer in ("yes", "no", "no"):
+            waiting = await executor.run(shop.wanted())
+            shown.append(waiting.questions[0].known)
+            await executor.resume(waiting.run, answers={waiting.questions[0].question: answer})
+
+    asyncio.run(main())
+    assert shop.bank == ["pay"]
+    assert [each.count("was done") for each in map(str, shown)] == [0, 1, 1]
+    assert "was refused" in str(shown[2])
+
+
+def test_a_person_may_say_that_it_is_so_already():
+    shop = Shop()
+    shop.world.observer("paid", conclusive=True)(lambda: True)
+    shop.world.observer("paid", conclusive=True)(lambda: False)
+
+    async def main():
+        executor = Executor(shop.world)
+        waiting = await executor.run(shop.wanted())
+        assert waiting.status is RunStatus.WAITING
+        return await executor.resume(waiting.run, answers={waiting.questions[0].question: "it is so already"})
+
+    assert asyncio.run(main()).steps[0].status is StepStatus.SKIPPED
+    assert not shop.bank
