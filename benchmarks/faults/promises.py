@@ -26,6 +26,7 @@ from executor.events.events import (
 from executor.testing.simulated_handlers import Call
 from executor.testing.simulated_observers import Sighting
 from planner.model import Atom, Object, Problem
+from planner.model.formulas import conjuncts
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
 
@@ -207,14 +208,43 @@ def _could_come_first(
 
 
 def find_steps_despite_questions(evidence: Evidence) -> Iterator[str]:
-    """Yield the irreversible steps that began, and the undos that were planned, while a question was open."""
+    """Yield the irreversible steps that began, and the undos that were planned, while a question was open.
+
+    A step may begin while something is asked about another step without which it brings a part of the goal about.
+    """
     course = Course(evidence.problem)
-    for _, event in evidence.events:
+    for when, event in evidence.events:
         course.take(event)
         if isinstance(event, StepStarted) and evidence.is_final(course.steps[event.step].action) and course.open:
-            yield f"{course.steps[event.step]} began while {', '.join(course.open)} had no answer"
+            state = evidence.state_at(when)
+            found = [name for name, about in course.open.items() if _is_held_up(state, course, event.step, about)]
+            if found:
+                yield f"{course.steps[event.step]} began while {', '.join(found)} had no answer"
         if isinstance(event, PlanChanged) and event.undoes and course.open:
             yield f"an undo was planned while {', '.join(course.open)} had no answer"
+
+
+def _is_held_up(state: Simulation, course: Course, id_: str, about: str) -> bool:
+    """Return whether step `id_` brings no part of the goal about unless step `about` happens, too.
+
+    What that step provides counts as false, even if it has happened.
+    """
+    if about not in course.steps or about == id_:
+        return True
+    before = state.copy()
+    before.world.update(before.changes(course.steps[about]).provided, ())
+    rest = [course.steps[each] for each in course.left if each not in {id_, about}]
+    with_it, without = _simulate_all(before, [course.steps[id_], *rest]), _simulate_all(before, rest)
+    return not any(with_it.holds(part) and not without.holds(part) for part in conjuncts(course.problem.goal.hard))
+
+
+def _simulate_all(state: Simulation, steps: Sequence[Step]) -> Simulation:
+    """Return the state after all of `steps` that can be done from `state` on, in whatever order."""
+    twin, left = state.copy(), list(steps)
+    while ready := next((each for each in left if twin.find_objection(each) is None), None):
+        left.remove(ready)
+        twin.apply(ready)
+    return twin
 
 
 def find_successes_with_strangers(evidence: Evidence) -> Iterator[str]:

@@ -135,7 +135,7 @@ class TimedWorld:
 
     def _make_handler(self, way: Way) -> Callable[..., Coroutine[Any, Any, ActionResult]]:
         async def work(context: Any = None) -> ActionResult:
-            key, process = context.key, self.process
+            key, process = f"{context.run}/{context.step}", self.process
             self._check_start(way, key)
             self.ways[key] = way
             self.known[key] = way.name, now()

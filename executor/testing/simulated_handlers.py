@@ -140,7 +140,7 @@ _AMOUNTS: Final = frozenset({FaultKind.NUMBER_DRIFTS, FaultKind.NUMBER_HALVES, F
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a handler, after so many `acts` of the world: `step` is the ground action, `by` the idempotency key."""
+    """A call of a handler, after so many `acts` of the world: `step` is the ground action, `by` the run and step."""
 
     at: float
     step: Atom
@@ -150,7 +150,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the listing `by` (an idempotency key) told at a time: the facts `named`, and its `success`."""
+    """What the listing `by` (its run and step) told at a time: the facts `named`, and its `success`."""
 
     at: float
     by: str
@@ -161,7 +161,7 @@ class Told:
 
 @dataclass(slots=True)
 class Deed:
-    """One call of a handler: it does `step` for the plan step with the idempotency key `by`."""
+    """One call of a handler: it does `step` for the plan step `by`, as "run/step"."""
 
     simulated: SimulatedWorld
     action: Action
@@ -388,7 +388,7 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
     def deed(context: Any, parameters: dict[str, Any]) -> tuple[Script, bool]:
         step = Step(action.name, tuple([name_of(parameters[name]) for name in names]))
         struck = simulated.strike(Atom(step.action, step.arguments), skill)
-        key = getattr(context, "key", "") or str(step)
+        key = f"{context.run}/{context.step}" if context is not None else str(step)
         acts = len(simulated.acts)
         simulated.calls.append(Call(virtual_time.now(), Atom(step.action, step.arguments), key, acts))
         attempt = getattr(context, "attempt", 0) or simulated.next_call()

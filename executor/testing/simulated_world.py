@@ -110,7 +110,7 @@ class SimulatedWorld:
 
     @property
     def applied(self) -> dict[str, int]:
-        """How often each step (by its idempotency key) and each ground action changed the true state."""
+        """How often each step (as "run/step") and each ground action changed the true state."""
         return self.truth.applied
 
     @property

@@ -102,7 +102,7 @@ NOT: Final = "not "
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A change of the true state at a time: `by` a step (its idempotency key), or from outside ("").
+    """A change of the true state at a time: `by` a step (as "run/step"), or from outside ("").
 
     `step` is the ground action, None for a change from outside. `added` and `removed` are the facts whose truth
     changed, `written` the items that were changed in place, `created` the new objects with their types, `numbers` the
@@ -148,9 +148,9 @@ class Truth:
         self.began = 0.0
         """When the world began, in the time of the virtual clock."""
         self.running: dict[str, Step] = {}
-        """The steps that have started and not ended, by idempotency key."""
+        """The steps that have started and not ended, by run and step."""
         self.broken: dict[str, str] = {}
-        """What running steps needed throughout, and did not have, by idempotency key."""
+        """What running steps needed throughout, and did not have, by run and step."""
         self._due = sorted(range(len(known.timed)), key=lambda number: (known.timed[number].time, number))
         """The numbers of the changes at known times that are to come, in the order of their times."""
         self._due = self._due if timed else []

@@ -133,11 +133,22 @@ def test_an_irreversible_step_that_others_depend_on_is_not_early(tmp_path: Path)
 
 
 def test_an_irreversible_step_despite_an_open_question_is_found(siblings: Evidence) -> None:
-    at, asked = begun(siblings, "charge"), Asked("doubt:s3", "s3", "Did it happen?")
-    answered = with_events(siblings, at, asked, Answered("doubt:s3", HAPPENED))
+    at, asked = begun(siblings, "charge"), Asked("doubt:s1", "s1", "Did it happen?")
+    answered = with_events(siblings, at, asked, Answered("doubt:s1", HAPPENED))
     assert list(find_steps_despite_questions(answered)) == []
     assert list(find_steps_despite_questions(with_events(siblings, at, asked))) == [
-        "charge(o1) began while doubt:s3 had no answer"
+        "charge(o1) began while doubt:s1 had no answer"
+    ]
+
+
+def test_an_irreversible_step_may_begin_while_a_question_about_another_part_of_the_goal_is_open(
+    siblings: Evidence,
+) -> None:
+    at, about_all = begun(siblings, "charge"), Asked("limit:cost", "", "May it go on?")
+    asked = Asked("doubt:s3", "s3", "Did it happen?")
+    assert list(find_steps_despite_questions(with_events(siblings, at, asked))) == []
+    assert list(find_steps_despite_questions(with_events(siblings, at, asked, about_all))) == [
+        "charge(o1) began while limit:cost had no answer"
     ]
 
 

@@ -100,8 +100,7 @@ class Watched:
         return {self._name(each.step): at for at, each in self.events if isinstance(each, StepEnded)}
 
     def _name(self, id_: str) -> str:
-        keys = {each.key for _, each in self.events if isinstance(each, StepStarted) and each.step == id_}
-        done = (str(act.step) for act in self.world.acts if act.by in keys)
+        done = (str(act.step) for act in self.world.acts if act.by.endswith(f"/{id_}"))
         return next(done, "").replace(" starts", "")
 
     def of(self, kind: type[Any]) -> list[tuple[float, Any]]:

@@ -632,3 +632,13 @@ def test_objects_that_the_planner_does_not_know_turn_up_in_listings_and_to_obser
         else:
             assert outcome.status is RunStatus.UNVERIFIED
             assert handled == ["handle(o7)", "handle(o8)"]
+
+
+@pytest.mark.parametrize("tags", [[], ["irreversible"]], ids=["reversible", "irreversible"])
+def test_what_was_done_is_told_with_its_run_and_step(tags: list[str]) -> None:
+    domain = Domain("till")
+    domain.action("pay", provides=["paid"], tags=tags)
+    simulated = SimulatedWorld(domain.problem(goal=["paid"]))
+    run_virtual(Executor(simulated.world).run(domain.problem(goal=["paid"]), run="r"))
+    assert [each.by for each in simulated.acts] == [each.by for each in simulated.calls] == ["r/s1"]
+    assert simulated.applied["r/s1"] == 1
