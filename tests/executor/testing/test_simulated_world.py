@@ -81,7 +81,8 @@ async def call(simulated: SimulatedWorld, action: str, *names: str, key: str = "
     """Call a handler as an executor does: by name, and a plain one in a thread."""
     found = simulated.world.skills[action][skill]
     parameters = dict(zip([each.name[1:] for each in found.action.parameters], names, strict=True))
-    arguments = {**parameters, "context": SimpleNamespace(key=key)}
+    run, _, step = key.rpartition("/")
+    arguments = {**parameters, "context": SimpleNamespace(run=run, step=step)}
     return await (found.function(**arguments) if found.is_async else asyncio.to_thread(found.function, **arguments))
 
 
