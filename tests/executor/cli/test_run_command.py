@@ -235,7 +235,7 @@ def test_approval_is_asked_for_and_given_later(run: Run, lamps: Callable[..., Pa
     for _ in range(2):  # one for each lamp
         found = json.loads(out)
         assert (code, found["status"]) == (Exit.NO_VERDICT, "WAITING")
-        [question] = found["questions"]
+        question = next(iter(found["questions"]))
         assert f"--resume {found['run']} --answer '{question}=…'" in err
         code, out, err = run(*words, "--resume", found["run"], "--answer", f"{question}=yes")
     assert code == Exit.OK, err

@@ -42,6 +42,7 @@ STORY = [
     events.ObjectsFound({"cup7": ("cup",)}, "the cupboard"),
     events.Disagreement((Atom("hot"),), "two thermometers differ"),
     events.StepStarted("s2", 1, "main", "r/s2"),
+    events.ChildBegun("s2", "bell-run"),
     events.StepWaiting("s2", {"text": "for the bell"}, 3.0),
     events.Asked("q1", "s2", "May it be brewed?", ("yes", "no"), ("tea = green",)),
     events.Answered("q1", "yes"),
