@@ -139,7 +139,10 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "unobserved-effect": ("FT704", "nobody can see whether an effect came about"),
     "partly-observed": ("FT705", "an effect that is seen for some objects only"),
     "unversioned-item": ("FT706", "nobody can see whether an item was changed in place"),
-    "asks-in-doubt": ("FT707", "after a timeout or a crash, or an error of an irreversible step, a run asks whether an action happened"),
+    "asks-in-doubt": (
+        "FT707",
+        "after a timeout or a crash, or an error of an irreversible step, a run asks whether an action happened",
+    ),
     "unobserved-goal": ("FT708", "nobody can see a fact of the goal"),
     "unused-observer": ("FT709", "an observer that no run asks"),
     "unobservable-condition": ("FT710", "a careful action rests on what others change and nobody can observe"),
