@@ -5,9 +5,6 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from zlib import crc32
-
-import effort
 
 from doors.faults import FAULTS, Fault
 from doors.promises import PROMISES
@@ -46,11 +43,6 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.door.replace(' ', '-')}:{self.fault}:{self.scene}"
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether the cell belongs to the twelfth that the commit draws."""
-        return (crc32(str(self).encode()) - effort.PART) % effort.PARTS == 0
 
 
 def list_cells() -> list[Cell]:

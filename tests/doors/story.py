@@ -195,5 +195,5 @@ def _reply(story: Story, question: Question) -> Any:
     if GIVE_UP in question.choices:
         return GIVE_UP
     if "again:" in question.name or DONE_BEFORE.search(text):
-        return "no" if bank.holds(about) else "yes"
+        return "no" if bank.holds(about) or story.scene.approval == "no" else "yes"
     return story.scene.approval or "yes"
