@@ -33,7 +33,6 @@ from executor.events.events import (
     RunStarted,
     RunStatus,
     StepStatus,
-    event_from_data,
     event_to_data,
 )
 from executor.events.run_state import RunState
@@ -56,7 +55,7 @@ from executor.joining import (
 from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journal
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
-from executor.loop.books import BookHere, BookInJournal
+from executor.loop.books import BookHere, BookInJournal, read_events
 from executor.loop.children import STEP
 from executor.loop.clearance import Book
 from executor.loop.driver import Driver
@@ -544,9 +543,7 @@ class Executor:
         """
         if run in self._kept:
             return iter(self._kept[run].events)
-        return (
-            (event_from_data(each.kind, load_json(each.data)), each.time) for each in self._require_journal().read(run)
-        )
+        return read_events(self._require_journal(), run)
 
     def _claim_run(self, run: str) -> AbstractContextManager[int]:
         """Keep others from driving the run; the context yields its number of events."""

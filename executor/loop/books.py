@@ -7,7 +7,7 @@ process, and say themselves how they end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from executor.errors import NoRunError
@@ -100,7 +100,7 @@ def settle_by_events(journal: EffectHistory, flight: Flight) -> Flight | None:
     """Settle a flight whose run nobody drives, by its events; return what is left of it."""
     if is_driven(journal, flight):
         return flight
-    left, entry = read_fate(flight, lambda run: _read_events(journal, run))
+    left, entry = read_fate(flight, lambda run: list(read_events(journal, run)))
     if left is None:
         journal.ledger.end(flight, entry)
     elif left.doubt != flight.doubt:
@@ -108,8 +108,9 @@ def settle_by_events(journal: EffectHistory, flight: Flight) -> Flight | None:
     return left
 
 
-def _read_events(journal: EffectHistory, run: str) -> list[tuple[Event, float]]:
-    return [(event_from_data(each.kind, load_json(each.data)), each.time) for each in journal.read(run)]
+def read_events(journal: EffectHistory, run: str) -> Iterator[tuple[Event, float]]:
+    """Yield the events of a run in `journal`, with their times in seconds since 1970; raises `JournalError`."""
+    return ((event_from_data(each.kind, load_json(each.data)), each.time) for each in journal.read(run))
 
 
 def list_doubtful(journal: EffectHistory) -> list[Flight]:

@@ -12,7 +12,7 @@ from executor.loop.clearance import entry_of, outcome_of
 from executor.plans.action_plan import PlanStep
 from executor.tools.json_data import load_json
 from planner.errors import ForethoughtError
-from planner.lightweight import dataclass, field
+from planner.lightweight import dataclass, field, replace
 from planner.model import DomainModel
 from planner.plan import Step
 
@@ -88,8 +88,6 @@ class _PastRun:
         flight = self.flights.pop(event.step)
         outcome = outcome_of(event.status, repeatable=event.repeatable, denied=event.denied)
         if outcome is None:
-            self.flights[event.step] = Flight(
-                flight.item, flight.text, flight.run, flight.step, flight.key, flight.since, doubt=event.reason
-            )
+            self.flights[event.step] = replace(flight, doubt=event.reason)
         elif outcome is not Outcome.NOT_DONE:
             self.entries.append(entry_of(flight, outcome, at, seen=event.is_seen, reason=event.reason))
