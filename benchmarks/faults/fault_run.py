@@ -26,6 +26,7 @@ from executor.recovery.ask_people import Request
 from executor.run import RunOutcome
 from executor.testing import Crash, FaultKind, SimulatedWorld, run_virtual
 from executor.testing.virtual_time import now
+from planner.errors import PlanError
 from planner.model import Atom
 from planner.model.domain import creates_objects
 
@@ -86,6 +87,8 @@ class Carried:
     simulated: SimulatedWorld
     outcome: RunOutcome | None = None
     error: str = ""
+    refusal: str = ""
+    """Why the executor has refused the plan before its first step."""
     crashes: int = 0
     seconds: float = 0.0
     listeners: tuple[Callable[[Event], None], ...] = ()
@@ -150,6 +153,8 @@ def carry_out(
     with ExitStack() as graves:
         try:
             _drive(setting, carried, folder / f"{setting.seed}.db" if place is None else place, graves)
+        except PlanError as error:
+            carried.refusal = str(error)
         except Exception:  # noqa: BLE001 - whatever the executor raises is what the campaign looks for
             carried.error = traceback.format_exc()
     carried.seconds = time.perf_counter() - started

@@ -44,7 +44,7 @@ class Ending(Enum):
     SPENT = "FAILED: only what had failed before in the same state would do that, or more objects than a run may create"
     UNDONE = "FAILED: as often as a run may take the same steps from the same state, somebody else had undone them"
     REFUSED = "FAILED: it could have been done, but somebody refused to approve a step"
-    BLIND = "FAILED: it could have been done, but not everything could be seen"
+    BLIND = "FAILED, or refused at the start: it could have been done, but not everything could be seen"
     VIOLATION = "something that must not happen"
 
 
@@ -64,8 +64,10 @@ class Verdict:
 
 def judge_run(setting: Setting, carried: Carried) -> Verdict:
     """Return how a run ended, and what was wrong with that."""
+    if carried.refusal and not (setting.is_clear or carried.simulated.calls):  # refused before anything was done
+        return Verdict(Ending.BLIND)
     if carried.outcome is None:
-        return Verdict.of(Violation.ERROR, carried.error or "no outcome")
+        return Verdict.of(Violation.ERROR, carried.error or carried.refusal or "no outcome")
     if setting.careless:
         return _judge_numbers(setting, carried, carried.outcome)
     broken = find_broken_promises(evidence_of(setting, carried))

@@ -74,7 +74,7 @@ def describe_end(carried: Carried) -> dict[str, Any]:
     """
     outcome, world = carried.outcome, carried.simulated
     return {
-        "error": carried.error.strip().splitlines()[-1:],
+        "error": (carried.error or carried.refusal).strip().splitlines()[-1:],
         "outcome": None if outcome is None else (outcome.status.name, outcome.reason),
         "steps": [] if outcome is None else [(each.id, str(each.step), each.status.name) for each in outcome.steps],
         "deaths": carried.crashes,

@@ -162,6 +162,8 @@ def _is_absent(fact: Atom, holds: bool, looks: Sequence[Sighting]) -> bool:
 def find_early_steps(evidence: Evidence) -> Iterator[str]:
     """Yield the irreversible steps that began before a reversible step that could have come first.
 
+    A step that somebody is asked about may come after a step for another part of the goal.
+
     The order of tasks binds hierarchical runs, a policy says itself which step is next, and constraints on the way keep
     the order of the steps that they are about: none of these runs is looked at.
     """
@@ -174,8 +176,10 @@ def find_early_steps(evidence: Evidence) -> Iterator[str]:
         course.take(event)
         if not isinstance(event, StepStarted) or not evidence.is_final(course.steps[event.step].action):
             continue
-        others = [each for each in course.left if each != event.step]
-        first = _could_come_first(evidence, evidence.state_at(when), course, event.step, others)
+        state = evidence.state_at(when)
+        beside = {about for about in course.open.values() if not _is_held_up(state, course, event.step, about)}
+        others = [each for each in course.left if each != event.step and each not in beside]
+        first = _could_come_first(evidence, state, course, event.step, others)
         if first:
             yield f"{course.steps[event.step]} began before {', '.join(str(course.steps[each]) for each in first)}"
 

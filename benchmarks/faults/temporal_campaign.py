@@ -45,6 +45,7 @@ from executor.testing.temporal_server import connect_when_ready, run_server
 from executor.tools.containment import Escaped
 from executor.tools.context import Context
 from planner.cli.output import give, tell
+from planner.errors import PlanError
 
 PACE: Final = 0.2
 """Length of a second of the campaign on Temporal, in seconds: handlers take 0.2 s, and time out after 2 s."""
@@ -184,6 +185,8 @@ async def carry_out_on_temporal(setting: Setting, client: Client, attempt: int =
     try:
         async with executor.worker(kind=MortalActivities), asyncio.timeout(MOST_SECONDS):
             carried.outcome = await executor.run(plan, run=run, memory=make_memory(simulated))
+    except PlanError as error:
+        carried.refusal = str(error)
     except Exception:  # noqa: BLE001 - whatever the executor raises is what the campaign looks for
         carried.error = traceback.format_exc()
     carried.seconds = time.perf_counter() - started

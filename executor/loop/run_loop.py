@@ -284,7 +284,17 @@ class Loop:
         record = self.state.steps[id_]
         if any(not self.state.serves_other_goals(id_, each.id) for each in self.supervisor.list_open_doubts()):
             return True
-        return self.state.is_irreversible(record) and (self.supervisor.is_needed or self.state.is_asking_beside(record))
+        if not self.state.is_irreversible(record):
+            return False
+        return self.supervisor.is_needed or self.state.is_asking_beside(record) or self._will_another_fail(record)
+
+    def _will_another_fail(self, record: StepRecord) -> bool:
+        """Return whether another step is about to end, as it failed in this very state: recovery comes first."""
+        if not self.state.tried or self.state.has_failed_here(record.step):
+            return False
+        others = [self.state.steps[id_] for id_ in {*self.agenda.ready, *self._tasks} if id_ != record.id]
+        pending = [each for each in others if each.status is StepStatus.PENDING]
+        return any(self.state.has_failed_here(each.step) and not self._is_held(each.id) for each in pending)
 
     @property
     def _must_pause(self) -> bool:
