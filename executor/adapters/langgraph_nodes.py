@@ -56,7 +56,8 @@ def plan_node(calls: PlannedCalls, model: Any) -> Any:
 def call_node(calls: PlannedCalls) -> Any:
     """Return a node that makes the calls of the latest message, one after the other, and reports each.
 
-    Where a call needs an approval, the graph is interrupted with the call, and resumed with `Command(resume=answer)`.
+    Where a call needs an approval, the graph is interrupted with the call, the `text` of the question, and what is
+    `known`, with all values; it is resumed with `Command(resume=answer)`.
     """
 
     async def act(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,30 +67,23 @@ def call_node(calls: PlannedCalls) -> Any:
         for place, each in enumerate(
             asked
         ):  # before anything is done: LangGraph begins the node again after an interrupt
-            if await _lacks_approval(calls, each):
-                answers[place] = interrupt({"approve": each["name"], "arguments": each["args"]})
+            wanted = await calls.find_approval(each["name"], each["args"])
+            if wanted is not None:
+                answers[place] = interrupt({"approve": each["name"], "arguments": each["args"], **wanted})
         return {"messages": [await _answer_call(calls, each, place, answers) for place, each in enumerate(asked)]}
 
     return _node(act, "call")
 
 
-async def _lacks_approval(calls: PlannedCalls, asked: Mapping[str, Any]) -> bool:
-    """Return whether a call could be made now if a person approved it."""
-    name, arguments = asked["name"], asked["args"]
-    return await calls.needs_approval(name, arguments) and not await calls.find_bar(name, arguments)
-
-
 async def _answer_call(
     calls: PlannedCalls, asked: Mapping[str, Any], place: int, answers: Mapping[int, Any]
 ) -> ToolMessage:
-    answer = answers.get(place, True)
-    if place not in answers and await _lacks_approval(calls, asked):
+    name, arguments = asked["name"], asked["args"]
+    if place not in answers and await calls.find_approval(name, arguments) is not None:
         reason = "a person has to approve it, which was not asked before this turn; call it again"
-        report = {"step": asked["name"], "status": "REFUSED", "reason": reason}
-    elif answer is True or str(answer).strip().casefold() in ("yes", "y", "true"):
-        report = (await calls.call(asked["name"], asked["args"], approved=place in answers)).to_dict()
+        report = {"step": name, "status": "REFUSED", "reason": reason}
     else:
-        report = {"step": asked["name"], "status": "REFUSED", "reason": f"a person refused it: {answer}"}
+        report = (await calls.call(name, arguments, approved=_read_decision(answers.get(place)))).to_dict()
     failed = report["status"] in ("REFUSED", "FAILED", "PARTIAL", "IN_DOUBT")
     return ToolMessage(
         json.dumps(report),
@@ -98,6 +92,13 @@ async def _answer_call(
         artifact=report,
         status="error" if failed else "success",
     )
+
+
+def _read_decision(answer: Any) -> bool | str | None:
+    """Return what a person has decided, or the words of a refusal; None where nobody was asked."""
+    if answer is None or isinstance(answer, bool):
+        return answer
+    return True if str(answer).strip().casefold() in ("yes", "y", "true") else str(answer)
 
 
 async def planned_tools(calls: PlannedCalls, names: list[str] | None = None) -> list[StructuredTool]:

@@ -24,11 +24,11 @@ from executor.adapters.believed_problem import (
 )
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.adapters.session import Session
-from executor.events.events import Rung
+from executor.events.events import Asked, Rung
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.parameters import Missing, fill_parameters, needs_no_approval
-from executor.recovery.ask_people import Callback
+from executor.loop.parameters import Missing, fill_parameters, find_returned_text
+from executor.recovery.ask_people import Callback, make_approval_question, make_request
 from executor.run import Run
 from executor.tools.json_data import dump_json, load_json
 from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
@@ -199,16 +199,16 @@ class PlannedCalls:
         return f"The goal is {goal}. Next{rest}: {steps or f'nothing; {state.reason}'}."
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any] | None = None, *, approved: bool = False
+        self, name: str, arguments: Mapping[str, Any] | None = None, *, approved: bool | str | None = None
     ) -> CallReport:
         """Call a tool, observe what it did, and report that with what comes next; never raises for an agent's mistake.
 
-        With `approved`, somebody has approved this very call. If the caller is cancelled, the call goes on as long as
-        its event loop does; whether it happened stays in the run.
+        `approved` is what somebody has decided on this very call: a refusal is False, or a text that says why. If the
+        caller is cancelled, the call goes on as long as its event loop does; whether it happened stays in the run.
         """
         return await self._finish(self._call(name, arguments or {}, approved=approved))
 
-    async def _call(self, name: str, arguments: Mapping[str, Any], *, approved: bool) -> CallReport:
+    async def _call(self, name: str, arguments: Mapping[str, Any], *, approved: bool | str | None) -> CallReport:
         run = await self._session.refresh()
         call = self._read_call(name, arguments)
         waiting = find_waiting(run.state, call.step)
@@ -219,7 +219,7 @@ class PlannedCalls:
             question = None if call.wrong else self._make_question("")
             return self._keep(CallReport(str(call.shown), "REFUSED", reason=wrong, question=question))
         wish = Wish(call)
-        options: dict[str, Any] = {"approve": lambda _: True} if approved else {}
+        options: dict[str, Any] = {} if approved is None else {"approve": lambda _: approved}
         run = await self._session.drive(driver=wish, **options)
         if not wish.chosen or run.state.steps[wish.chosen].status is StepStatus.PENDING:
             reason = wish.refused or run.state.reason
@@ -244,34 +244,35 @@ class PlannedCalls:
         await self._session.drive(**{"results" if asked is None else "answers": {name: answer}})
         return self._report(step, expected)
 
-    async def find_bar(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Return why a call would be refused now; an empty text if it would not."""
-        run = await self._refresh()
-        call = self._read_call(name, arguments)
-        return call.wrong or find_choice(call, run.list_offered(), run.options)[1]
+    async def find_question(self) -> Mapping[str, Any] | None:
+        """Return the question that is open in the run, to which `answer` gives the answer; None if there is none."""
+        await self._refresh()
+        return self._make_question("")
 
-    async def needs_approval(self, name: str, arguments: Mapping[str, Any] | None = None) -> bool:
-        """Return whether a call waits for an approval, since there is no callback that decides.
+    async def find_approval(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the text of the approval that a call would wait for, and what is known; None if it would not wait.
 
-        Without `arguments`, values that tools returned are not looked for.
+        It does not wait where a callback decides, and where it would be refused.
         """
         action = self.world.model.actions.get(name)
         if action is None or self._session.executor.approve is not None:
-            return False
-        if "needs_approval" in action.tags or arguments is None:
-            return "needs_approval" in action.tags
+            return None
         run = await self._refresh()
-        call = self._read_call(name, arguments)
+        call, state = self._read_call(name, arguments), run.state
         choice = None if call.wrong else find_choice(call, run.list_offered(), run.options)[0]
-        if choice is None or not isinstance(choice.step, str):
-            return False
-        record = run.state.steps[choice.step]
+        if choice is None:
+            return None
+        planned = isinstance(choice.step, str)
+        record = state.steps[choice.step] if planned else StepRecord(choice.step, choice.step.step(state.domain))
         filled = replace(record, filled={**record.filled, **choice.values}, marked=record.marked or choice.marked)
         try:
-            values, sources = fill_parameters(run.state, filled, action)
+            values, sources = fill_parameters(state, filled, action)
         except Missing:
-            return False
-        return not needs_no_approval(run.state, filled, action, values, sources)
+            return None
+        returned = find_returned_text(state, filled, action, values, sources)
+        if not (filled.needs_approval(action) or returned):
+            return None
+        return _show(make_approval_question(state, filled, action, make_request(state, filled, values, returned)))
 
     def _read_call(self, name: str, arguments: Mapping[str, Any]) -> AgentCall:
         assert self._session.run is not None, "it was refreshed before"
@@ -301,9 +302,10 @@ class PlannedCalls:
             now = real_facts(state, state.beliefs.problem.initial)
             unexpected = name_differences(now, real_facts(state, expected))
         shown, question = str(real_step(state, record.step)), self._make_question(step)
-        return self._keep(
-            CallReport(shown, record.status.name, _result_of(record), record.reason, unexpected, question=question)
-        )
+        status, reason = record.status.name, record.reason
+        if record.status is StepStatus.PENDING:  # it was put back before it began
+            status, reason = ("REFUSED", state.reason) if question is None else ("WAITING", reason)
+        return self._keep(CallReport(shown, status, _result_of(record), reason, unexpected, question=question))
 
     def _keep(self, report: CallReport) -> CallReport:
         """Complete a report by what comes next, and keep it."""
@@ -321,7 +323,7 @@ class PlannedCalls:
         state = self._session.run.state
         for name, each in state.open_questions.items():
             if step in ("", each.step):
-                return {"question": f"{self.run}:{name}", "text": each.text, "choices": list(each.choices)}
+                return {"question": f"{self.run}:{name}", **_show(each), "choices": list(each.choices)}
         for record in state.with_status(StepStatus.WAITING):
             wait = record.wait or {}
             if step in ("", record.id) and "question" not in wait:
@@ -329,6 +331,11 @@ class PlannedCalls:
                 text = f"{real_step(state, record.step)}: {told}"
                 return {"question": f"{self.run}:{record.id}", "text": text, "choices": list(wait.get("choices") or ())}
         return None
+
+
+def _show(question: Asked) -> dict[str, Any]:
+    """Return what a person is shown."""
+    return {"text": question.text, "known": list(question.known)}
 
 
 def _list_next(run: Run) -> tuple[Step, ...]:

@@ -25,7 +25,8 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
 
     The options are those of `PlannedCalls`, which is the attribute `calls`. Before each request to the model, the offer
     and the instructions are those of the present state. A tool that needs an approval, without an `approve` callback,
-    is deferred as pydantic-ai does it: the agent's output is then `DeferredToolRequests`.
+    is deferred as pydantic-ai does it: the agent's output is then `DeferredToolRequests`, whose `metadata` has the
+    `text` of the question and what is `known`, with all values.
     """
 
     def __init__(
@@ -55,11 +56,10 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
 
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: Any) -> dict[str, Any]:  # noqa: ARG002 - the offer may have changed meanwhile
         """Call a tool, and return the report of the call; raises `ApprovalRequired`."""
-        approved = bool(ctx.tool_call_approved)
-        if not approved and await self.calls.needs_approval(name, tool_args):
-            bar = await self.calls.find_bar(name, tool_args)
-            if not bar:
-                raise ApprovalRequired
+        approved = True if ctx.tool_call_approved else None
+        asked = None if approved else await self.calls.find_approval(name, tool_args)
+        if asked is not None:
+            raise ApprovalRequired(dict(asked))
         return (await self.calls.call(name, tool_args, approved=approved)).to_dict()
 
     def _make_tool(self, offer: Offer, ctx: RunContext[Any]) -> ToolsetTool[Any]:

@@ -28,7 +28,7 @@ from executor.tools.containment import as_plain_text, contain_errors, describe_e
 from executor.tools.results import NONE, Metrics
 from planner.errors import ForethoughtError, InputError
 from planner.lightweight import dataclass, replace
-from planner.model import Action, DataParameter
+from planner.model import Action, Atom, DataParameter
 from planner.semantics.simulation import bind_parameters
 
 
@@ -224,6 +224,61 @@ def _is_open(state: RunState, record: StepRecord, action: Action, parameter: Dat
         return False
 
 
+def find_lost_parameters(state: RunState, record: StepRecord, action: Action) -> tuple[DataParameter, ...]:
+    """Return the data parameters of a step whose values were in a result that this run does not have.
+
+    The step that they come from has happened: its handler did not live to return, or another run or a person did it.
+    """
+    return tuple([each for each in action.data if _explain_loss(state, record, action, each)])
+
+
+async def ask_for_lost(request: FillRequest) -> Fillings:
+    """Ask a person for the values of lost parameters."""
+    step, names = request.record.step, " and ".join(repr(each.name) for each in request.parameters)
+    known = [_explain_loss(request.state, request.record, request.action, each) for each in request.parameters]
+    return Fillings({}, question=f"What is {names} of {step}?", known=tuple(dict.fromkeys(known)))
+
+
+def _explain_loss(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> str:
+    """Return why the value of a parameter is lost; an empty text if it is not."""
+    if parameter.fixed or parameter.name in record.filled:
+        return ""
+    try:
+        with contain_errors():
+            _find_value(state, record, action, parameter)
+    except Missing as error:
+        sources = _list_sources(state, record, action, parameter)
+        results = [state.steps[each].result for each in sources if each in state.steps]
+        is_lost = not sources or any(each is None or not each["success"] for each in results)
+        return str(error) if is_lost and _has_happened(state, record, action, parameter) else ""
+    except Exception:  # noqa: BLE001 - said when the value is asked for
+        return ""
+    return ""
+
+
+def _list_sources(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> list[str]:
+    """Return the ids of the steps whose results the value of a parameter comes from."""
+    if parameter.name in record.plan.parameters:
+        return list(references(record.plan.parameters[parameter.name]))
+    fact = find_source_fact(state, record, action, parameter)
+    return [state.providers[fact]] if fact in state.providers else []
+
+
+def _has_happened(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> bool:
+    """Return whether what the value of a parameter comes from is so."""
+    if parameter.name in record.plan.parameters:
+        return True
+    fact = find_source_fact(state, record, action, parameter)
+    return fact is not None and state.beliefs.holds(fact) is True
+
+
+def find_source_fact(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> Atom | None:
+    """Return the fact whose result a parameter of a step comes from, if it comes from one."""
+    if parameter.source is None:
+        return None
+    return parameter.source.fact.substitute(bind_parameters(state.problem.domain.actions[action.name], record.step))
+
+
 class Missing(ForethoughtError):
     """A data parameter has no value, or one of the wrong type."""
 
@@ -252,9 +307,14 @@ def _find_value(state: RunState, record: StepRecord, action: Action, parameter: 
     approved = _find_approved_values(state, record, action)
     if name in approved:
         return approved[name], APPROVAL
-    if name in record.plan.parameters:
-        return resolve_references(state, record.plan.parameters[name]), PLAN
-    declared = _find_declared_value(state, record, action, parameter)
+    try:
+        if name in record.plan.parameters:
+            return resolve_references(state, record.plan.parameters[name]), PLAN
+        declared = _find_declared_value(state, record, action, parameter)
+    except Missing:
+        if name not in record.filled:  # a person has said what the result was
+            raise
+        declared = record.filled[name], FILLED
     if declared is not None:
         return declared
     for id_ in record.plan.undoes:
@@ -274,9 +334,9 @@ def _find_declared_value(
     state: RunState, record: StepRecord, action: Action, parameter: DataParameter
 ) -> tuple[Any, str] | None:
     """Return the value and the source that `parameter` declares, or None if there is no such result yet."""
-    if parameter.source is None:
+    fact = find_source_fact(state, record, action, parameter)
+    if fact is None or parameter.source is None:
         return None
-    fact = parameter.source.fact.substitute(bind_parameters(state.problem.domain.actions[action.name], record.step))
     provider, path = state.providers.get(fact), parameter.source.path
     if provider is not None:
         return field_of(state.steps[provider], path), f"step {provider}"

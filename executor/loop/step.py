@@ -173,8 +173,8 @@ class Stepper:
         may_be_so = bool(reason) and another is None and self.state.is_irreversible(record)
         if may_be_so and await self.clearance.is_already_so(record):
             return
-        if not (reason or self.asker.fill is None or self._is_overtaken(another, plan)):
-            answer = await self._fill_open_parameters(record, action, self.asker.fill)
+        if action.data and not (reason or self._is_overtaken(another, plan)):
+            answer = await self._fill_open_parameters(record, action)
             if answer is None or (another is None and self.paused.is_set()):
                 return
             reason = answer
@@ -207,9 +207,14 @@ class Stepper:
         clear = partial(self.clearance.clear, record, item) if item else None
         await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
 
-    async def _fill_open_parameters(self, record: StepRecord, action: Action, fill: filling.Fill) -> str | None:
-        """Ask for open parameters; return the reason if that fails, an empty text if filled, None while unanswered."""
-        parameters = filling.find_open_parameters(self.state, record, action)
+    async def _fill_open_parameters(self, record: StepRecord, action: Action) -> str | None:
+        """Ask for open parameters; return the reason if that fails, an empty text if filled, None while unanswered.
+
+        Where nobody fills open parameters, a person is asked for those whose values are lost.
+        """
+        fill = self.asker.fill or filling.ask_for_lost
+        find = filling.find_lost_parameters if self.asker.fill is None else filling.find_open_parameters
+        parameters = find(self.state, record, action)
         if not parameters:
             return ""
         names = {each.name for each in parameters}

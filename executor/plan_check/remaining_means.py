@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,8 +12,10 @@ from executor.events.steps import StepRecord
 from executor.plan_check.check_means import check_values
 from executor.plan_check.unobservable_conditions import find_unobservable, find_unobservable_nodes
 from executor.plans.action_plan import PlanStep
+from executor.plans.partial_order import find_wanted_facts
 from executor.tools.world import World
 from planner.language.declare import resolve_action
+from planner.model import Atom
 
 LACKING: Final = "this process lacks what the rest of the plan needs"
 """Beginning of the reason of a run that waits for means, such as a handler."""
@@ -82,11 +84,19 @@ class RemainingMeans:
         if state.is_undoing or not any(resolve_action(self.world.model, each.action).data for each in pending):
             return ""
         steps = [*(each.plan for each in state.with_status(*_BEGUN)), *pending]
-        results = {**dict.fromkeys(map(str, state.providers)), **state.plan.results}
+        results = {**dict.fromkeys(map(str, [*state.providers, *self._list_done(pending)])), **state.plan.results}
         plan = state.plan.model_copy(update={"steps": tuple(steps), "results": results, "policy": None})
         memory, ids = state.memory.to_dict(), {each.id for each in pending}
         found = check_values(plan, state.beliefs.problem, self.world, memory, fills=self.fills)
         return "; ".join(each.message for each in found if each.step in ids and each.rule == "missing-parameter")
+
+    def _list_done(self, pending: Sequence[PlanStep]) -> Iterator[Atom]:
+        """Yield the facts that hold and whose results the steps `pending` need: a person can tell these."""
+        for each in pending:
+            action = resolve_action(self.world.model, each.action)
+            fixed = {parameter.name for parameter in action.data if parameter.fixed}
+            facts = find_wanted_facts(action, each, each.step(self.state.domain))
+            yield from (fact for name, fact in facts if name not in fixed and self.state.beliefs.holds(fact) is True)
 
     def _find_unobservable(self, pending: Sequence[PlanStep]) -> str:
         """Return which careful steps among `pending`, and of the policy, rest on what nobody can observe."""

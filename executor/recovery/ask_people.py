@@ -98,17 +98,14 @@ class Asking:
         needed = record.needs_approval(action) or bool(returned)
         if self.permit is None and not needed:
             return ""
-        purpose, undoes = self.state.purpose_of(record), record.plan.undoes
-        arguments = dict(record.plan.arguments)
-        asked_by = self.state.run, record.id, action.name
-        request = Request(*asked_by, arguments, values, returned, purpose, undoes, earlier)
+        request = make_request(self.state, record, values, returned, earlier)
         if self.permit is not None:
             refused = answers.describe_refusal(await ask_for_decision(self.permit, request), "permission")
             if refused:
                 return refused
         if not needed:
             return ""
-        question = self._make_approval_question(record, action, request)
+        question = make_approval_question(self.state, record, action, request)
         given = await self._get_approval(record, request, question)
         if given is None and record.status is events.StepStatus.SKIPPED:
             return None
@@ -117,25 +114,6 @@ class Asking:
             self.emit(events.StepWaiting(record.id, wait, 0.0))
             return None
         return answers.describe_refusal(given, "approval")
-
-    def _make_approval_question(self, record: StepRecord, action: Action, request: Request) -> events.Asked:
-        """Make the question for an approval, with purpose, description and parameters of the step."""
-        names = ", ".join(request.parameters)
-        filled = f", its {names} as follows" if names else ""
-        text = f"May {record.step} be done{self._describe_purpose(record, request)}{filled}?"
-        known = [
-            f"{name} = {dump_json_value(value)}{' (a tool returned this)' if name in request.returned else ''}"
-            for name, value in request.parameters.items()
-        ]
-        shown = (*filter(None, [action.description]), *known, *request.earlier)
-        return events.Asked(f"approve:{record.id}", record.id, text, (answers.YES, answers.NO), shown, request.purpose)
-
-    def _describe_purpose(self, record: StepRecord, request: Request) -> str:
-        """Describe the purpose of a step that is not in the initial plan."""
-        if request.purpose == "undo":
-            undone = [str(self.state.steps[id_].step) for id_ in request.undoes]
-            return f" to undo {', '.join(undone) or 'what was done'}"
-        return f" ({record.because})" if request.purpose == "patch" else ""
 
     async def _get_approval(self, record: StepRecord, request: Request, question: events.Asked) -> Any:
         """Return the decision on a step, or None while nobody has decided.
@@ -155,6 +133,40 @@ class Asking:
             return await self.answer(question)
         self.emit(events.Answered(name, given, function=True))
         return given
+
+
+def make_request(
+    state: RunState,
+    record: StepRecord,
+    values: Mapping[str, Any],
+    returned: tuple[str, ...],
+    earlier: tuple[str, ...] = (),
+) -> Request:
+    """Make the request for a permission or an approval of a step with these `values` of data parameters."""
+    arguments, purpose = dict(record.plan.arguments), state.purpose_of(record)
+    asked_by = state.run, record.id, record.step.action
+    return Request(*asked_by, arguments, values, returned, purpose, record.plan.undoes, earlier)
+
+
+def make_approval_question(state: RunState, record: StepRecord, action: Action, request: Request) -> events.Asked:
+    """Make the question for an approval, with purpose, description and parameters of the step."""
+    names = ", ".join(request.parameters)
+    filled = f", its {names} as follows" if names else ""
+    text = f"May {record.step} be done{_describe_purpose(state, record, request)}{filled}?"
+    known = [
+        f"{name} = {dump_json_value(value)}{' (a tool returned this)' if name in request.returned else ''}"
+        for name, value in request.parameters.items()
+    ]
+    shown = (*filter(None, [action.description]), *known, *request.earlier)
+    return events.Asked(f"approve:{record.id}", record.id, text, (answers.YES, answers.NO), shown, request.purpose)
+
+
+def _describe_purpose(state: RunState, record: StepRecord, request: Request) -> str:
+    """Describe the purpose of a step that is not in the initial plan."""
+    if request.purpose == "undo":
+        undone = [str(state.steps[id_].step) for id_ in request.undoes]
+        return f" to undo {', '.join(undone) or 'what was done'}"
+    return f" ({record.because})" if request.purpose == "patch" else ""
 
 
 async def ask_for_decision(function: Callable[..., Any], request: Request) -> Any:

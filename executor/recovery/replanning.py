@@ -19,6 +19,7 @@ from executor.events.tasks import TASKS
 from executor.learning.experience import Pricing
 from executor.plan_check.remaining_means import RemainingMeans
 from executor.plans.action_plan import PlanStep
+from executor.plans.execution_models import OFFERED
 from executor.plans.suppositions import texts_by_step
 from executor.recovery.hierarchy import find_lost_reference, inherit_fields, make_repair_search, read_repair
 from executor.recovery.options import Options
@@ -413,7 +414,7 @@ class Replanning:
         why = find_lost_reference(self.state, steps) or self.means.find_doom_of(steps)
         if why:
             return why
-        if self.options.repeats(found.steps):
+        if self.options.repeats(found.steps) and self.state.model != OFFERED:  # how often is up to its driver
             return "nothing else would be tried than what has failed already"
         times = self.state.count_times_taken(found.steps)
         if times < self.recovery.most_repeats or self.options.is_chancy(found.steps):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from doors.door import Door, Question, Told
 from executor import PlannedCalls
+from executor.adapters.planned_calls import CallReport
 
 if TYPE_CHECKING:
     from doors.scenes import Site
@@ -35,12 +36,17 @@ class CallsDoor(Door):
             if told.question is not None:
                 return self._tell(told)
             if not offered:
-                break
+                return await self._tell_open(told)
             if told.status in ("REFUSED", "FAILED", "IN_DOUBT") and name != "pay":
                 insisted = await self.calls.call("pay")
                 if insisted.question is not None:
                     return self._tell(insisted)
         return self._tell(told)
+
+    async def _tell_open(self, report: Any) -> Told:
+        """Tell what is asked where nothing can be called, or else the latest report."""
+        question = await self.calls.find_question()
+        return self._tell(report if question is None else CallReport("", "WAITING", question=question))
 
     def _tell(self, report: Any) -> Told:
         if self.calls.is_reached:
@@ -48,9 +54,8 @@ class CallsDoor(Door):
         asked = ()
         if report.question is not None:
             run, _, _ = report.question["question"].partition(":")
-            asked = (
-                Question(run, report.question["question"], report.question["text"], tuple(report.question["choices"])),
-            )
+            text = "; ".join((report.question["text"], *report.question.get("known", ())))
+            asked = (Question(run, report.question["question"], text, tuple(report.question["choices"])),)
         if report.status in ("SUCCEEDED", "SKIPPED"):
             return Told("OPEN", report.reason or "the goal is not reached, and nothing more was called", asked)
         return Told(report.status, report.reason, asked)
@@ -94,10 +99,13 @@ class ToolsetDoor(CallsDoor):
         ended = await self._make_agent().run(**given)
         if isinstance(ended.output, DeferredToolRequests) and ended.output.approvals:
             self.history, call = ended.all_messages(), ended.output.approvals[0]
-            return Told("WAITING", "approval", (Question("", call.tool_call_id, f"approve {call.tool_name}()"),))
+            shown = ended.output.metadata[call.tool_call_id]
+            text = f"approve {'; '.join((shown['text'], *shown['known']))}"
+            return Told("WAITING", "approval", (Question("", call.tool_call_id, text),))
         if self.calls.is_reached:
             return Told("SUCCEEDED")
-        return self._tell(self.calls.reports[-1]) if self.calls.reports else Told("REFUSED", str(ended.output))
+        reports = self.calls.reports or [CallReport("", "REFUSED", reason=await self.calls.describe())]
+        return await self._tell_open(reports[-1])
 
     async def answer(self, question: Question, answer: Any) -> Told:
         if not question.text.startswith("approve"):
@@ -132,7 +140,8 @@ class GraphDoor(CallsDoor):
             return Told("WAITING", "approval", (Question("", "interrupt", f"approve {value}"),))
         if self.calls.is_reached:
             return Told("SUCCEEDED")
-        return self._tell(self.calls.reports[-1]) if self.calls.reports else Told("REFUSED", "nothing was called")
+        reports = self.calls.reports or [CallReport("", "REFUSED", reason=await self.calls.describe())]
+        return await self._tell_open(reports[-1])
 
     async def answer(self, question: Question, answer: Any) -> Told:
         if question.name != "interrupt":

@@ -86,14 +86,10 @@ class Refusal:
         return self.promise == promise and all(mine in ("", its) for mine, its in named)
 
 
-ONE_NAME = "a name is that of one run: who has called it off takes another name"
-LOST = "what a payment returned is lost with its process, or belongs to an earlier run; a later step needs it"
+ONE_NAME = "a name is that of one run: whose run is over takes another name"
 REFUSALS = (
-    Refusal("resumed", "has no result yet", LOST, scene="typed"),
-    Refusal("resumed", "has no value", LOST, scene="typed"),
-    Refusal("resumed", "has no 'data.day'", LOST, scene="typed"),
     Refusal("resumed", "called off", ONE_NAME, door="named run", fault="called off inside"),
-    Refusal("resumed", "lacks a value for 'day'", LOST, scene="typed"),
+    Refusal("resumed", "the form is not there", ONE_NAME, door="named run", scene="late form"),
 )
 """Every refusal by name."""
 

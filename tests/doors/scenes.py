@@ -121,7 +121,8 @@ def _declare(scene: Scene, flavour: Flavour) -> Domain:
     amount = {"amount": Annotated[Decimal, Field(default=AMOUNT)]}
     domain.action("pay", amount, provides=["paid"], tags=["irreversible", *approved], **spends, **time)
     if scene.has_other_way:
-        domain.action("transfer", {}, provides=["paid"], tags=["irreversible"], cost=9, **time)
+        slow = {"duration": 9} if time else {"cost": 9}  # a plan takes `pay` first
+        domain.action("transfer", {}, provides=["paid"], tags=["irreversible"], **slow)
     day = {"day": Annotated[date, From("paid", "data.day")]} if scene.has_types else {}
     domain.action("seal", day, requires=["prepared", "paid"], provides=["sealed"], **time)
     return domain

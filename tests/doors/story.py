@@ -13,7 +13,7 @@ from doors.bank import CLOCK, EFFECTS, Bank
 from doors.door import Door, Question, Told
 from doors.scenes import DAY, Site, clear_disk, make_site
 from executor import joining
-from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
+from executor.events.answers import GIVE_UP, HAPPENED, NOTHING, SO
 from executor.journal import Journal
 from executor.journal.reservations import ReservationsInJournal
 from executor.testing import Crash, run_virtual
@@ -70,7 +70,8 @@ def play(door: type[Door], scene: Scene, fault: Fault, folder: Path) -> Story:
         mock.patch.object(Journal, "clock", CLOCK),
         mock.patch.object(ReservationsInJournal, "pause", PAUSE),
     ):
-        for part in (ask_first, ask_after_restart)[: 2 if door.has_journal else 1]:
+        parts = (ask_first, ask_after_restart) if door.has_journal else (ask_all,)
+        for part in parts:
             start = _process(story, part, folder, start, graves)
         story.is_over = story.bank.is_closed = True
     return story
@@ -116,8 +117,15 @@ def _list_reserved(journal: Journal) -> list[str]:
     return [f"{each.amount} by {each.run}" for each in found if each.run != "probe"]
 
 
-async def ask_first(story: Story, site: Site) -> None:
-    """Ask with the fault in effect, take up what is left, and ask again."""
+async def ask_all(story: Story, site: Site) -> None:
+    """Ask as often as with a restart, in one process: a door without a journal forgets all else."""
+    door = await ask_first(story, site)
+    await _request(story, site, door, door.resume)
+    await _request(story, site, door, door.ask)
+
+
+async def ask_first(story: Story, site: Site) -> Door:
+    """Ask with the fault in effect, take up what is left, and ask again; return the door that was used last."""
     if story.fault.host.startswith("two"):
         doors = [story.door(site), story.door(site)]
         await asyncio.gather(*[_request(story, site, each, each.ask) for each in doors])
@@ -127,6 +135,7 @@ async def ask_first(story: Story, site: Site) -> None:
     await asyncio.sleep(PERSON_SECONDS * story.bank.pace)
     await _request(story, site, doors[0], doors[0].resume)
     await _request(story, site, doors[-1], doors[-1].ask)
+    return doors[-1]
 
 
 async def ask_after_restart(story: Story, site: Site) -> None:
@@ -194,6 +203,8 @@ def _reply(story: Story, question: Question) -> Any:
         return DAY.isoformat()
     if GIVE_UP in question.choices:
         return GIVE_UP
+    if SO in question.choices and bank.holds(about) and not DONE_BEFORE.search(text):
+        return SO
     if "again:" in question.name or DONE_BEFORE.search(text):
         return "no" if bank.holds(about) or story.scene.approval == "no" else "yes"
     return story.scene.approval or "yes"
