@@ -262,8 +262,11 @@ class PlannedCalls:
         choice = None if call.wrong else find_choice(call, run.list_offered(), run.options)[0]
         if choice is None:
             return None
-        planned = isinstance(choice.step, str)
-        record = state.steps[choice.step] if planned else StepRecord(choice.step, choice.step.step(state.domain))
+        record = (
+            state.steps[choice.step]
+            if isinstance(choice.step, str)
+            else StepRecord(choice.step, choice.step.step(state.domain))
+        )
         filled = replace(record, filled={**record.filled, **choice.values}, marked=record.marked or choice.marked)
         try:
             values, sources = fill_parameters(state, filled, action)
