@@ -164,8 +164,8 @@ def test_a_step_of_a_plan_states_its_rate_as_data() -> None:
 class Room:
     """Guests of which each stays for a moment; `most` is how many were inside at once."""
 
-    def __init__(self, name: str = "hotel") -> None:
-        self.inside = self.most = 0
+    def __init__(self, name: str = "hotel", pause: float = 0.02) -> None:
+        self.inside, self.most, self.pause = 0, 0, pause
         self.guard = threading.Lock()
         self.domain = Domain(name, types=["room"])
         self.domain.action("stay", {"room": "room"}, provides=["stayed(room)"], tags=["trusted"])
@@ -179,7 +179,7 @@ class Room:
         with self.guard:
             self.inside += 1
             self.most = max(self.most, self.inside)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(self.pause)
         with self.guard:
             self.inside -= 1
 
@@ -189,12 +189,13 @@ class Room:
 
 @pytest.mark.parametrize("shares", [True, False], ids=["one journal", "two"])
 def test_executors_of_one_journal_share_locks(tmp_path: Path, shares: bool) -> None:
-    room = Room()
+    room = Room(pause=0.02 if shares else 2.0)  # two are inside together, however busy the machine is
 
     async def main() -> None:
         paths = [tmp_path / name for name in ("j.db", "j.db" if shares else "k.db")]
         executors = [Executor(room.world(ExecutionPolicy(lock=True)), journal=Journal(path)) for path in paths]
-        await asyncio.gather(*[executor.run(room.problem()) for executor in executors for _ in range(2)])
+        runs = [(executor, f"r{number}") for number, executor in enumerate(2 * executors)]
+        await asyncio.gather(*[executor.run(room.problem(), run=name) for executor, name in runs])
 
     asyncio.run(main())
     assert room.most == (1 if shares else 2)
@@ -203,12 +204,11 @@ def test_executors_of_one_journal_share_locks(tmp_path: Path, shares: bool) -> N
 def test_executors_of_one_journal_share_locks_in_other_threads(tmp_path: Path) -> None:
     room = Room()
 
-    def run() -> None:
-        asyncio.run(
-            Executor(room.world(ExecutionPolicy(lock=True)), journal=Journal(tmp_path / "j.db")).run(room.problem())
-        )
+    def run(name: str) -> None:
+        executor = Executor(room.world(ExecutionPolicy(lock=True)), journal=Journal(tmp_path / "j.db"))
+        asyncio.run(executor.run(room.problem(), run=name))
 
-    threads = [threading.Thread(target=run) for _ in range(3)]
+    threads = [threading.Thread(target=run, args=[f"r{number}"]) for number in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -51,7 +51,7 @@ def errand(domain: Domain, fuel: object = 15, goal: object = "at(r2, lab)", *ini
 
 def diagnose(problem: Problem) -> Diagnosis:
     """Return the diagnosis, whose change is replayed, and whose refuted amount has no plan."""
-    found = explain_unsolvable(problem, Limits(30))
+    found = explain_unsolvable(problem, Limits(120))
     for change in (found.change, found.also):
         if change is not None:
             assert validate(change.problem, change.plan).valid
