@@ -287,7 +287,7 @@ class Executor:
         leader = find_leader(self._name_equal(request), request.options) if request.is_shared else None
         step = STEP.get(None)
         if step is None and leader is not None:
-            return JoinedRun(self, leader)
+            return self._join_leader(leader, request, make)
         if step is None and request.is_shared and self.journal is not None:
             return self._begin_once(request, make, state)
         if step is None:
@@ -296,7 +296,7 @@ class Executor:
             request = replace(request, run=step.take_name(request.digest), join=True)
         name = request.run or "" if leader is None else leader.id
         step.tell(name, self._place)
-        begun = self._begin(name, request, make, state) if leader is None else JoinedRun(self, leader)
+        begun = self._begin(name, request, make, state) if leader is None else self._join_leader(leader, request, make)
         step.add(begun)
         return begun
 
@@ -321,7 +321,7 @@ class Executor:
         leader = find_leader(self._name_by_id(name))
         if leader is not None:
             self._check_joins(name, leader.terms or self._recall_terms(name), request)
-            return JoinedRun(self, leader)
+            return self._join_leader(leader, request, make)
         kept = self._reserve_id(name, is_chosen=request.run is not None)
         begun = make(name)
         begun.is_enqueued, begun.terms = request.enqueue, request.terms
@@ -336,6 +336,18 @@ class Executor:
         if request.is_shared:
             note_at_work(self._name_equal(request), begun, request.options)
         return begun
+
+    def _join_leader(self, leader: Run, request: RunRequest, make: Callable[[str], Run]) -> Run:
+        """Join a run at work in this process; one that is being interrupted is taken up when it has stopped."""
+        if not leader.is_interrupted:
+            return JoinedRun(self, leader)
+        begun = make(leader.id)
+        begun.start(self._join_interrupted(leader, begun, request))
+        return begun
+
+    async def _join_interrupted(self, leader: Run, run: Run, request: RunRequest) -> RunOutcome:
+        await asyncio.wait([asyncio.wrap_future(leader.share_end())])
+        return await self._join(run, request)
 
     @property
     def _place(self) -> str:

@@ -19,6 +19,7 @@ from executor.errors import JournalError, RunError
 from executor.events.events import RunStarted, RunStatus, event_from_data
 from executor.events.run_state import RunState
 from executor.journal import AnyJournal
+from executor.loop.run_loop import INTERRUPTED
 from executor.plans.action_plan import ActionPlan, statement_of
 from executor.plans.prepare import PreparedPlan
 from executor.run import Run, RunOutcome
@@ -186,9 +187,8 @@ async def follow_journal(executor: Executor, journal: AnyJournal, run: Run) -> R
             is_last = not journal.is_driven(run.id)  # what it wrote last is read before it is judged
             if not is_last:
                 await asyncio.sleep(FOLLOW_SECONDS)
-    if state is None or (state.status is RunStatus.ACTIVE and not run.called_off.is_set()):
-        return None
-    return run.outcome
+    is_left = state is not None and (state.status is RunStatus.ACTIVE or state.reason == INTERRUPTED)
+    return None if state is None or (is_left and not run.called_off.is_set()) else run.outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -403,6 +403,11 @@ class Run:
         self._interrupted = True
         self._do_if_driven(lambda: self._loop.interrupt())  # noqa: PLW0108 - there may be no loop yet
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the run begins no more steps in this process."""
+        return self._interrupted
+
     def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
         """Change goal, constraints, budgets and deadline of the run to those of `problem`.
 

@@ -87,8 +87,10 @@ class Refusal:
 
 
 ONE_NAME = "a name is that of one run: whose run is over takes another name"
+SPENT = "tasks are to be done again, there is no money left for that, and who could say that it is so disagrees"
 REFUSALS = (
     Refusal("resumed", "called off", ONE_NAME, door="named run", fault="called off inside"),
+    Refusal("resumed", "it requires budget", SPENT, scene="budget", fault="disagreeing observers"),
     Refusal("resumed", "the form is not there", ONE_NAME, door="named run", scene="late form"),
 )
 """Every refusal by name."""
