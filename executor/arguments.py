@@ -134,6 +134,23 @@ def check_named(**given: object) -> None:
         raise InputError(f"{what} must be a mapping from names, got {values!r}", hint=f"such as {what}={{'name': 7}}")
 
 
+def check_occasion(given: object) -> None:
+    """Raise `InputError` for an occasion that is no text."""
+    if not isinstance(given, str):
+        raise InputError(f"an occasion is a text, got {given!r}", hint="such as occasion='2026-11'")
+
+
+def check_again(given: object, actions: Collection[str]) -> tuple[str, ...]:
+    """Return the texts of steps that are to be done again; raises `InputError` where one names none of `actions`."""
+    steps = check_texts("again", given)
+    for each in steps:
+        name, opened, rest = each.strip().partition("(")
+        if name.strip() not in actions or not opened or not rest.endswith(")"):
+            hint = did_you_mean(name.strip(), actions) or "such as again=('pay(o7)',)"
+            raise InputError(f"again names steps of the world, and {each!r} is none", hint=hint)
+    return steps
+
+
 def check_texts(what: str, given: object) -> tuple[str, ...]:
     """Return `given` as a tuple of texts; raises `InputError` for anything but a collection of texts."""
     if isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(each, str) for each in given):

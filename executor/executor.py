@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from executor.arguments import check_id, check_model, check_named, check_parts, check_texts
+from executor.arguments import check_again, check_id, check_model, check_named, check_occasion, check_parts
 from executor.background_searches import search_in_turn
 from executor.errors import DrivenError, RunError, RunExists
 from executor.events import stored_runs
@@ -253,7 +253,8 @@ class Executor:
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         made = None if made is None else add_alternatives(made, alternatives)
-        again, values = check_texts("again", again), Memory.from_dict(memory or {}, self.capacity)
+        check_occasion(occasion)
+        again, values = check_again(again, self.world.model.actions), Memory.from_dict(memory or {}, self.capacity)
         wanted: Any = made or resolve_problem(what)
         asked = fill or self.fill, approve or self.approve, client or self.client
         terms = state_terms(wanted, values, self.world.name, occasion, again)

@@ -112,7 +112,9 @@ def find_choice(call: AgentCall, offered: Sequence[StepRecord], options: Options
     if planned is not None:
         return Choice(planned.id, call.values, marked), ""
     if "irreversible" in action.tags:
-        return None, "it cannot be taken back, and it is not what the plan needs next"
+        cause = "" if state.pending() else state.reason.partition("\n")[0]
+        needed = f"no plan is known: {cause}" if cause else "it is not what the plan needs next"
+        return None, f"it cannot be taken back, and {needed}"
     if any(_is_same(each, call.step) for each in state.pending()):
         return None, "it comes later in the plan"
     step = _complete_step(state, call.step)

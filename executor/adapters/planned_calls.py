@@ -23,7 +23,7 @@ from executor.adapters.believed_problem import (
     real_step,
 )
 from executor.adapters.offers import Offer, make_offer, name_step
-from executor.adapters.session import Session
+from executor.adapters.session import OPEN, Session
 from executor.events.events import Asked, Rung
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -44,7 +44,6 @@ By = Literal["plan", "goal"]
 MOST_RANKED: Final = 200
 """Most relevant actions among which those are looked for that may be called now."""
 REACHED: Final = frozenset({RunStatus.SUCCEEDED, RunStatus.UNVERIFIED, RunStatus.LOWERED})
-OPEN: Final = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
 PERSISTENCE: Final = 10**6
 """Number of patches and of repetitions that an agent may cause: how often it tries is up to its framework."""
 Done = TypeVar("Done")

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from executor import Executor
 from executor.errors import DrivenError, FencedError, MovingError, NoRunError, RunError, RunExists
-from executor.events.events import RunStatus
+from executor.events.events import RunStatus, StepStatus
 from executor.events.run_state import RunState
 from executor.plans.action_plan import ActionPlan, goals_of, statement_of
 from executor.plans.prepare import PreparedPlan
@@ -21,6 +21,9 @@ from executor.run import Run
 from executor.tools.json_data import dump_json
 from planner.errors import InputError, NoPlan
 from planner.model import Problem
+
+OPEN: Final = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+"""Statuses of steps that are left to do."""
 
 
 class Idle:
@@ -119,6 +122,11 @@ class Session:
             return self.executor.state_of(name, self.problem.entities)
         return None
 
+    def _goes_on(self, name: str) -> bool:
+        """Return whether a run that waits has something to do: a new request begins another in place of a stuck one."""
+        state = self._find_state(name)
+        return state is None or state.status is not RunStatus.WAITING or bool(state.with_status(*OPEN))
+
     def _find_name(self) -> str:
         """Return the name of the unfinished run of the journal for the same request, or a new name."""
         journal = self.executor.journal
@@ -128,4 +136,8 @@ class Session:
         prefix = f"{self.executor.world.model.name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
         runs = {each.run: each.status for each in journal.runs() if each.run.startswith(prefix)}
         left = [name for name, status in runs.items() if not (status and RunStatus[status].is_over)]
-        return left[-1] if left else next(name for n in count(1) if (name := f"{prefix}-{n}") not in runs)
+        return (
+            left[-1]
+            if left and self._goes_on(left[-1])
+            else next(name for n in count(1) if (name := f"{prefix}-{n}") not in runs)
+        )

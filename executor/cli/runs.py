@@ -63,6 +63,8 @@ def answer(
         if not answers:
             for asked in load_open_questions(opened, run).values():
                 give(f"{asked.question}  {asked.text}")
+                for each in asked.known:
+                    give(f"    {each}")
             return
         for question, text in split_pairs("answer", answers, "QUESTION=ANSWER", "approve:s3=yes").items():
             post_answer(opened, run, question, text)
@@ -81,13 +83,20 @@ def ledger(
 ) -> None:
     """List what irreversible steps have done and which are under way or in doubt, or settle those in doubt."""
     from executor.cli.run import split_pairs
-    from executor.loop.books import list_doubtful, settle_by_word
+    from executor.events.answers import HAPPENED, NOTHING
+    from executor.events.open_questions import settle_questions
+    from executor.journal import is_journal
+    from executor.ledger.records import Outcome
+    from executor.loop.books import WORDS, list_doubtful, settle_by_word
 
     with open_history(journal) as opened:
         flights, entries = list_doubtful(opened), opened.ledger.entries()
         for id_, word in split_pairs("ledger", settled or [], "ID=WORD", "3f2a=happened").items():
-            settle_by_word(opened, flights, id_, word)
+            flight = settle_by_word(opened, flights, id_, word)
             give(f"settled {id_}")
+            answer = HAPPENED if WORDS[word] is Outcome.DONE else NOTHING
+            for run in settle_questions(opened, flight.run, flight.step, answer) if is_journal(opened) else ():
+                give(f"answered the run {run!r}, which a worker or `resume` takes up")
     if settled:
         return
     if as_json:

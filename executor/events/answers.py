@@ -21,6 +21,8 @@ AGAIN: Final = "again"
 """Answer of a function that approves a step knowing that it was done before."""
 SO: Final = "it is so already"
 """Answer to the question whether a step is to be done: its effect holds."""
+UNDECIDED: Final = "whoever decides has raised"
+"""Begins the reason of a step whose approval nobody has refused, as the callback that decides has raised."""
 REFUSED: Final = "approval was refused"
 """Begins the reason of a step whose approval a person has refused."""
 HAPPENED: Final = "it happened"
@@ -103,7 +105,7 @@ def _match_choice(question: Asked, answer: Any) -> str | None:
         if said in names or said == choice.casefold():
             return choice
     others = {each.casefold(): each for each in question.choices[2:]}
-    return answer if is_approval(question) else others.get(said)
+    return others.get(said, answer if may_be_refused_in_words(question) else None)
 
 
 def is_clear(question: Asked, answer: Any) -> bool:
@@ -131,7 +133,7 @@ def describe_answers(question: Asked) -> str:
         names = ", ".join(f'"{each}": …' for each in question.creates)
         others = [each for each in question.choices if each != HAPPENED]
         return f'say {{"created": {{{names}}}}} where it happened, or else: {", ".join(others)}'
-    why = ", or 'no: …' with the reason" if is_approval(question) else ""
+    why = ", or 'no: …' with the reason" if may_be_refused_in_words(question) else ""
     return f"say one of: {', '.join(question.choices)}{why}"
 
 
@@ -143,6 +145,11 @@ def identify_question(question: Asked) -> str:
 def is_approval(question: Asked) -> bool:
     """Return whether `question` asks for an approval."""
     return question.question.startswith("approve:")
+
+
+def may_be_refused_in_words(question: Asked) -> bool:
+    """Return whether `question` asks whether a step may be done: a refusal may say why."""
+    return is_approval(question) or question.question.startswith("again:")
 
 
 def is_filling(question: Asked) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 
 from executor.errors import RunError
 from executor.events import events
-from executor.events.answers import as_journal_data, check_meaning, identify_question
+from executor.events.answers import DOUBT, as_journal_data, check_meaning, identify_question
+from executor.events.events import RunStatus
 from executor.journal import AnyJournal
 from executor.tools.json_data import dump_json_value, load_json
 
@@ -50,6 +51,20 @@ def load_open_questions(journal: AnyJournal, run: str) -> dict[str, events.Asked
     for entry in journal.read(run):
         found.take(events.event_from_data(entry.kind, load_json(entry.data)))
     return found.asked
+
+
+def settle_questions(journal: AnyJournal, run: str, step: str, answer: str) -> list[str]:
+    """Post `answer` to every question of any run whether the step `step` of `run` happened; return these runs."""
+    told = []
+    for each in journal.runs():
+        if not each.status or RunStatus[each.status].is_over:
+            continue
+        for name in load_open_questions(journal, each.run):
+            is_own = each.run == run and name == f"{DOUBT}{step}"
+            if is_own or (name.startswith("flight:") and f":{run}/{step}:" in name):
+                post_answer(journal, each.run, name, answer)
+                told.append(each.run)
+    return told
 
 
 def post_answer(journal: AnyJournal, run: str, question: str, answer: Any, *, shown: str | None = None) -> None:

@@ -68,6 +68,8 @@ class RunState:
 
     given: frozenset[str] = frozenset()
     """Initial entries of memory that no step has set since."""
+    request: Mapping[str, Any] = {}
+    """The values of working memory that the request gave."""
     strangers: Mapping[Atom, events.Note] = {}
     """Notes on facts about objects that the problem lacks."""
     found: Mapping[str, float | None] = {}
@@ -170,7 +172,7 @@ class RunState:
                 self.run, self.model, self.status = run, model, events.RunStatus.ACTIVE
                 self.occasion, self.again = event.occasion, event.again
                 self._remember(memory)
-                self.given = frozenset(memory)
+                self.given, self.request = frozenset(memory), memory
                 if self.timetable is not None:
                     self.timetable.begin(at)
             case events.RunResumed():

@@ -179,8 +179,8 @@ class LedgerInMemory:
 def identify_step(world: str, action: str, arguments: Sequence[str], values: Mapping[str, Any]) -> str:
     """Return the identity of an irreversible step.
 
-    `values`, as JSON-ready data, are those of data parameters that were known before. The same value has the same
-    identity in every process: 10 and 10.0 are one number, and an address in the text of an object does not count.
+    `values`, as JSON-ready data, are those of data parameters that the request or the plan gave. The same value has the
+    same identity in every process: 10 and 10.0 are one number, and an address in the text of an object does not count.
     """
     return _hash_data([world, action, list(arguments), _normalise(values)])
 

@@ -14,7 +14,7 @@ from executor.errors import NoRunError
 from executor.events.events import Event, RunEnded, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
-from executor.loop.clearance import LOST, entry_of, outcome_of
+from executor.loop.clearance import BY_WORD, LOST, entry_of, outcome_of
 from executor.tools.json_data import load_json
 from planner.errors import InputError
 from planner.lightweight import replace
@@ -119,8 +119,8 @@ def list_doubtful(journal: EffectHistory) -> list[Flight]:
     return [each for each in found if each is not None]
 
 
-def settle_by_word(journal: EffectHistory, flights: Iterable[Flight], id_: str, word: str) -> None:
-    """Settle the flight in doubt whose identity begins with `id_`, as somebody says; raises `InputError`."""
+def settle_by_word(journal: EffectHistory, flights: Iterable[Flight], id_: str, word: str) -> Flight:
+    """Settle the flight in doubt whose identity begins with `id_`, as somebody says; return it; raises `InputError`."""
     found = [each for each in flights if id_ and each.item.startswith(id_)]
     if len(found) != 1:
         many = "several steps" if found else "no step"
@@ -132,9 +132,10 @@ def settle_by_word(journal: EffectHistory, flights: Iterable[Flight], id_: str, 
     if word not in WORDS:
         raise InputError(f"{word!r} does not say whether it happened", hint=f"say {' or '.join(WORDS)}")
     outcome = WORDS[word]
-    entry = entry_of(found[0], outcome, journal.clock.time(), seen=False, reason="somebody settled it in the ledger")
+    entry = entry_of(found[0], outcome, journal.clock.time(), seen=False, reason=BY_WORD)
     journal.ledger.end(found[0], entry)
     journal.reservations.release(found[0].run, found[0].step)
+    return found[0]
 
 
 def read_fate(

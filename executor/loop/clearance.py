@@ -20,16 +20,17 @@ from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
 from executor.ledger.rulings import Asker, Ruling, Sight, Verdict, rule
 from executor.loop.children import is_below
-from executor.loop.effects import EffectFinder, Facts, judge_sight
+from executor.loop.effects import EffectFinder, Facts, find_known_values, judge_sight
 from executor.loop.locks_and_rates import wait_unless_cancelled
+from executor.loop.parameters import describe_values
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.tools.clock import Clock
-from executor.tools.json_data import dump_json, dump_json_value, load_json
 from planner.lightweight import dataclass, field, replace
 from planner.plan import Step
 
 SETTLED: Final = "somebody says that it happened"
 DENIED: Final = "somebody says that it did not happen"
+BY_WORD: Final = "somebody settled it in the ledger"
 LOST: Final = "the run was broken off while it was being done"
 _SKIPS: Final = "it is not done again"
 
@@ -98,17 +99,18 @@ class Clearance:
     _shown: dict[str, int] = field(init=False, default_factory=dict)
     """Number of entries that an approval of a step has shown."""
 
+    _values: dict[str, Mapping[str, Any]] = field(init=False, default_factory=dict)
+    """The values with which steps are to be done, by step."""
+
     def __post_init__(self) -> None:
         self._finder = EffectFinder(self.state)
 
-    def identify(self, record: StepRecord, values: Mapping[str, Any]) -> str:
-        """Return the identity of a step with these `values` of data parameters; those that were filled in do not count.
-
-        A language model writes what is filled in: it may say the same thing in other words.
-        """
-        known = {name: _sort_sets(each) for name, each in values.items() if name not in record.filled}
-        arguments = [self.state.objects.real_name(each) for each in record.step.arguments]
-        return identify_step(self.world, record.step.action, arguments, load_json(dump_json(known)))
+    def identify(self, record: StepRecord) -> str:
+        """Return the identity of a step, which does not change while the run goes on."""
+        state = self.state
+        known = find_known_values(state.domain.actions[record.step.action], record.plan, state.request)
+        arguments = [state.objects.real_name(each) for each in record.step.arguments]
+        return identify_step(self.world, record.step.action, arguments, known)
 
     async def describe_earlier(self, record: StepRecord, item: str) -> tuple[str, ...]:
         """Describe what was done or refused before, for an approval of the step, which answers for it then."""
@@ -126,8 +128,12 @@ class Clearance:
             return True
         return False
 
-    async def clear(self, record: StepRecord, item: str) -> bool:
-        """Take the flight of the step `item`, and return whether it may begin; else it has ended, or waits."""
+    async def clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:
+        """Take the flight of the step `item`, and return whether it may begin; else it has ended, or waits.
+
+        Whoever is asked is shown the `values` of its data parameters.
+        """
+        self._values[record.id] = values
         while not self.stopped.is_set():
             other, entries = await self._take(record, item)
             effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
@@ -141,6 +147,9 @@ class Clearance:
             is_alive = other is not None and (
                 (not other.doubt and await self.book.is_at_work(other)) or self.is_left_at_work(record)
             )
+            if other is None and self._is_told_done(record, entries):
+                self._end_as_told(record, f"{SETTLED} (run {entries[-1].run!r})")
+                return False
             ruling = rule(sight, other, entries, asker, is_alive=is_alive)
             if ruling.verdict is Verdict.BEGIN and not asker.accepts:
                 ruling = self._find_refusal_of_like(record, effect, asker) or ruling
@@ -268,13 +277,19 @@ class Clearance:
 
     def _is_denied(self, record: StepRecord, entries: Sequence[Entry]) -> bool:
         """Return whether a person has told this run that the latest attempt did not happen: then it may be made."""
-        if not entries or (entries[-1].outcome, entries[-1].reason) != (Outcome.NOT_DONE, DENIED):
+        if not entries or entries[-1].outcome is not Outcome.NOT_DONE or entries[-1].reason not in {DENIED, BY_WORD}:
             return False
         last = entries[-1]
-        asked = f"flight:{record.id}:{last.run}/{last.step}:"
-        return (last.run, last.step) == (self.state.run, record.id) or any(
-            each.startswith(asked) for each in self.state.answers
-        )
+        return (last.run, last.step) == (self.state.run, record.id) or self._has_settled(record, last)
+
+    def _is_told_done(self, record: StepRecord, entries: Sequence[Entry]) -> bool:
+        """Return whether a person has told this run, and the ledger, that the latest attempt happened."""
+        return bool(entries) and entries[-1].outcome is Outcome.DONE and self._has_settled(record, entries[-1])
+
+    def _has_settled(self, record: StepRecord, entry: Entry) -> bool:
+        """Return whether a person has told this run what became of the attempt that has left `entry`."""
+        asked = f"flight:{record.id}:{entry.run}/{entry.step}:"
+        return any(each.startswith(asked) for each in self.state.answers)
 
     def _may_repeat(self, record: StepRecord, done: int) -> bool:
         """Return whether the plan has more such steps than the `done` ones; a policy may take a step often."""
@@ -305,7 +320,8 @@ class Clearance:
         else:
             name, choices = _name_question(record, told), (YES, NO, SO)
             text = f"May {self._name(record)} be done? {ruling.row[0].upper()}{ruling.row[1:]}."
-        known = (ruling.row, *([_describe_entry(ruling.entry)] if ruling.entry is not None else ()))
+        earlier = () if ruling.entry is None else (_describe_entry(ruling.entry),)
+        known = (ruling.row, *earlier, *describe_values(self._values.get(record.id, {})))
         self.leave(record)
         asked = events.Asked(name, record.id, text, choices, known, self.state.purpose_of(record))
         answer = await self.asking.answer(asked)
@@ -395,7 +411,7 @@ class Clearance:
         """Find the flights of this run that an earlier process took, and what others have settled of them since."""
         begun = self.state.with_status(events.StepStatus.RUNNING, events.StepStatus.WAITING, events.StepStatus.IN_DOUBT)
         begun = [each for each in begun if each.attempts and self.state.is_irreversible(each)]
-        items = {each.id: self.identify(each, each.parameters) for each in begun}
+        items = {each.id: self.identify(each) for each in begun}
         for flight in await self.book.find_own(self.state.run, list(items.values())):
             record = self.state.steps.get(flight.step)
             if record is None or (record.status is events.StepStatus.PENDING and not record.attempts):
@@ -420,9 +436,10 @@ class Clearance:
         if asked:
             self.emit(events.Answered(asked[0], HAPPENED if is_done else NOTHING))
             return
+        awaited = {each.fact: each.holds for each in record.awaited} or self._finder.find_declared(record.step)
         notes = [
-            events.Note(each.fact, each.holds if is_done else not each.holds, events.Provenance.REPORTED, events.ANSWER)
-            for each in record.awaited
+            events.Note(fact, holds if is_done else not holds, events.Provenance.REPORTED, events.ANSWER)
+            for fact, holds in awaited.items()
         ]
         status = events.StepStatus.UNVERIFIED if is_done else events.StepStatus.PENDING
         reason = f"{entry.outcome.value}: {entry.reason}"
@@ -454,15 +471,6 @@ class Clearance:
                     self.book.doubt(flight, flight.doubt or LOST)
                 elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
                     self.leave(record)
-
-
-def _sort_sets(value: Any) -> Any:
-    """Return `value` with its sets as lists in an order that is the same in every process."""
-    if isinstance(value, set | frozenset):
-        return sorted(map(_sort_sets, value), key=dump_json_value)
-    if isinstance(value, dict):
-        return {key: _sort_sets(each) for key, each in value.items()}
-    return [_sort_sets(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> Outcome | None:

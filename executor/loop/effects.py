@@ -7,20 +7,66 @@ made, and what another step of the plan brings too, is no evidence. Numbers are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any, Final
 
 from executor.events.events import StepStatus
 from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.rulings import Sight
+from executor.loop.parameters import Missing, convert_value
 from executor.observe.observe import LookResult
+from executor.plans.action_plan import PlanStep, references
+from executor.tools.json_data import dump_json, dump_json_value, load_json
 from planner.lightweight import dataclass, field
-from planner.model import Atom
+from planner.model import Action, Atom
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.formulas import TRUE
 from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
+
+
+def find_known_values(action: Action, planned: PlanStep, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of data parameters that the plan of a step or the `request` gave: they tell steps apart.
+
+    What else has a value in a parameter does not: a result, a default and a language model may say the same thing
+    in other words, in another run or with another version of the world.
+    """
+    found: dict[str, Any] = {}
+    for parameter in action.data:
+        name = parameter.name
+        if name in planned.parameters:
+            if any(True for _ in references(planned.parameters[name])):
+                continue
+            found[name] = planned.parameters[name]
+        elif parameter.source is None and name in request:
+            found[name] = request[name]
+        if name in found:
+            with suppress(Missing):
+                found[name] = convert_value(parameter, found[name])
+    ready: dict[str, Any] = load_json(dump_json({name: _make_comparable(each) for name, each in found.items()}))
+    return ready
+
+
+def _make_comparable(value: Any) -> Any:
+    """Return `value` with its sets as lists in an order of their own, and with plain numbers for its decimals."""
+    match value:
+        case set() | frozenset():
+            return sorted(map(_make_comparable, value), key=dump_json_value)
+        case Mapping():
+            return {key: _make_comparable(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_make_comparable(each) for each in value]
+        case Decimal() if value.is_finite() and value == int(value):
+            return int(value)
+        case Decimal() if value.is_finite():
+            number = float(value)
+            return number if Decimal(repr(number)) == value else f"{value.normalize():f}"
+        case _:
+            return value
+
 
 Facts = Mapping[Atom, bool]
 """Values of facts."""

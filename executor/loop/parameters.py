@@ -25,6 +25,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.plans.action_plan import REFERENCE, references
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
+from executor.tools.json_data import dump_json_value
 from executor.tools.results import NONE, Metrics
 from planner.errors import ForethoughtError, InputError
 from planner.lightweight import dataclass, replace
@@ -155,6 +156,14 @@ def _is_returned(state: RunState, record: StepRecord, parameter: DataParameter, 
         undone = next(each for each in map(state.steps.__getitem__, record.plan.undoes) if name in each.parameters)
         return _is_returned(state, undone, parameter, undone.sources.get(name, ""))
     return source != DEFAULT and not (parameter.source is not None and parameter.source.approved)
+
+
+def describe_values(values: Mapping[str, Any], returned: Collection[str] = ()) -> list[str]:
+    """Describe the values of data parameters for whoever decides on a step; tools have `returned` some of them."""
+    return [
+        f"{name} = {dump_json_value(value)}{' (a tool returned this)' if name in returned else ''}"
+        for name, value in values.items()
+    ]
 
 
 def has_text(annotation: Any, value: Any, objects: Collection[str] = ()) -> bool:

@@ -9,6 +9,7 @@ from executor.events import events
 from executor.journal.interface import AnyJournal
 from executor.ledger.records import Entry, Flight, Outcome, identify_step
 from executor.loop.clearance import entry_of, outcome_of
+from executor.loop.effects import find_known_values
 from executor.plans.action_plan import PlanStep
 from executor.tools.json_data import load_json
 from planner.errors import ForethoughtError
@@ -43,7 +44,8 @@ class _PastRun:
     world: str
     run: str = ""
     steps: dict[str, Step] = field(default_factory=dict)
-    filled: dict[str, set[str]] = field(default_factory=dict)
+    request: Mapping[str, Any] = field(default_factory=dict)
+    planned: dict[str, PlanStep] = field(default_factory=dict)
     flights: dict[str, Flight] = field(default_factory=dict)
     """The flights of steps that were begun and have not ended, by step."""
     entries: list[Entry] = field(default_factory=list)
@@ -52,15 +54,13 @@ class _PastRun:
         """Take over the events of a run, unless it is one that had the ledger, or one of another domain."""
         for event, at in told:
             match event:
-                case events.RunStarted(run, plan, _, _, domain):
+                case events.RunStarted(run, plan, _, memory, domain):
                     if event.world or domain not in {"", self.model.name}:
                         return self
-                    self.run = run
+                    self.run, self.request = run, memory
                     self._learn_steps(plan.get("steps", ()))
                 case events.PlanChanged(steps):
                     self._learn_steps(steps)
-                case events.ParametersFilled(step, values):
-                    self.filled.setdefault(step, set()).update(values)
                 case events.StepStarted(step) if step in self.steps:
                     self._begin(event, at)
                 case events.StepEnded(step) if step in self.flights:
@@ -74,13 +74,13 @@ class _PastRun:
                 continue
             try:
                 planned = PlanStep.model_validate(data)
-                self.steps[planned.id] = planned.step(self.model)
+                self.steps[planned.id], self.planned[planned.id] = planned.step(self.model), planned
             except (ForethoughtError, ValueError):
                 continue  # the domain has changed since: what the step was, nobody knows any more
 
     def _begin(self, event: events.StepStarted, at: float) -> None:
-        step, filled = self.steps[event.step], self.filled.get(event.step, set())
-        known = {name: each for name, each in event.parameters.items() if name not in filled}
+        step = self.steps[event.step]
+        known = find_known_values(self.model.actions[step.action], self.planned[event.step], self.request)
         item = identify_step(self.world, step.action, step.arguments, known)
         self.flights[event.step] = Flight(item, str(step), self.run, event.step, event.key, at)
 

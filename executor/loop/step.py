@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 
 from executor.dispatching.dispatcher import Dispatcher
 from executor.events import events
+from executor.events.answers import UNDECIDED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop import parameters as filling
@@ -187,7 +188,7 @@ class Stepper:
         if reason:
             self._end_as_failed(record, reason, another)
             return
-        item = self.clearance.identify(record, values) if self.state.is_irreversible(record) else ""
+        item = self.clearance.identify(record) if self.state.is_irreversible(record) else ""
         is_free = self.asker.permit is None and filling.needs_no_approval(self.state, record, action, values, sources)
         if item and not is_free and another is None and await self.clearance.is_already_so(record):
             return
@@ -195,7 +196,7 @@ class Stepper:
         if refused is None or self._is_overtaken(another, plan):
             return
         if refused:
-            if item and f"approve:{record.id}" in self.state.answers:
+            if item and f"approve:{record.id}" in self.state.answers and UNDECIDED not in refused:
                 self.clearance.note_refusal(record, item, refused)
             self._end_as_failed(record, refused, another, repeatable=False)
             return
@@ -204,7 +205,7 @@ class Stepper:
             question = (record.wait or {}).get("question") or f"approve:{record.id}"
             self.emit(events.StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
             return
-        clear = partial(self.clearance.clear, record, item) if item else None
+        clear = partial(self.clearance.clear, record, item, values) if item else None
         await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
 
     async def _fill_open_parameters(self, record: StepRecord, action: Action) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from mcp.server import MCPServer
 
 from executor.cli.execute import RunOptions
+from executor.cli.places import journal_place
 from executor.journal import Place
 from executor.mcp_server.call_limits import CallLimits
 from executor.mcp_server.planning_tools import PlanningTools
@@ -25,13 +26,14 @@ a plan, `why_not` says why there is none, or why it is not another one, `validat
 
 
 def make_server(
-    domain: str, problem: str | None = None, *, real: bool = False, journal: Place | None = None
+    domain: str, problem: str | None = None, *, real: bool = False, journal: Place | str | None = None
 ) -> tuple[MCPServer, RunTools]:
     """Return the server of `forethought mcp DOMAIN [PROBLEM]` with its default limits, for programs that embed it.
 
     Also return its runs: await their `interrupt_all()` when the server stops. Raises `InputError` for mistakes.
     """
-    options = RunOptions(domain, problem, is_real=real, journal=journal, quiet=True)
+    place = journal_place(journal) if isinstance(journal, str) else journal
+    options = RunOptions(domain, problem, is_real=real, journal=place, quiet=True)
     return build_server(open_source(domain), problem, options, CallLimits())
 
 

@@ -18,10 +18,10 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import check_created_objects
 from executor.loop.attempt import Attempt
-from executor.loop.parameters import RETURNED_PARAMETERS, Fill, find_returned_text
+from executor.loop.parameters import RETURNED_PARAMETERS, Fill, describe_values, find_returned_text
 from executor.recovery.options import MOST_TRIES
 from executor.tools.containment import as_plain_text, call_contained, contain_errors, describe_error, log_failure
-from executor.tools.json_data import data_of, dump_json_value
+from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from planner.model import Action
 
@@ -153,10 +153,7 @@ def make_approval_question(state: RunState, record: StepRecord, action: Action, 
     names = ", ".join(request.parameters)
     filled = f", its {names} as follows" if names else ""
     text = f"May {record.step} be done{_describe_purpose(state, record, request)}{filled}?"
-    known = [
-        f"{name} = {dump_json_value(value)}{' (a tool returned this)' if name in request.returned else ''}"
-        for name, value in request.parameters.items()
-    ]
+    known = describe_values(request.parameters, request.returned)
     shown = (*filter(None, [action.description]), *known, *request.earlier)
     return events.Asked(f"approve:{record.id}", record.id, text, (answers.YES, answers.NO), shown, request.purpose)
 
@@ -170,11 +167,11 @@ def _describe_purpose(state: RunState, record: StepRecord, request: Request) -> 
 
 
 async def ask_for_decision(function: Callable[..., Any], request: Request) -> Any:
-    """Call `function` for a decision; an exception counts as a refusal."""
+    """Call `function` for a decision; an exception is no approval, and the step fails, but nobody has refused it."""
     try:
         return read_decision(await call_contained(partial(function, request), {}))
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
-        return describe_error(error)
+        return f"{answers.UNDECIDED}: {describe_error(error)}"
 
 
 def read_decision(given: Any) -> bool | str | None:

@@ -263,10 +263,14 @@ class Replanning:
         return await self._search(Rung.REPLAN, about, forbidden=self.options.find_barred(), not_first=set(), works=True)
 
     async def replan(self, about: str) -> bool:
-        """Replan with failed actions allowed after other steps, and then without soft goals, the least useful first."""
+        """Replan with failed actions allowed after other steps, and then without soft goals, the least useful first.
+
+        In a run whose driver chooses the steps, they may come first, too: how often they are tried is up to the driver.
+        """
         never = self.options.find_spent()
-        later = self.options.find_barred() - never
-        if later and await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
+        failed = self.options.find_barred() - never
+        later = set() if self.state.model == OFFERED else failed
+        if failed and await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
             return True
         while self.state.soft:
             wish = min(self.state.soft, key=lambda each: each.utility)

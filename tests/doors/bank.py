@@ -81,10 +81,3 @@ class Bank:
         """Return what is left."""
         costs = {"pay": PRICE, "transfer": PRICE, "tip": TIP}
         return START - sum(costs.get(each.what, 0) for each in self.log if each.kind == "act")
-
-    def strikes(self, name: str) -> bool:
-        """Return whether the fault `name` strikes now: once, in whatever process."""
-        if any(each.kind == "strike" for each in self.log):
-            return False
-        self.note("strike", name)
-        return True

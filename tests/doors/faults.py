@@ -24,7 +24,7 @@ Inside = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault; `inside` is what the first call of `pay` meets.
+    """A fault; `inside` is what the first call of `pay` meets, and `later` what the calls after it meet.
 
     `looks`: what is wrong with the observers of `paid`. `host`: whether two ask at once, for the same or for
     something else besides, or a person pays meanwhile. A fault that `needs_sight` is not tried where nobody looks, as
@@ -37,6 +37,12 @@ class Fault:
     host: Literal["", "two at once", "two wishes at once", "by hand", "later by hand"] = ""
     needs_sight: bool = False
     needs_journal: bool = False
+    later: tuple[Inside, ...] = ()
+
+    @property
+    def calls(self) -> tuple[Inside, ...]:
+        """What each call of `pay` meets, in their order; "" is nothing."""
+        return (self.inside, *self.later)
 
     def __str__(self) -> str:
         return self.name.replace(" ", "-")

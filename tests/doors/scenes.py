@@ -69,6 +69,8 @@ class Site:
     world: World
     callers: int = 0
     """Who has come through a door in this process."""
+    struck: str = ""
+    """What the latest call of `pay` has met."""
     inside: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a handler that is to be cancelled waits."""
 
@@ -137,7 +139,7 @@ def _declare_tasks(domain: Domain) -> Methods:
 
 def _bind_handlers(site: Site) -> None:
     bank, scene, world = site.bank, site.scene, site.world
-    trials = {"timeout": LIMIT} if site.fault.inside in ("hangs after", "thread acts late") else {}
+    trials = {"timeout": LIMIT} if {"hangs after", "thread acts late"} & {*site.fault.calls} else {}
 
     @world.handler("prepare")
     async def prepare():
@@ -152,7 +154,7 @@ def _bind_handlers(site: Site) -> None:
         return None
 
     pay = Payment(site)
-    in_thread = site.fault.inside == "thread acts late"
+    in_thread = "thread acts late" in site.fault.calls
     world.handler("pay", policy=ExecutionPolicy(**trials))(pay.in_thread if in_thread else pay.in_loop)
     if scene.has_other_way:
 
@@ -185,9 +187,11 @@ class Payment:
 
     def _receive(self, amount: Any) -> str:
         """Note a call, and return what goes wrong in it."""
-        bank, inside = self.site.bank, self.site.fault.inside
+        bank, met = self.site.bank, self.site.fault.calls
         bank.note("call", "pay", repr(amount))
-        return inside if inside and bank.strikes(inside) else ""
+        number = _count(bank, "call", "pay")
+        self.site.struck = met[number - 1] if number <= len(met) else ""
+        return self.site.struck
 
     def in_thread(self, amount):
         bank = self.site.bank

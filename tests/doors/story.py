@@ -167,7 +167,7 @@ async def _listen(story: Story, site: Site, door: Door, coroutine: Any) -> Told 
     try:
         told = await task
     except asyncio.CancelledError as error:
-        told = Told("CANCELLED", "the caller was cancelled", error=None if "is ca" in story.fault.inside else error)
+        told = Told("CANCELLED", "the caller was cancelled", error=None if "is ca" in site.struck else error)
     except Exception as error:  # noqa: BLE001 - whatever a door raises is judged
         told = Told("RAISED", str(error), error=error)
     finally:
@@ -182,9 +182,9 @@ async def _break_off(site: Site, door: Door, task: asyncio.Task[Any]) -> None:
     """Cancel, or call off, once the handler waits for it."""
     await site.inside.wait()
     site.inside.clear()
-    if site.fault.inside.startswith("is cancelled"):
+    if site.struck.startswith("is cancelled"):
         task.cancel()
-    elif site.fault.inside == "is called off":
+    elif site.struck == "is called off":
         door.call_off(task)
 
 

@@ -14,10 +14,11 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from executor import ActionResult, Executor, RunStatus, Wait, World
+from executor import ActionResult, Executor, NothingDone, RunStatus, Wait, World
 from executor.adapters.langgraph_nodes import planned_agent
 from executor.adapters.planned_calls import PlannedCalls
 from executor.journal import Journal
+from executor.recovery.options import MOST_TRIES
 from planner import Domain, From, InputError
 
 
@@ -269,7 +270,7 @@ def test_a_tool_that_failed_may_be_called_again_and_the_plan_follows() -> None:
         return False if broken else bank.append("book")
 
     calls = PlannedCalls(world, domain.problem(goal=["paid"]))
-    assert follow(calls) == ["FAILED"]
+    assert follow(calls) == ["FAILED"] * MOST_TRIES
     assert calls.reports[-1].goal == "impossible"
     broken.clear()
     again = asyncio.run(calls.call("book"))
@@ -496,3 +497,58 @@ def test_objects_that_detours_create_are_used_by_the_plan() -> None:
     asyncio.run(main())
     assert closed == ["T-1", "t0"]
     assert calls.is_reached
+
+
+def make_adder(bank, fact):
+    return lambda: bank.append(fact)
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_a_payment_that_was_not_made_may_be_called_again_in_the_session(is_seen) -> None:
+    domain, bank, tries = Domain("shop"), list[str](), list[int]()
+    domain.action("prepare", {}, provides=["prepared"])
+    domain.action("pay", {}, provides=["paid"], tags=["irreversible"])
+    domain.action("seal", {}, requires=["prepared", "paid"], provides=["sealed"])
+    world = World(domain)
+    for name, fact in (("prepare", "prepared"), ("seal", "sealed")):
+        world.handler(name)(make_adder(bank, fact))
+        world.observer(fact, conclusive=True, settle_within=0)(lambda fact=fact: fact in bank)
+    if is_seen:
+        world.observer("paid", conclusive=True, settle_within=0)(lambda: "paid" in bank)
+
+    @world.handler("pay")
+    def pay():
+        tries.append(1)
+        if len(tries) == 1:
+            raise NothingDone("line busy")
+        bank.append("paid")
+
+    async def main() -> list[str]:
+        calls = PlannedCalls(world, domain.problem(goal=["sealed"]))
+        names = ("prepare", "pay", "pay", "seal")
+        return [(await calls.call(name)).status for name in names]
+
+    done = "SUCCEEDED" if is_seen else "UNVERIFIED"
+    assert asyncio.run(main()) == ["SUCCEEDED", "FAILED", done, "SUCCEEDED"]
+    assert bank.count("paid") == 1
+
+
+def test_a_new_request_asks_again_where_a_refusal_has_left_no_plan(tmp_path) -> None:
+    domain, bank = Domain("shop"), list[str]()
+    domain.action("pay", {}, provides=["paid"], tags=["irreversible", "needs_approval"])
+    world = World(domain)
+    world.handler("pay")(lambda: bank.append("paid"))
+
+    async def ask(answer: str) -> PlannedCalls:
+        with Journal(tmp_path / "runs.db") as journal:
+            calls = PlannedCalls(world, domain.problem(goal=["paid"]), journal=journal)
+            asked = await calls.call("pay")
+            for _ in range(2):
+                if asked.question is not None:
+                    asked = await calls.answer(asked.question["question"], answer)
+            assert answer == "yes" or "was refused" in (await calls.call("pay")).reason
+            return calls
+
+    first, second = asyncio.run(ask("no")), asyncio.run(ask("yes"))
+    assert first.run != second.run
+    assert bank == ["paid"]

@@ -7,6 +7,7 @@ import pytest
 from executor import ActionResult, Executor, NothingDone, RunStatus, StepStatus, World
 from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome
 from planner import Domain
+from planner.errors import InputError
 
 
 class Shop:
@@ -267,3 +268,31 @@ def test_a_person_may_say_that_it_is_so_already():
 
     assert asyncio.run(main()).steps[0].status is StepStatus.SKIPPED
     assert not shop.bank
+
+
+@pytest.mark.parametrize("again", ["payy()", "pay", "pay(", "order(o1)"])
+def test_again_names_steps_of_the_world(again):
+    with pytest.raises(InputError, match="again names steps"):
+        Shop().run(again=(again,))
+
+
+def test_an_occasion_is_a_text():
+    with pytest.raises(InputError, match="an occasion is a text"):
+        Shop().run(occasion=5)
+
+
+def crash(_):
+    raise ValueError("crashed")
+
+
+def test_nobody_has_refused_where_the_callback_raises():
+    shop = Shop(tags=("irreversible", "needs_approval"))
+
+    async def main():
+        first = await Executor(shop.world, approve=crash).run(shop.wanted())
+        return first, await Executor(shop.world, approve=lambda _: True).run(shop.wanted())
+
+    first, second = asyncio.run(main())
+    assert "crashed" in first.reason
+    assert second.status is RunStatus.UNVERIFIED
+    assert shop.bank == ["pay"]

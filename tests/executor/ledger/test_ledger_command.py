@@ -68,7 +68,9 @@ def test_a_person_settles_doubt_in_the_ledger_and_the_run_goes_on_with_that(plac
     _, lines = call(place)
     id_, *rest = lines[0].split()
     assert rest[:2] == ["IN_DOUBT", "pay()"]
-    assert call(place, f"{id_}={word}") == (0, [f"settled {id_}"])
+    code, told = call(place, f"{id_}={word}")
+    assert (code, told[0]) == (0, f"settled {id_}")
+    assert "'first'" in told[1]
     _, world = make(bank)
     with opened(world, place) as executor:
         assert asyncio.run(executor.resume("first")).status is status
@@ -82,3 +84,17 @@ def test_nothing_else_is_settled(place):
     _, lines = call(place)
     assert call(place, f"{lines[0].split()[0]}=perhaps")[0] != 0
     assert call(place)[1] == lines
+
+
+def test_an_answer_in_the_ledger_reaches_every_run_that_asks(place):
+    bank = []
+    begin(place, bank)
+    problem, world = make(bank)
+    with opened(world, place) as executor:
+        assert asyncio.run(executor.run(problem, run="second")).status is RunStatus.WAITING
+    id_ = call(place)[1][0].split()[0]
+    assert {each.split("'")[1] for each in call(place, f"{id_}=happened")[1][1:]} == {"first", "second"}
+    with opened(make(bank)[1], place) as executor:
+        for run in ("first", "second"):
+            assert asyncio.run(executor.resume(run)).status is RunStatus.UNVERIFIED
+    assert len(bank) == 1
