@@ -158,7 +158,7 @@ def find_equal(journal: AnyJournal, request: RunRequest) -> str:
 
 def let_go(journal: AnyJournal, request: RunRequest) -> None:
     """Release the lock of a request."""
-    with suppress(JournalError):  # it ends with the process at the latest
+    with suppress(JournalError, OSError):  # it ends with the process at the latest, or with the journal
         journal.locks.let_go(request.lock)
 
 

@@ -527,8 +527,14 @@ class RunState:
         return self.irreversible.list_barred() | self._find_repetitions().keys()
 
     def _find_repetitions(self) -> dict[Step, str]:
-        universe = self.beliefs.simulation.rules.universe
-        return find_repetitions(self.problem.domain, universe, self.irreversible.find_doubtful_facts())
+        return self._find_providers(self.irreversible.find_doubtful_facts())
+
+    def find_irreversible_providers(self, facts: Iterable[Atom]) -> list[Step]:
+        """Return the irreversible ground actions that provide one of `facts`."""
+        return list(self._find_providers(dict.fromkeys(facts, "")))
+
+    def _find_providers(self, facts: Mapping[Atom, str]) -> dict[Step, str]:
+        return find_repetitions(self.problem.domain, self.beliefs.simulation.rules.universe, facts)
 
     @property
     def open_questions(self) -> dict[str, events.Asked]:

@@ -106,7 +106,7 @@ def rule(sight: Sight, flight: Flight | None, entries: Sequence[Entry], asker: A
         return Ruling(Verdict.ASK_DOUBT, IN_DOUBT)
     if asker.accepts and refusal is not None:
         return Ruling(Verdict.BEGIN, ACCEPTED, refusal)
-    found = _rule_by_history(sight, _find_last_done(entries, asker), asker)
+    found = _rule_by_history(sight, find_last_done(entries, asker), asker)
     return Ruling(Verdict.BEGIN, ACCEPTED, found.entry) if _is_answered(found, asker) else found
 
 
@@ -142,7 +142,7 @@ def _find_last(entries: Sequence[Entry]) -> Entry | None:
     return next((each for each in reversed(entries) if each.outcome is Outcome.DONE), None)
 
 
-def _find_last_done(entries: Sequence[Entry], asker: Asker) -> Entry | None:
+def find_last_done(entries: Sequence[Entry], asker: Asker) -> Entry | None:
     """Return the last entry of `asker`'s occasion that says that the step was done; None if the plan may repeat it."""
     counting = [each for each in entries if not asker.occasion or each.occasion == asker.occasion]
     if asker.repeats:

@@ -18,7 +18,7 @@ from executor.events.answers import AGAIN, HAPPENED, NO, NOTHING, REFUSED, SO, Y
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
-from executor.ledger.rulings import Asker, Ruling, Sight, Verdict, rule
+from executor.ledger.rulings import UNSEEN_DONE, UNSEEN_FIRST, Asker, Ruling, Sight, Verdict, find_last_done, rule
 from executor.loop.children import is_below
 from executor.loop.effects import EffectFinder, Facts, find_known_values, judge_sight
 from executor.loop.locks_and_rates import wait_unless_cancelled
@@ -96,8 +96,6 @@ class Clearance:
     _finder: EffectFinder = field(init=False)
     _flights: dict[str, Flight] = field(init=False, default_factory=dict)
     """The flights that this run has, by step."""
-    _shown: dict[str, int] = field(init=False, default_factory=dict)
-    """Number of entries that an approval of a step has shown."""
 
     _values: dict[str, Mapping[str, Any]] = field(init=False, default_factory=dict)
     """The values with which steps are to be done, by step."""
@@ -108,17 +106,14 @@ class Clearance:
     def identify(self, record: StepRecord) -> str:
         """Return the identity of a step, which does not change while the run goes on."""
         state = self.state
-        known = find_known_values(state.domain.actions[record.step.action], record.plan, state.request)
+        known = find_known_values(state.domain.actions[record.step.action], record.plan.parameters, state.request)
         arguments = [state.objects.real_name(each) for each in record.step.arguments]
         return identify_step(self.world, record.step.action, arguments, known)
 
-    async def describe_earlier(self, record: StepRecord, item: str) -> tuple[str, ...]:
-        """Describe what was done or refused before, for an approval of the step, which answers for it then."""
+    async def describe_earlier(self, item: str) -> tuple[str, ...]:
+        """Describe what was done or refused before of the step `item`, for its approval, which answers for it then."""
         _, entries = await self.book.read(item)
-        told = [each for each in entries if each.outcome is not Outcome.NOT_DONE]
-        self._shown[record.id] = len(told)
-        latest = {each.outcome: each for each in told}  # a refusal does not hide what was done before it
-        return tuple([_describe_entry(each) for each in told if each in latest.values()])
+        return _describe_latest(entries)
 
     async def is_already_so(self, record: StepRecord) -> bool:
         """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so."""
@@ -127,6 +122,22 @@ class Clearance:
             self._end_as_so(record, looked, None)
             return True
         return False
+
+    async def is_told_so(self, record: StepRecord) -> bool:
+        """Return whether a person says, or is asked, if a step that cannot begin was done by another run.
+
+        Where nobody asks that, as it was never done or conclusive observers do not see it, return False.
+        """
+        item = self.identify(record)
+        flight, entries = await self.book.read(item)
+        asker = self._describe_asker(record, entries)
+        done = find_last_done(entries, replace(asker, repeats=True))
+        if flight is not None or done is None or asker.accepts:
+            return False
+        _, sight = await self._look(self._finder.find_effect(record))
+        if sight is Sight.MISSING:
+            return False
+        return await self._ask(Ruling(Verdict.ASK_AGAIN, UNSEEN_DONE, done), record, item, None) is False
 
     async def clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:
         """Take the flight of the step `item`, and return whether it may begin; else it has ended, or waits.
@@ -153,6 +164,8 @@ class Clearance:
             ruling = rule(sight, other, entries, asker, is_alive=is_alive)
             if ruling.verdict is Verdict.BEGIN and not asker.accepts:
                 ruling = self._find_refusal_of_like(record, effect, asker) or ruling
+            if ruling.row == UNSEEN_FIRST and ruling.verdict is Verdict.BEGIN and not asker.accepts:
+                ruling = await self._find_other_way_done(record, effect, asker) or ruling
             cleared = await self._follow(ruling, record, item, looked, other)
             if cleared is not None:
                 return cleared
@@ -166,6 +179,23 @@ class Clearance:
             if is_refused and not effect.items().isdisjoint(self._finder.find_declared(each.step).items()):
                 verdict = Verdict.ASK_AGAIN if asker.may_ask else Verdict.REFUSED
                 return Ruling(verdict, f"somebody has refused {self._name(each)}, which is for the same")
+        return None
+
+    async def _find_other_way_done(self, record: StepRecord, effect: Facts, asker: Asker) -> Ruling | None:
+        """Return the ruling to ask where another run may have brought a fact of the `effect` by another step."""
+        state, facts = self.state, [fact for fact, holds in effect.items() if holds]
+        for step in state.find_irreversible_providers(facts):
+            if step == record.step:
+                continue
+            known = find_known_values(state.domain.actions[step.action], {}, state.request)
+            item = identify_step(self.world, step.action, [*map(state.objects.real_name, step.arguments)], known)
+            flight, entries = await self.book.read(item)
+            done = find_last_done(entries, replace(asker, repeats=True))
+            if done is not None:
+                return Ruling(Verdict.ASK_AGAIN, f"{done.text} is for the same, and it was done", done)
+            if flight is not None and flight.run != state.run:
+                doubt = "is for the same, and nobody can say whether it happened"
+                return Ruling(Verdict.ASK_AGAIN, f"{flight.text} {doubt}")
         return None
 
     async def _follow(
@@ -244,7 +274,7 @@ class Clearance:
     def _describe_asker(self, record: StepRecord, entries: Sequence[Entry]) -> Asker:
         own = sum(1 for each in entries if each.run == self.state.run and each.outcome is Outcome.DONE)
         told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
-        is_approved = self._shown.get(record.id) == told > 0 and self._is_approved_again(record)
+        is_approved = told > 0 and self._is_approved_again(record, _describe_latest(entries))
         is_wanted = self._is_asked_for(record) and not own
         accepts = is_approved or is_wanted or self._is_accepted(record, told) or self._is_denied(record, entries)
         return Asker(
@@ -255,13 +285,15 @@ class Clearance:
             may_ask=not self.state.plan.basis.is_unattended,
         )
 
-    def _is_approved_again(self, record: StepRecord) -> bool:
-        """Return whether an approval that showed the earlier entries is meant for another time.
+    def _is_approved_again(self, record: StepRecord, earlier: tuple[str, ...]) -> bool:
+        """Return whether an approval that showed the `earlier` entries is meant for another time.
 
         A function that approves has to say so, as one that approves everything knows nothing of them.
         """
         question = f"approve:{record.id}"
-        answer = self.state.answers.get(question)
+        asked, answer = self.state.answered.get(question), self.state.answers.get(question)
+        if asked is None or not {*earlier} <= {*asked.known}:
+            return False
         return answer == AGAIN if question in self.state.answered_here else answer is not None
 
     def _is_asked_for(self, record: StepRecord) -> bool:
@@ -499,6 +531,13 @@ def _describe_entry(entry: Entry) -> str:
     occasion = f" for {entry.occasion}" if entry.occasion else ""
     how = "was refused" if entry.outcome is Outcome.REFUSED else "was done" if entry.seen else "was done, as reported,"
     return f"{entry.text} {how} by run {entry.run!r}{occasion} at {when}"
+
+
+def _describe_latest(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Describe what was done and what was refused last: a refusal does not hide what was done before it."""
+    told = [each for each in entries if each.outcome is not Outcome.NOT_DONE]
+    latest = {each.outcome: each for each in told}
+    return tuple([_describe_entry(each) for each in told if each in latest.values()])
 
 
 def _describe_already(by: Flight | Entry | None) -> str:

@@ -18,7 +18,7 @@ from executor.events.steps import StepRecord
 from executor.ledger.rulings import Sight
 from executor.loop.parameters import Missing, convert_value
 from executor.observe.observe import LookResult
-from executor.plans.action_plan import PlanStep, references
+from executor.plans.action_plan import references
 from executor.tools.json_data import dump_json, dump_json_value, load_json
 from planner.lightweight import dataclass, field
 from planner.model import Action, Atom
@@ -28,8 +28,8 @@ from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
 
 
-def find_known_values(action: Action, planned: PlanStep, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of data parameters that the plan of a step or the `request` gave: they tell steps apart.
+def find_known_values(action: Action, planned: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of data parameters that the plan (`planned`) or the `request` gave: they tell steps apart.
 
     What else has a value in a parameter does not: a result, a default and a language model may say the same thing
     in other words, in another run or with another version of the world.
@@ -37,10 +37,10 @@ def find_known_values(action: Action, planned: PlanStep, request: Mapping[str, A
     found: dict[str, Any] = {}
     for parameter in action.data:
         name = parameter.name
-        if name in planned.parameters:
-            if any(True for _ in references(planned.parameters[name])):
+        if name in planned:
+            if any(True for _ in references(planned[name])):
                 continue
-            found[name] = planned.parameters[name]
+            found[name] = planned[name]
         elif parameter.source is None and name in request:
             found[name] = request[name]
         if name in found:

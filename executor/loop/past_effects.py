@@ -80,7 +80,7 @@ class _PastRun:
 
     def _begin(self, event: events.StepStarted, at: float) -> None:
         step = self.steps[event.step]
-        known = find_known_values(self.model.actions[step.action], self.planned[event.step], self.request)
+        known = find_known_values(self.model.actions[step.action], self.planned[event.step].parameters, self.request)
         item = identify_step(self.world, step.action, step.arguments, known)
         self.flights[event.step] = Flight(item, str(step), self.run, event.step, event.key, at)
 

@@ -172,7 +172,7 @@ class Stepper:
         action = self.world.model.actions[record.step.action]
         reason = await self._find_obstacle(record, action)
         may_be_so = bool(reason) and another is None and self.state.is_irreversible(record)
-        if may_be_so and await self.clearance.is_already_so(record):
+        if may_be_so and (await self.clearance.is_already_so(record) or await self.clearance.is_told_so(record)):
             return
         if action.data and not (reason or self._is_overtaken(another, plan)):
             answer = await self._fill_open_parameters(record, action)
@@ -425,7 +425,7 @@ class Stepper:
     ) -> str | None:
         """Return the reason of a refusal, an empty text for an approval, or None if undecided or stopped."""
         stopped = self.paused if another is None else self.aborted
-        earlier = await self.clearance.describe_earlier(record, item) if item else ()
+        earlier = await self.clearance.describe_earlier(item) if item else ()
         asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in, earlier))
         return asked.result() if await wait_unless_cancelled(asked, stopped) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,11 +53,11 @@ def list_cells() -> list[Cell]:
         for door, made in DOORS.items()
         for fault in FAULTS
         for scene in SCENES
-        if _makes_sense(fault, scene) and (made.has_journal or not fault.needs_journal)
+        if makes_sense(fault, scene) and (made.has_journal or not fault.needs_journal)
     ]
 
 
-def _makes_sense(fault: Fault, scene: Scene) -> bool:
+def makes_sense(fault: Fault, scene: Scene) -> bool:
     """Return whether a scene has what a fault is about."""
     if fault.needs_sight and scene.sight == "blind":
         return False  # nobody could know: a handler that says that it failed is believed
@@ -71,27 +72,45 @@ def _makes_sense(fault: Fault, scene: Scene) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A promise that cannot be kept in some cells, `why`, and the `words` by which a door says so; "" is any."""
+    """A promise that cannot be kept in stories to which it `applies`, and why; a door says so by `words`."""
 
     promise: str
     words: str
     why: str
-    door: str = ""
-    scene: str = ""
-    fault: str = ""
-
-    def covers(self, cell: Cell, promise: str) -> bool:
-        """Return whether the promise is refused in `cell`."""
-        named = ((self.door, cell.door), (self.scene, cell.scene.name), (self.fault, cell.fault.name))
-        return self.promise == promise and all(mine in ("", its) for mine, its in named)
+    applies: Callable[[Story], bool]
 
 
-ONE_NAME = "a name is that of one run: whose run is over takes another name"
-SPENT = "tasks are to be done again, there is no money left for that, and who could say that it is so disagrees"
 REFUSALS = (
-    Refusal("resumed", "called off", ONE_NAME, door="named run", fault="called off inside"),
-    Refusal("resumed", "it requires budget", SPENT, scene="budget", fault="disagreeing observers"),
-    Refusal("resumed", "the form is not there", ONE_NAME, door="named run", scene="late form"),
+    Refusal(
+        "resumed",
+        "called off",
+        "a name is that of one run: who has called it off takes another name",
+        lambda story: story.door.name == "named run" and "is called off" in story.fault.calls,
+    ),
+    Refusal(
+        "resumed",
+        "the form is not there",
+        "a name is that of one run: whose run has failed takes another name",
+        lambda story: story.door.name == "named run" and story.scene.prepare == "late",
+    ),
+    Refusal(
+        "resumed",
+        "there is already a run",
+        "a name is that of one run: who wants something else takes another name",
+        lambda story: story.door.name == "named run" and story.fault.host == "two wishes at once",
+    ),
+    Refusal(
+        "resumed",
+        "",
+        "there is no money to pay again, and nobody can say for sure that it was paid",
+        lambda story: story.scene.has_budget and (story.scene.sight != "conclusive" or story.fault.looks == "disagree"),
+    ),
+    Refusal(
+        "resumed",
+        "missing: budget",
+        "an agent plans by what it believes, and another one has paid since",
+        lambda story: story.scene.has_budget and story.door.name in {"agent", "room"},
+    ),
 )
 """Every refusal by name."""
 
@@ -100,16 +119,17 @@ def judge(cell: Cell) -> tuple[Story, list[str]]:
     """Play a cell; return its story, and what is broken in it, promise by promise, and not refused in words."""
     with tempfile.TemporaryDirectory() as folder:
         story = play(DOORS[cell.door], cell.scene, cell.fault, Path(folder))
-    broken = [
-        f"{name}: {why}"
-        for name, promise in PROMISES.items()
-        if not _is_refused(cell, name, story)
-        for why in promise(story)
+    return story, find_broken(story)
+
+
+def find_broken(story: Story) -> list[str]:
+    """Return what is broken in a story, promise by promise, and not refused in words."""
+    return [
+        f"{name}: {why}" for name, promise in PROMISES.items() if not _is_refused(name, story) for why in promise(story)
     ]
-    return story, broken
 
 
-def _is_refused(cell: Cell, promise: str, story: Story) -> bool:
+def _is_refused(promise: str, story: Story) -> bool:
     """Return whether the door has said in the words of a refusal that it cannot keep a promise."""
     told = f"{story.told[-1].reason} {story.told[-1].error}" if story.told else ""
-    return any(each.covers(cell, promise) and each.words in told for each in REFUSALS)
+    return any(each.promise == promise and each.words in told and each.applies(story) for each in REFUSALS)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from executor.adapters.planned_calls import PlannedCalls
 from executor.events.answers import NOTHING
 from executor.events.events import StepStatus
 from executor.executor import Executor
@@ -221,7 +220,7 @@ def ignore_disputes(patch: Patch) -> None:
     patch.setattr(clearance, "judge_sight", settle)
 
 
-@plant("reasons are left out", "sequential:raises-after-acting:blind")
+@plant("reasons are left out", "sequential:none:no-form")
 def leave_out_reasons(patch: Patch) -> None:
     make = RunOutcome.of.__func__
     patch.setattr(RunOutcome, "of", classmethod(lambda cls, *given: replace(make(cls, *given), reason="")))
@@ -261,5 +260,5 @@ def ignore_no(patch: Patch) -> None:
 
 
 @plant("the toolset offers irreversible steps out of turn", "planned-calls:none:no-form")
-def allow_everything(patch: Patch) -> None:
-    patch.setattr(PlannedCalls, "_find_bar", _answering(""))
+def offer_everything(patch: Patch) -> None:
+    patch.setattr(run_loop.Loop, "_defer_irreversible", lambda _, order, before, __: (order, before))

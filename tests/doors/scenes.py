@@ -264,7 +264,7 @@ def _bind_observers(site: Site) -> None:
         site.world.observer(fact, conclusive=True)(_make_observer(bank, fact))
     if scene.has_budget:
 
-        @site.world.observer("budget", conclusive=True)
+        @site.world.observer("budget", conclusive=True, settle_within=0)
         async def budget():
             return bank.money()
 

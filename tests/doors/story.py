@@ -19,6 +19,7 @@ from executor.journal.reservations import ReservationsInJournal
 from executor.testing import Crash, run_virtual
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from doors.faults import Fault
@@ -34,6 +35,12 @@ PERSON_SECONDS = 60.0
 """Seconds that a person takes who looks what happened."""
 
 
+Moves = tuple[tuple[str, ...], ...]
+"""What is done in each process after the first request: "resume" what is left, or "ask" again."""
+MOVES: Moves = (("resume", "ask"), ("resume", "ask"))
+"""What each story of the matrix does."""
+
+
 @dataclass(slots=True)
 class Story:
     """What happened in one cell: `told` is what the door told, in its order."""
@@ -46,6 +53,11 @@ class Story:
     asked: list[Question] = field(default_factory=list)
     reserved: list[str] = field(default_factory=list)
     """Runs that still hold an amount of the budget at the end."""
+    moves: Moves = MOVES
+    needless: list[str] = field(default_factory=list)
+    """Questions that a look could have answered."""
+    process: int = 0
+    """The number of the process that lives now."""
     crashes: int = 0
     is_over: bool = False
     """Whether the story has been told: what dead processes do while they are buried does not count."""
@@ -59,9 +71,9 @@ class Story:
         return [each.error for each in self.told if each.error is not None]
 
 
-def play(door: type[Door], scene: Scene, fault: Fault, folder: Path) -> Story:
+def play(door: type[Door], scene: Scene, fault: Fault, folder: Path, moves: Moves = MOVES) -> Story:
     """Let a story happen in virtual time, its journal in `folder`."""
-    story = Story(door, scene, fault)
+    story = Story(door, scene, fault, moves=moves)
     if scene.is_paid:
         story.bank.pay_long_ago()
     start = 0.0
@@ -70,9 +82,12 @@ def play(door: type[Door], scene: Scene, fault: Fault, folder: Path) -> Story:
         mock.patch.object(Journal, "clock", CLOCK),
         mock.patch.object(ReservationsInJournal, "pause", PAUSE),
     ):
-        parts = (ask_first, ask_after_restart) if door.has_journal else (ask_all,)
-        for part in parts:
-            start = _process(story, part, folder, start, graves)
+        deaths, left = 0, len(moves) if door.has_journal else 1
+        while left:
+            deaths = story.crashes
+            start = _process(story, ask_after_restart if story.process else ask_first, folder, start, graves)
+            left -= left > 1 or story.crashes == deaths  # where the last one dies, there is another
+            story.process = min(story.process + 1, len(moves) - 1)
         story.is_over = story.bank.is_closed = True
     return story
 
@@ -117,32 +132,26 @@ def _list_reserved(journal: Journal) -> list[str]:
     return [f"{each.amount} by {each.run}" for each in found if each.run != "probe"]
 
 
-async def ask_all(story: Story, site: Site) -> None:
-    """Ask as often as with a restart, in one process: a door without a journal forgets all else."""
-    door = await ask_first(story, site)
-    await _request(story, site, door, door.resume)
-    await _request(story, site, door, door.ask)
-
-
-async def ask_first(story: Story, site: Site) -> Door:
-    """Ask with the fault in effect, take up what is left, and ask again; return the door that was used last."""
-    if story.fault.host.startswith("two"):
-        doors = [story.door(site), story.door(site)]
-        await asyncio.gather(*[_request(story, site, each, each.ask) for each in doors])
-    else:
-        doors = [story.door(site)]
-        await _request(story, site, doors[0], doors[0].ask)
+async def ask_first(story: Story, site: Site) -> None:
+    """Ask with the fault in effect, and then as the story says; a door without a journal forgets all else."""
+    is_double = story.fault.host.startswith("two")
+    doors = [story.door(site) for _ in range(1 + is_double)]
+    await asyncio.gather(*[_request(story, site, each, each.ask) for each in doors])
     await asyncio.sleep(PERSON_SECONDS * story.bank.pace)
-    await _request(story, site, doors[0], doors[0].resume)
-    await _request(story, site, doors[-1], doors[-1].ask)
-    return doors[-1]
+    processes = story.moves[:1] if story.door.has_journal else story.moves
+    await _go_on(story, site, doors, [move for moves in processes for move in moves])
 
 
 async def ask_after_restart(story: Story, site: Site) -> None:
     """In a new process: take up what is left, and ask once more."""
-    door = story.door(site)
-    await _request(story, site, door, door.resume)
-    await _request(story, site, door, door.ask)
+    await _go_on(story, site, [story.door(site)], story.moves[story.process])
+
+
+async def _go_on(story: Story, site: Site, doors: list[Door], moves: Sequence[str]) -> None:
+    """Resume what the first of `doors` has begun, or ask by the last, move by move."""
+    for move in moves:
+        door = doors[0] if move == "resume" else doors[-1]
+        await _request(story, site, door, door.resume if move == "resume" else door.ask)
 
 
 async def _request(story: Story, site: Site, door: Door, begin: Any) -> None:
@@ -153,6 +162,8 @@ async def _request(story: Story, site: Site, door: Door, begin: Any) -> None:
             return
         question = told.questions[0]
         story.asked.append(question)
+        if _could_be_seen(story, question):
+            story.needless.append(f"{question.name}: {question.text}")
         await asyncio.sleep(PERSON_SECONDS * story.bank.pace)
         reply = _reply(story, question)
         story.bank.note("answer", question.text, reply)
@@ -186,6 +197,15 @@ async def _break_off(site: Site, door: Door, task: asyncio.Task[Any]) -> None:
         task.cancel()
     elif site.struck == "is called off":
         door.call_off(task)
+
+
+def _could_be_seen(story: Story, question: Question) -> bool:
+    """Return whether a look could have told what is asked: observers are sure, agree, and have had their time."""
+    if story.scene.sight != "conclusive" or story.fault.looks:
+        return False
+    about = next((fact for act, fact in EFFECTS.items() if f"{act}(" in question.text), "paid")
+    is_doubt = question.choices[:2] == (HAPPENED, NOTHING) and "still at work" not in question.text
+    return is_doubt or ("again:" in question.name and story.bank.holds(about))
 
 
 def _reply(story: Story, question: Question) -> Any:

@@ -1,0 +1,241 @@
+"""Random stories at every door, judged by the bank: `python -m doors.campaign --runs 1000`, in the folder `tests`.
+
+A story is told by a token, such as "agent / vague approved / raises after, lies; two at once / ask resume | ask": the
+door, the scene, what goes wrong, and what is asked in which process. A seed draws one; `--only TOKEN` plays one again.
+A story that breaks a promise is shrunk to the least that breaks it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO, get_args
+
+from doors.cells import find_broken, makes_sense
+from doors.door import DOORS
+from doors.faults import FAULTS, Fault, Inside
+from doors.registry import DOORS as REGISTERED
+from doors.scenes import Scene
+from doors.story import Moves, Story, play
+
+assert REGISTERED is DOORS
+WORDS = {
+    "vague": {"sight": "vague"},
+    "blind": {"sight": "blind"},
+    "approved": {"approval": "yes"},
+    "refused": {"approval": "no"},
+    "late": {"prepare": "late"},
+    "never": {"prepare": "never"},
+    "other-way": {"has_other_way": True},
+    "paid": {"is_paid": True},
+    "budget": {"has_budget": True},
+    "typed": {"has_types": True},
+}
+"""What a scene may have, by the word for it in a token."""
+LOOKS = ("slow", "disagree")
+HOSTS = ("two at once", "two wishes at once", "by hand", "later by hand")
+AT_LAST = ("resume", "ask", "resume", "ask")
+"""What a person does at last who wants the goal, when nothing goes wrong any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tale:
+    """A story to be played, as a token tells it."""
+
+    door: str
+    words: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    looks: str = ""
+    host: str = ""
+    moves: Moves = ((),)
+
+    def __str__(self) -> str:
+        wrong = [", ".join(each or "-" for each in self.calls), self.looks, self.host]
+        asked = " | ".join(" ".join(each) for each in self.moves)
+        return " / ".join([self.door, " ".join(self.words), "; ".join(filter(None, wrong)), asked])
+
+    @classmethod
+    def parse(cls, token: str) -> Tale:
+        """Read a token."""
+        door, words, wrong, asked = [each.strip() for each in token.split("/")]
+        tale = cls(door, tuple(words.split()), moves=tuple([tuple(each.split()) for each in asked.split("|")]))
+        for part in filter(None, map(str.strip, wrong.split(";"))):
+            if part in LOOKS:
+                tale = replace(tale, looks=part)
+            elif part in HOSTS:
+                tale = replace(tale, host=part)
+            else:
+                calls = [each.strip() for each in part.split(",")]
+                tale = replace(tale, calls=tuple(["" if each == "-" else each for each in calls]))
+        return tale
+
+    @property
+    def scene(self) -> Scene:
+        """The scene, as the words say."""
+        fields: dict[str, object] = {}
+        for word in self.words:
+            fields |= WORDS[word]
+        return Scene("drawn", **fields)
+
+    @property
+    def fault(self) -> Fault:
+        """What goes wrong."""
+        first, *later = self.calls or ("",)
+        return Fault("drawn", first, looks=self.looks, host=self.host, later=tuple(later))
+
+    def play(self) -> tuple[Story, list[str]]:
+        """Play the story; return it, and what is broken in it."""
+        with tempfile.TemporaryDirectory() as folder:
+            moves = (*self.moves[:-1], (*self.moves[-1], *AT_LAST))
+            story = play(DOORS[self.door], self.scene, self.fault, Path(folder), moves)
+        return story, find_broken(story)
+
+
+def draw(door: str, seed: int) -> Tale:
+    """Draw a story at a door."""
+    rng = random.Random(f"{door} {seed}")
+    words = tuple(_draw_words(rng))
+    if "blind" in words:  # nobody could know what was paid before
+        words = tuple([each for each in words if each != "paid"])
+    tale = Tale(door, words)
+    possible = [each for each in get_args(Inside) if each and _may_happen(tale, each)]
+    number = rng.choices((0, 1, 2, 3), (2, 5, 2, 1))[0]
+    calls = [rng.choice(["", *possible]) for _ in range(number)]
+    if "thread acts late" in calls:
+        calls = ["thread acts late"]
+    tale = replace(tale, calls=tuple(calls))
+    if tale.scene.sight == "conclusive":
+        tale = replace(tale, looks=rng.choices(("", *LOOKS), (7, 2, 1))[0])
+    hosts = [each for each in HOSTS if _may_host(tale, each)]
+    tale = replace(tale, host=rng.choice(["", "", "", *hosts]))
+    number = rng.choice((1, 1, 2, 3)) if DOORS[door].has_journal else 1
+    moves = [tuple(rng.choices(("resume", "ask"), k=rng.randint(0, 3))) for _ in range(number)]
+    return replace(tale, moves=tuple(moves))
+
+
+def _draw_words(rng: random.Random) -> Iterator[str]:
+    yield from filter(None, [rng.choices(("", "vague", "blind"), (6, 2, 2))[0]])
+    yield from filter(None, [rng.choices(("", "approved", "refused"), (6, 3, 1))[0]])
+    yield from filter(None, [rng.choices(("", "late", "never"), (15, 3, 1))[0]])
+    has_other_way = rng.random() < 0.15
+    if has_other_way:
+        yield "other-way"
+    if rng.random() < 0.1:
+        yield "paid"
+    if rng.random() < 0.3:
+        yield "budget"
+    if rng.random() < 0.3 and not has_other_way:  # the other way returns no day
+        yield "typed"
+
+
+def _may_happen(tale: Tale, inside: str) -> bool:
+    """Return whether a fault inside the handler makes sense in the scene of `tale`."""
+    found = next(each for each in FAULTS if each.inside == inside)
+    return makes_sense(replace(found, host=""), tale.scene) and (
+        DOORS[tale.door].has_journal or not found.needs_journal
+    )
+
+
+def _may_host(tale: Tale, host: str) -> bool:
+    if "by hand" in host and tale.looks == "slow":
+        return False  # nobody says how late they see what others do
+    found = next(each for each in FAULTS if each.host == host)
+    return makes_sense(replace(found, inside=""), tale.scene)
+
+
+def shrink(tale: Tale, broken: list[str]) -> Tale:
+    """Return the least story that breaks one of the same promises."""
+    names = {each.partition(":")[0] for each in broken}
+    for _ in range(100):
+        for smaller in _list_smaller(tale):
+            if names & {each.partition(":")[0] for each in smaller.play()[1]}:
+                tale = smaller
+                break
+        else:
+            return tale
+    return tale
+
+
+def _list_smaller(tale: Tale) -> Iterator[Tale]:
+    for number in range(len(tale.words)):
+        yield replace(tale, words=tale.words[:number] + tale.words[number + 1 :])
+    if tale.calls:
+        yield replace(tale, calls=tale.calls[:-1])
+    for number, each in enumerate(tale.calls):
+        if each:
+            yield replace(tale, calls=(*tale.calls[:number], "", *tale.calls[number + 1 :]))
+    if tale.looks:
+        yield replace(tale, looks="")
+    if tale.host:
+        yield replace(tale, host="")
+    if len(tale.moves) > 1:
+        yield replace(tale, moves=tale.moves[:-1])
+    for number, each in enumerate(tale.moves):
+        if each:
+            yield replace(tale, moves=(*tale.moves[:number], each[:-1], *tale.moves[number + 1 :]))
+
+
+def give(text: str, to: TextIO | None = None) -> None:
+    """Print a line at once."""
+    to = to or sys.stdout
+    to.write(f"{text}\n")
+    to.flush()
+
+
+def main() -> int:
+    """Run a campaign, or play one story again."""
+    parser = argparse.ArgumentParser(description="Random stories at every door.")
+    parser.add_argument("--runs", type=int, default=1000, help="stories at each door")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first")
+    parser.add_argument("--door", action="append", choices=DOORS, help="only this door (may be repeated)")
+    parser.add_argument("--only", help="play the story of this token, and print it")
+    given = parser.parse_args()
+    if given.only is not None:
+        return _show(Tale.parse(given.only))
+    totals = Counter[str]()
+    give("| door | stories | payments | deaths | questions | a look could have answered | violations |")
+    give("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for door in given.door or DOORS:
+        counts, started = Counter[str](), time.perf_counter()
+        for seed in range(given.first, given.first + given.runs):
+            tale = draw(door, seed)
+            story, broken = tale.play()
+            counts += Counter(
+                stories=1,
+                payments=len(story.bank.acts("pay", "transfer")),
+                deaths=story.crashes,
+                questions=len(story.asked),
+                needless=len(story.needless),
+                violations=bool(broken),
+            )
+            for each in story.needless:
+                give(f"needless: {tale}: {each}", to=sys.stderr)
+            if broken:
+                give(f"{tale}: {broken}\n  shrunk: {shrink(tale, broken)}", to=sys.stderr)
+        totals += counts
+        names = ("stories", "payments", "deaths", "questions", "needless", "violations")
+        give(f"| {door} | {' | '.join(str(counts[name]) for name in names)} |")
+        give(f"{door}: {time.perf_counter() - started:.0f} s", to=sys.stderr)
+    give(f"| **all** | {' | '.join(str(totals[name]) for name in names)} |")
+    return int(totals["violations"] > 0)
+
+
+def _show(tale: Tale) -> int:
+    story, broken = tale.play()
+    for deed in story.bank.log:
+        give(f"{deed.at:10.2f} {deed.kind} {deed.what} {deed.detail if deed.detail is not None else ''}")
+    for told in story.told:
+        give(f"told {told.status}: {told.reason} {told.error or ''}")
+    give("\n".join(broken) or "all promises hold")
+    return bool(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""Random stories at every door keep every promise; one that does not is shrunk to a token that plays it again."""
+
+from __future__ import annotations
+
+import pytest
+from doors.campaign import Tale, draw, shrink
+from doors.plants import PLANTS
+from doors.registry import DOORS
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_stories_keep_their_promises(seed):
+    tales = [draw(door, seed) for door in DOORS]
+    found = {str(tale): tale.play()[1] for tale in tales}
+    assert {token: broken for token, broken in found.items() if broken} == {}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_token_tells_a_story_again(door):
+    for seed in range(30):
+        tale = draw(door, seed)
+        assert Tale.parse(str(tale)) == tale
+        assert draw(door, seed) == tale
+
+
+def test_a_story_that_breaks_a_promise_is_shrunk(monkeypatch):
+    next(each for each in PLANTS if each.name == "entries are forgotten").apply(monkeypatch)
+    tale = Tale.parse("sequential / blind late / raises before; two wishes at once / ask resume | ask")
+    broken = tale.play()[1]
+    assert any(each.startswith("irreversible at most once") for each in broken)
+    small = shrink(tale, broken)
+    assert str(small) == "sequential / blind /  / "
+    assert small.play()[1]
