@@ -82,14 +82,23 @@ class Lookout:
         """New objects that no result has reported yet: also those that only an early look has named."""
         self._due: dict[Atom, float] = {}
         """Time (of the event loop) by which all observers must have seen the latest act on a fact."""
+        self._kept: dict[Any, tuple[float, Any]] = {}
+        """Answers that count for a time, by call, with when they were given: none from before an act on their facts."""
 
     def note_act(self, facts: Iterable[Atom]) -> None:
         """Note that an act just took place that should change `facts`."""
         now = asyncio.get_running_loop().time()
+        self._forget(facts)
         for fact in facts:
             settle = self.settle_within([fact])
             if settle:
                 self._due[fact] = now + settle
+
+    def _forget(self, facts: Iterable[Atom]) -> None:
+        """Forget the answers of all functions that observe one of `facts`: the next look is made anew."""
+        if self._kept:
+            functions = {observer.function for fact in facts for observer, _ in self._world.observers_of(fact)}
+            self._kept = {call: each for call, each in self._kept.items() if call[0] not in functions}
 
     @property
     def has_observers(self) -> bool:
@@ -125,6 +134,7 @@ class Lookout:
             ]
             if not late:
                 return self._add_untold(looked)
+            self._forget(facts)
             await asyncio.sleep(min(pause, max(late) - now))
             pause = min(2 * pause, LONGEST)
 
@@ -138,7 +148,7 @@ class Lookout:
         looks |= dict.fromkeys([each for pattern in over for each in self._world.observers_over(pattern)])
         calls = {look: (look[0].function, look[0].bind(look[1])) for look in looks}
         firsts = {call: look for look, call in reversed(calls.items())}
-        given = dict(zip(firsts, await self.gather_answers(list(firsts.values())), strict=True))
+        given = await self._gather_or_recall(firsts)
         answers = {look: self._read_sighting(*look, given[call]) for look, call in calls.items()}
         looked = LookResult()
         wanted = dict.fromkeys(asked)
@@ -160,6 +170,17 @@ class Lookout:
         if self._listings:
             self._note_listed([(look[0], each) for look, each in answers.items() if isinstance(each, Sighting)], looked)
         return looked
+
+    async def _gather_or_recall(self, firsts: Mapping[Any, tuple[Observer, Atom]]) -> dict[Any, Any]:
+        """Return the answers of looks by call, of which some are young enough to count still."""
+        now, found = asyncio.get_running_loop().time(), dict[Any, Any]()
+        for call, (observer, _) in firsts.items():
+            if call in self._kept and now - self._kept[call][0] <= (observer.max_age or 0.0):
+                found[call] = self._kept[call][1]
+        looks = {call: look for call, look in firsts.items() if call not in found}
+        found |= zip(looks, await self.gather_answers(list(looks.values())), strict=True)
+        self._kept |= {call: (now, found[call]) for call, look in looks.items() if look[0].max_age}
+        return found
 
     def _note_listed(self, sightings: Iterable[tuple[Observer, Sighting]], looked: LookResult) -> None:
         """Note that all items of a pattern are known which a conclusive observer has found out."""
@@ -208,6 +229,7 @@ class Lookout:
             looked = await self._look(facts, beliefs)
             if now >= since + settle or not is_missed(looked):
                 return self._add_untold(looked)
+            self._forget(facts)
             await asyncio.sleep(min(pause, since + settle - now))
             pause = min(2 * pause, LONGEST)
 

@@ -81,7 +81,8 @@ class Observer:
     """Observes the facts that match `pattern`: its arguments are parameters of `function`, constants, or open.
 
     If a `conclusive` observer does not see an effect `settle_within` seconds after the act (None: not stated), the act
-    did not happen. An observer that takes longer than `timeout` seconds cannot decide.
+    did not happen. An observer that takes longer than `timeout` seconds cannot decide. A look counts for `max_age`
+    seconds in its run, unless a step has acted on its fact since; without it, each look is made anew.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Observer:
     conclusive: bool = False
     settle_within: float | None = None
     timeout: float | None = 10.0
+    max_age: float | None = None
     arities: Mapping[str, int] = field(default_factory=dict)
     tolerances: Mapping[str, Number] = field(default_factory=dict)
     """Tolerances of the numeric fluents, by name."""

@@ -145,6 +145,7 @@ class World:
         conclusive: bool = False,
         settle_within: float | None = None,
         timeout: float | None = 10.0,
+        max_age: float | None = None,
     ) -> Callable[[Function], Function]:
         """Return a decorator that makes a function an observer of the facts of `pattern`, such as `at(robot, _)`.
 
@@ -155,7 +156,9 @@ class World:
 
         If a `conclusive` observer does not see an effect within `settle_within` seconds, it did not come about. That an
         irreversible step in doubt did not happen is believed only of an observer that states `settle_within`: 0 says
-        that it sees each change at once. The decorator raises `DeclarationError` if function and pattern do not fit.
+        that it sees each change at once. A look counts for `max_age` seconds in its run, unless a step has acted on its
+        fact since: so an observer that may be asked only so often is not asked at each step. The decorator raises
+        `DeclarationError` if function and pattern do not fit.
         """
         if not all(isinstance(each, str) for each in (pattern, *more)):
             raise InputError("@world.observer takes patterns of facts", hint="@world.observer('at(robot, _)')")
@@ -163,6 +166,8 @@ class World:
             raise InputError(f"settle_within must be a number of seconds, got {settle_within!r}")
         if timeout is not None and not (is_amount(timeout) and timeout > 0):
             raise InputError(f"timeout must be a number of seconds above 0, or None, got {timeout!r}")
+        if max_age is not None and not is_amount(max_age):
+            raise InputError(f"max_age must be a number of seconds, or None, got {max_age!r}")
 
         def bind(function: Function) -> Function:
             if not callable(function):
@@ -177,6 +182,7 @@ class World:
                     conclusive=conclusive,
                     settle_within=settle_within,
                     timeout=timeout,
+                    max_age=max_age,
                 )
                 self.add_observer(observer)
             return function
@@ -197,6 +203,7 @@ class World:
         conclusive: bool = False,
         settle_within: float | None = None,
         timeout: float | None = 10.0,
+        max_age: float | None = None,
     ) -> None:
         """Observe the facts of a pattern, or of several, by a SQL query, with the options of `observer`.
 
@@ -205,7 +212,7 @@ class World:
         For open arguments the query returns a column each. `database` is a function that opens a connection of the
         DB-API for each look, an engine of SQLAlchemy, or a connection. Raises `InputError` where these do not fit.
         """
-        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout, "max_age": max_age}
         self._observe(patterns, lambda pattern: make_query_look(pattern, query, database), options)
 
     def observe_http(
@@ -220,6 +227,7 @@ class World:
         conclusive: bool = False,
         settle_within: float | None = None,
         timeout: float | None = 10.0,
+        max_age: float | None = None,
     ) -> None:
         """Observe the facts of a pattern, or of several, by an HTTP GET, with the options of `observer`.
 
@@ -229,7 +237,7 @@ class World:
         of items with `fields`. Raises `InputError` where these do not fit.
         """
         reading = Reading(at, equals, fields)
-        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout, "max_age": max_age}
         self._observe(patterns, lambda pattern: make_http_look(pattern, url, reading, headers, timeout), options)
 
     def observe_tool(
@@ -244,6 +252,7 @@ class World:
         conclusive: bool = False,
         settle_within: float | None = None,
         timeout: float | None = 10.0,
+        max_age: float | None = None,
     ) -> None:
         """Observe the facts of a pattern, or of several, by a read-only tool: `tools["list_orders"]`.
 
@@ -251,7 +260,7 @@ class World:
         answer is read as that of `observe_http`. Raises `InputError` for a tool that is not known to be read-only.
         """
         reading = Reading(at, equals, fields)
-        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout, "max_age": max_age}
         self._observe(patterns, lambda pattern: make_tool_look(pattern, tool, reading, arguments), options)
 
     def _observe(self, patterns: Any, make_look: Callable[[Atom], Callable[..., Any]], options: Any) -> None:

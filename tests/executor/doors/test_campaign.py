@@ -8,6 +8,7 @@ from doors.plants import PLANTS
 from doors.registry import DOORS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
 def test_stories_keep_their_promises(seed):
     tales = [draw(door, seed) for door in DOORS]

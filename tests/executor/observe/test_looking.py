@@ -15,8 +15,10 @@ from executor import (
     StepStatus,
     World,
 )
+from executor.observe.observe import Lookout
 from executor.testing import run_virtual
 from planner import Domain
+from planner.errors import InputError
 from planner.model import Atom
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
@@ -288,3 +290,55 @@ def test_a_reactive_run_skips_what_a_handler_reports_unless_it_is_seen_to_be_oth
         world.observer("fb")(lambda: (seen and "a" in deeds) or "b" in deeds)
     ran(world, domain, "fc", model="reactive")
     assert deeds == (["a", "b", "c"] if seen is False else ["a", "c"])
+
+
+@pytest.mark.parametrize(("max_age", "looks"), [(None, 2), (100.0, 1), (0.5, 2)])
+def test_a_look_counts_for_its_time(max_age, looks):
+    """The door is looked at before the first step and before `ring`, two seconds later."""
+    domain, world, acts = made(
+        knock={"provides": ["knocked"]},
+        lean={"requires": ["knocked"], "provides": ["leant"]},
+        ring={"requires": ["leant", "open"], "provides": ["rung"], "tags": ["needs_observed"]},
+    )
+    looked = []
+
+    @world.observer("open", max_age=max_age)
+    def look():
+        looked.append(1)
+        return True
+
+    for name, fact in (("knock", "knocked"), ("lean", "leant"), ("ring", "rung")):
+        world.handler(name)(make_slow(acts, name))
+        world.observer(fact)(lambda: True)
+    assert ran(world, domain, "rung", initial=["open"]).status is RunStatus.SUCCEEDED
+    assert len(looked) == looks
+
+
+def test_no_look_counts_from_before_an_act():
+    domain, world, _ = made(ring={"provides": ["rung"]}, open={"provides": ["opened"]})
+    for fact in ("rung", "opened"):
+        world.observer(fact, max_age=100)(lambda: True)
+    functions = [each.function for each in world.observers]
+    state = Executor(world).make_initial_state(ActionPlan(), domain.problem())
+    lookout = Lookout(world, state.objects)
+    lookout._kept = {(each, ()): (0.0, True) for each in functions}
+
+    async def act():
+        lookout.note_act([Atom("rung")])
+
+    asyncio.run(act())
+    assert [call for call, _ in lookout._kept] == functions[1:]
+
+
+def make_slow(acts, name):
+    async def act():
+        await asyncio.sleep(1)
+        acts.append(name)
+
+    return act
+
+
+def test_max_age_is_a_number_of_seconds():
+    _, world, _ = made(ring={"provides": ["rung"]})
+    with pytest.raises(InputError, match="max_age must be a number of seconds"):
+        world.observer("rung", max_age="long")
