@@ -160,10 +160,13 @@ def test_a_run_of_which_all_callers_are_cancelled_can_be_taken_up(shop, tmp_path
 
 
 def test_requests_of_other_threads_join(shop):
-    executor, outcomes = Executor(shop.world), []
-    threads = [
-        threading.Thread(target=lambda: outcomes.append(asyncio.run(executor.run(shop.problem())))) for _ in range(3)
-    ]
+    executor, outcomes, together = Executor(shop.world), [], threading.Barrier(3)
+
+    def ask():
+        together.wait()
+        outcomes.append(asyncio.run(executor.run(shop.problem())))
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
