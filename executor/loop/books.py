@@ -152,7 +152,7 @@ def read_fate(
     for event, at in events:
         match event:
             case StepStarted(step, _, _, key) if (step, key) == (flight.step, flight.key):
-                has_begun, left = True, replace(flight, doubt=LOST)
+                has_begun, left, entry = True, replace(flight, doubt=LOST), None
             case StepWaiting(step, wait) if has_begun and step == flight.step and "question" not in wait:
                 left = replace(flight, doubt=WAITS)
             case RunEnded(status) if has_begun and status.is_over and left.is_waiting:

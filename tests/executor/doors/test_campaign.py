@@ -16,6 +16,15 @@ def test_stories_keep_their_promises(seed):
     assert {token: broken for token, broken in found.items() if broken} == {}
 
 
+PAID_TWICE = ["agent / blind / raises before, is cancelled before, dies after / "]
+"""Stories in which a campaign saw two payments."""
+
+
+@pytest.mark.parametrize("token", PAID_TWICE)
+def test_stories_that_broke_a_promise_keep_it_now(token):
+    assert Tale.parse(token).play()[1] == []
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_a_token_tells_a_story_again(door):
     for seed in range(30):

@@ -1,9 +1,13 @@
 """A flight that a process has left behind is settled by the events of its run, before anything else is decided."""
 
 import asyncio
+from itertools import product
+
+import pytest
 
 from executor import Executor, RunStatus, World
 from executor.errors import NoRunError
+from executor.events.events import StepEnded, StepReturned, StepStarted, StepStatus, StepWaiting
 from executor.journal import Journal
 from executor.ledger.records import Flight
 from executor.loop.books import GONE, read_fate
@@ -40,3 +44,24 @@ def test_a_run_without_events_leaves_doubt():
     for read in (read_nothing, lambda _: []):
         left, entry = read_fate(flight, read)
         assert (left.doubt, entry) == (GONE, None)
+
+
+BEGUN = StepStarted("s1", 1, {}, "k")
+ATTEMPTS = {
+    "begun": (BEGUN,),
+    "returned": (BEGUN, StepReturned("s1", {})),
+    "waits": (BEGUN, StepWaiting("s1", {"signal": "come"}, 0.0)),
+    "nothing was done": (BEGUN, StepEnded("s1", StepStatus.FAILED, "somebody says so")),
+    "in doubt": (BEGUN, StepEnded("s1", StepStatus.FAILED, "the line broke", repeatable=False)),
+    "done": (BEGUN, StepReturned("s1", {}), StepEnded("s1", StepStatus.SUCCEEDED, "seen")),
+}
+
+
+@pytest.mark.parametrize("last", ATTEMPTS)
+def test_only_the_last_attempt_under_a_key_says_what_became_of_a_flight(last):
+    flight = Flight("i", "pay(o1)", "r", "s1", "k", 1.0)
+    alone = read_fate(flight, lambda _: [(event, 9.0) for event in ATTEMPTS[last]])
+    assert (alone[1] is not None) is (last in {"nothing was done", "done"})
+    for earlier in product(["nothing was done", "in doubt", "waits"], repeat=2):
+        events = [event for name in (*earlier, last) for event in ATTEMPTS[name]]
+        assert read_fate(flight, lambda _, told=events: [(event, 9.0) for event in told]) == alone
