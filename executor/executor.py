@@ -38,6 +38,7 @@ from executor.events.events import (
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.joining import (
+    ADMITTING,
     FOLLOW_SECONDS,
     JoinedRun,
     RunRequest,
@@ -277,11 +278,12 @@ class Executor:
         state = None if made is None else self.make_state(made, is_offered=driver is not None)
         if state is not None:
             self._check_reported(state, reported or {})
-        return self._admit(
-            request,
-            lambda name: Run(self, name, pricing, fill=fill, approve=approve, client=client, driver=driver),
-            state,
-        )
+        with ADMITTING:
+            return self._admit(
+                request,
+                lambda name: Run(self, name, pricing, fill=fill, approve=approve, client=client, driver=driver),
+                state,
+            )
 
     def _admit(self, request: RunRequest, make: Callable[[str], Run], state: RunState | None) -> Run:
         """Join an equal run at work, or begin one, made by `make`: a child of the step whose handler asks for it."""

@@ -202,6 +202,8 @@ class _AtWork:
 _at_work: Final[dict[Hashable, list[_AtWork]]] = {}
 """The runs at work in this process, by what they may be found by."""
 _guard: Final = threading.Lock()
+ADMITTING: Final = threading.RLock()
+"""Held from the search for a run to join until a run is noted: requests of several threads are admitted in turn."""
 
 
 def note_at_work(key: Hashable, run: Run, options: tuple[Any, ...] = ()) -> None:

@@ -1,6 +1,7 @@
 """`forethought bench overhead`: time and memory of the executor for a step, beside those of handlers and observers.
 
-It also carries out many runs at once with one journal, and measures how long planning holds up the event loop.
+It counts looks, too, carries out many runs at once with one journal, and measures how long planning holds up the
+event loop.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Annotated, Final
 
 import typer
 
+from benchmarks.overhead.look_costs import LOOK_HEAD, list_look_costs
 from benchmarks.overhead.overhead_setting import (
     INDEPENDENT,
     PLANS,
@@ -52,6 +54,7 @@ def overhead(
 ) -> None:
     """Measure what the executor costs: microseconds a step with and without a journal, memory, many runs at once."""
     give(format_table(HEAD, _measure_rows(_list_settings(_parse_lengths(steps)), rounds)))
+    give(format_table(LOOK_HEAD, list_look_costs()))
     if memory:
         give(describe_memory(measure_memory(memory)))
     if runs:

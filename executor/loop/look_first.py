@@ -41,19 +41,17 @@ class FirstLook:
         """Look, and return what differs from what was believed; an empty text if nothing does."""
         if self.look == "never" or not self.lookout.has_observers or not self.state.pending():
             return ""
+        beliefs, lookout = self.state.beliefs, self.lookout
+        needed = dict.fromkeys([*self._list_stated(), *self._list_effects()])
+        before = {fact: beliefs.holds(fact) for fact in needed if lookout.can_see(fact)}
+        facts, over = dict.fromkeys(before), list[Atom]()
         if self.look == "goal":
             relevant = find_relevant_predicates(self.state.domain, self.state.goal)
-            survey = Survey(self.state, self.lookout, self.emit)
-            if await survey.look_everywhere(relevant):
-                return DIFFERS
-        return await self._look_at([*self._list_stated(), *self._list_effects()])
-
-    async def _look_at(self, facts: Iterable[Atom]) -> str:
-        beliefs, lookout = self.state.beliefs, self.lookout
-        before = {fact: beliefs.holds(fact) for fact in dict.fromkeys(facts) if lookout.can_see(fact)}
-        if not before:
+            more, over = Survey(self.state, lookout, self.emit).list_everywhere(relevant)
+            facts |= dict.fromkeys(more)
+        if not facts and not over:
             return ""
-        looked = await lookout.look(before, beliefs)
+        looked = await lookout.look(facts, beliefs, over)
         if not adopt_look(looked, beliefs, self.emit, "looked before the first step", confirming=before):
             return ""
         changed = [(fact, holds) for fact, holds in before.items() if beliefs.holds(fact) is not holds]

@@ -407,17 +407,21 @@ class Survey:
         needed = [self.state.beliefs.precondition_of(record.step) for record in failed]
         return await self._look(facts, [pattern for each in needed for pattern in patterns_of(each, domain)])
 
-    async def look_everywhere(self, among: Collection[str] | None = None) -> bool:
-        """Look at all observable facts and for objects, up to a limit; return whether a belief changed.
+    async def look_everywhere(self) -> bool:
+        """Look at all observable facts and for objects, up to a limit; return whether a belief changed."""
+        return await self._look(*self.list_everywhere())
 
-        With `among`, look at facts of these predicates, and at numbers, only.
+    def list_everywhere(self, among: Collection[str] | None = None) -> tuple[list[Atom], list[Atom]]:
+        """Return the observable facts, up to a limit, and the patterns of which observers may list objects.
+
+        With `among`, return only numbers, and facts and patterns of these predicates.
         """
         known = self.state.domain.predicates
         predicates = {name: each for name, each in known.items() if among is None or name in among}
         numbers = [fact for fact in self.state.beliefs.list_values() if self.lookout.can_see(fact)]
         facts = (*numbers, *(fact for name in predicates for fact in self._find_instances(name)))
         over = [Atom(name, (OPEN,) * len(each.parameters)) for name, each in predicates.items() if each.parameters]
-        return await self._look(islice(facts, MOST_LOOKS), over)
+        return list(islice(facts, MOST_LOOKS)), over
 
     async def _look(self, facts: Iterable[Atom], over: Collection[Atom]) -> bool:
         beliefs = self.state.beliefs

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.overhead.executor_overhead import HEAD, MODELS, run_crowd
+from benchmarks.overhead.look_costs import LOOK_HEAD, STEPS, list_look_settings, measure_looks
 from benchmarks.overhead.overhead_setting import PLANS, Setting, Timed, measure_memory_here, medians, time_once
 from planner import validate
 
@@ -44,6 +45,14 @@ def test_memory_is_that_of_the_run() -> None:
     assert found.peak > found.run >= 0
 
 
+@pytest.mark.parametrize("setting", [*list_look_settings()], ids=str)
+def test_facts_are_looked_at_first_around_each_step_and_for_the_goal(setting):
+    found = measure_looks(setting, runs=1)
+    first = STEPS if setting.look == "goal" or (setting.look == "plan" and setting.irreversible) else 0
+    before = STEPS + STEPS - 1 if setting.irreversible else 0  # its effect, and what it requires
+    assert (found.before, found.looks) == (first + bool(before), first + before + STEPS + STEPS)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_heap")
 def test_the_command_prints_a_line_for_each_setting() -> None:
@@ -52,8 +61,10 @@ def test_the_command_prints_a_line_for_each_setting() -> None:
     )
     assert done.exit_code == 0, done.output
     lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
-    assert len(lines) == 2 + len(PLANS) * len(MODELS) * 2
-    assert all(line.count("|") == len(HEAD) + 1 for line in lines)
+    rows = 2 + len(PLANS) * len(MODELS) * 2
+    assert len(lines) == rows + 2 + len([*list_look_settings()])
+    assert all(line.count("|") == len(HEAD) + 1 for line in lines[:rows])
+    assert all(line.count("|") == len(LOOK_HEAD) + 1 for line in lines[rows:])
     assert "A run of 10 steps" in done.stdout
     assert "2 runs of 10 steps" in done.stdout
 

@@ -47,12 +47,12 @@ def judge_late(story: Story) -> Iterator[str]:
 
 @promise("approval honoured, and with these values")
 def judge_approved(story: Story) -> Iterator[str]:
-    """Look whether each payment was approved before, with the amount that was shown."""
+    """Look whether each payment was approved before, with the amount that was shown; a transfer has none."""
     if story.scene.approval != "yes":
         return
     allowed = 0
     for each in story.bank.log:
-        if each.kind == "answer" and each.detail == "yes":
+        if each.kind == "answer" and each.detail == "yes" and not each.what.startswith("May transfer()"):
             allowed += 1
             if str(AMOUNT) not in each.what:
                 yield f"approved without the amount: {each.what}"

@@ -5,12 +5,13 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 from joined_runs import Till
 
-from executor import Agent, Executor, RunError, RunExists, RunStatus, World
+from executor import Agent, Executor, RunError, RunExists, RunStatus, World, joining
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -159,8 +160,15 @@ def test_a_run_of_which_all_callers_are_cancelled_can_be_taken_up(shop, tmp_path
     assert sorted(shop.bank) == ["o7", "o8"]
 
 
-def test_requests_of_other_threads_join(shop):
+def test_requests_of_other_threads_join(shop, monkeypatch):
     executor, outcomes, together = Executor(shop.world), [], threading.Barrier(3)
+
+    def find_slowly(*given):
+        found = joining.find_leader(*given)
+        time.sleep(0.05)  # so that others ask before the run is noted
+        return found
+
+    monkeypatch.setattr("executor.executor.find_leader", find_slowly)
 
     def ask():
         together.wait()
