@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from executor.arguments import is_listener
@@ -27,7 +28,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
-from executor.loop.attempt import call_of, find_abandoned
+from executor.loop.attempt import is_left_at_work
 from executor.loop.clearance import Clearance
 from executor.loop.driver import Driver
 from executor.loop.look_first import FirstLook
@@ -199,7 +200,7 @@ class Run:
             executor.clock,
             paused,
             executor.performer.release,
-            lambda record: find_abandoned(call_of(state, record, executor.world)) is not None,
+            partial(is_left_at_work, executor.world),
         )
         self._stepper = stepper = Stepper(
             executor.world,

@@ -195,6 +195,14 @@ def find_abandoned(call: Call) -> Callable[[], bool] | None:
     return (lambda: any(works() for works in found)) if found else None
 
 
+def is_left_at_work(world: World, key: str) -> bool:
+    """Return whether an abandoned handler of `world` is still at work under an idempotency key."""
+    with _guard:
+        found = [(call, works) for call, works in _abandoned if call.key == key and works()]
+    known = {skill.function for call, _ in found for skill in world.skills.get(call.step.action, ())}
+    return any(skill.function in known for call, _ in found for skill in call.skills)
+
+
 CALLED_OFF: Final = "the run was called off before it was its turn"
 KEPT: Final = "its lock is kept by a handler that was given up and is still at work"
 BUSY: Final = "its handler is still at work from before"

@@ -18,7 +18,7 @@ from executor.events.answers import AGAIN, HAPPENED, NO, NOTHING, REFUSED, SO, Y
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
-from executor.ledger.rulings import UNSEEN_DONE, UNSEEN_FIRST, Asker, Ruling, Sight, Verdict, find_last_done, rule
+from executor.ledger.rulings import FIRST, UNSEEN_DONE, Asker, Ruling, Sight, Verdict, find_last_done, rule
 from executor.loop.children import is_below
 from executor.loop.effects import EffectFinder, Facts, find_known_values, judge_sight
 from executor.loop.locks_and_rates import wait_unless_cancelled
@@ -91,8 +91,8 @@ class Clearance:
     """Set when no more steps may begin."""
     release: Callable[[str, str], None]
     """Releases what a step of a run has reserved."""
-    is_left_at_work: Callable[[StepRecord], bool]
-    """Whether a handler that was given up at such a step is still at work in this process."""
+    is_left_at_work: Callable[[str], bool]
+    """Whether a handler that was given up is still at work in this process under an idempotency key."""
     _finder: EffectFinder = field(init=False)
     _flights: dict[str, Flight] = field(init=False, default_factory=dict)
     """The flights that this run has, by step."""
@@ -155,17 +155,17 @@ class Clearance:
                 is_idempotent="idempotent" in self.state.domain.actions[record.step.action].tags,
                 knew_part=all(looked.seen.get(fact) is not value or fact in known for fact, value in effect.items()),
             )
-            is_alive = other is not None and (
-                (not other.doubt and await self.book.is_at_work(other)) or self.is_left_at_work(record)
-            )
+            is_alive = other is not None and await self._is_alive(other)
             if other is None and self._is_told_done(record, entries):
                 self._end_as_told(record, f"{SETTLED} (run {entries[-1].run!r})")
                 return False
             ruling = rule(sight, other, entries, asker, is_alive=is_alive)
-            if ruling.verdict is Verdict.BEGIN and not asker.accepts:
-                ruling = self._find_refusal_of_like(record, effect, asker) or ruling
-            if ruling.row == UNSEEN_FIRST and ruling.verdict is Verdict.BEGIN and not asker.accepts:
-                ruling = await self._find_other_way_done(record, effect, asker) or ruling
+            if ruling.verdict is Verdict.BEGIN and ruling.settles is None and not asker.accepts:
+                refusal = self._find_refusal_of_like(record, effect, asker)
+                if refusal is None:
+                    ruling, other, looked = await self._rule_on_others(record, effect, looked)
+                else:
+                    ruling = refusal
             cleared = await self._follow(ruling, record, item, looked, other)
             if cleared is not None:
                 return cleared
@@ -181,8 +181,13 @@ class Clearance:
                 return Ruling(verdict, f"somebody has refused {self._name(each)}, which is for the same")
         return None
 
-    async def _find_other_way_done(self, record: StepRecord, effect: Facts, asker: Asker) -> Ruling | None:
-        """Return the ruling to ask where another run may have brought a fact of the `effect` by another step."""
+    async def _rule_on_others(
+        self, record: StepRecord, effect: Facts, looked: LookResult
+    ) -> tuple[Ruling, Flight | None, LookResult]:
+        """Rule on a step that may begin by the ledger of all other steps that bring a fact of its `effect`.
+
+        Return the ruling, with the flight that it speaks of and the latest look.
+        """
         state, facts = self.state, [fact for fact, holds in effect.items() if holds]
         for step in state.find_irreversible_providers(facts):
             if step == record.step:
@@ -190,13 +195,31 @@ class Clearance:
             known = find_known_values(state.domain.actions[step.action], {}, state.request)
             item = identify_step(self.world, step.action, [*map(state.objects.real_name, step.arguments)], known)
             flight, entries = await self.book.read(item)
-            done = find_last_done(entries, replace(asker, repeats=True))
-            if done is not None:
-                return Ruling(Verdict.ASK_AGAIN, f"{done.text} is for the same, and it was done", done)
-            if flight is not None and flight.run != state.run:
-                doubt = "is for the same, and nobody can say whether it happened"
-                return Ruling(Verdict.ASK_AGAIN, f"{flight.text} {doubt}")
-        return None
+            if flight is not None and flight.run == state.run:
+                flight = None  # the run knows itself what its steps do
+            elif flight is not None and not flight.doubt:
+                flight = await self.book.settle(flight)
+            if flight is None and not entries:
+                continue
+            looked, sight = await self._look(effect, flight)
+            asker = replace(self._describe_asker(record, entries), accepts=False, repeats=True)
+            is_alive = flight is not None and await self._is_alive(flight)
+            ruling = rule(sight, flight, entries, asker, is_alive=is_alive)
+            if ruling.verdict in {Verdict.WAIT, Verdict.ALREADY}:
+                return ruling, flight, looked
+            if ruling.verdict is Verdict.ASK_DOUBT and flight is not None:
+                row = f"{flight.text} is for the same, and nobody can say whether it happened"
+                return Ruling(Verdict.ASK_AGAIN, row), None, looked
+            if ruling.verdict is not Verdict.BEGIN and ruling.entry is not None:
+                how = "was refused" if ruling.entry.outcome is Outcome.REFUSED else "was done"
+                return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, looked
+        return Ruling(Verdict.BEGIN, FIRST), None, looked
+
+    async def _is_alive(self, flight: Flight) -> bool:
+        """Return whether the owner of `flight` is at it, or its handler in this process though it was given up."""
+        if self.is_left_at_work(flight.key):
+            return True
+        return not flight.doubt and await self.book.is_at_work(flight)
 
     async def _follow(
         self, ruling: Ruling, record: StepRecord, item: str, looked: LookResult, other: Flight | None
@@ -212,16 +235,9 @@ class Clearance:
                 return True
             case Verdict.BEGIN:
                 return None
-            case Verdict.WAIT if other is not None and is_below(f"{other.run}/{other.step}"):
-                self._refuse_below(record, other)
-                return False
-            case Verdict.WAIT if other is not None and other.is_waiting:
-                self.emit(events.StepWaiting(record.id, {"flight": item}, 0.0))
-                return False
             case Verdict.WAIT:
                 assert other is not None, "somebody is at it"
-                await self._wait_for(record, other)
-                return None
+                return await self._give_way(record, other)
             case Verdict.REFUSED:
                 self._refuse(record, item, "it was refused before")
                 return False
@@ -331,14 +347,26 @@ class Clearance:
             return True
         return done < sum(1 for each in self.state.steps.values() if each.step == record.step and not each.because)
 
-    async def _wait_for(self, record: StepRecord, other: Flight) -> None:
-        """Wait until a flight of somebody else is over, or nobody is at work on it, or no step may begin any more."""
+    async def _give_way(self, record: StepRecord, other: Flight) -> bool | None:
+        """Wait until a flight is over, or nobody is at work on it, or no step may begin any more; return as `_follow`.
+
+        The step leaves its own flight meanwhile, as the other one may wait for that.
+        """
+        may_wait_for_this = record.id in self._flights
+        self.leave(record)
+        if is_below(f"{other.run}/{other.step}"):
+            self._refuse_below(record, other)
+            return False
+        if other.is_waiting:
+            self.emit(events.StepWaiting(record.id, {"flight": other.item}, 0.0))
+            return False
         flight: Flight | None = other
-        while flight == other and not self.stopped.is_set():
-            if not (self.is_left_at_work(record) or await self.book.is_at_work(other)):
-                break
+        while flight == other and not self.stopped.is_set() and await self._is_alive(other):
             await wait_unless_cancelled(self.book.wait_for_change(other), self.stopped)
             flight, _ = await self.book.read(other.item)
+        if may_wait_for_this and other.run < self.state.run:  # both have given way: the other one goes first
+            await wait_unless_cancelled(self.book.wait_for_change(other), self.stopped)
+        return None
 
     async def _ask(self, ruling: Ruling, record: StepRecord, item: str, other: Flight | None) -> bool | None:
         """Ask a person about a step; return as `_follow`."""

@@ -16,7 +16,11 @@ def test_stories_keep_their_promises(seed):
     assert {token: broken for token, broken in found.items() if broken} == {}
 
 
-PAID_TWICE = ["agent / blind / raises before, is cancelled before, dies after / "]
+PAID_TWICE = [
+    "agent / blind / raises before, is cancelled before, dies after / ",
+    "dag / other-way budget / slow; two wishes at once / ",
+    "dag / other-way budget / thread acts late; two wishes at once / ",
+]
 """Stories in which a campaign saw two payments."""
 
 
