@@ -150,7 +150,7 @@ class Agent(StandingGoals):
                 raise InputError(f"there is no type {kind!r} of which sentences could name new objects", hint=near)
         self._kept = Reuse.of(cache, templates, readings, self.world.model)
         planner = Planner(self._kept.cache, self._kept.templates, mode, time_limit)
-        self.proposer = Proposer(self.world, model, open_types, waived, planner, self._kept.readings)
+        self.proposer = Proposer(self.world, model, open_types, waived, planner, self._kept.readings, self.runs.look)
         super().__init__()
         self._confirm = confirm
         self._rooms: dict[str, Room] = {}

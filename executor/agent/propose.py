@@ -6,7 +6,7 @@ person confirms all of them, with their values, unless they only read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from executor.agent import plan_search
@@ -105,6 +105,8 @@ class Proposer:
     waived: bool = False
     planner: plan_search.Planner = field(default_factory=plan_search.Planner)
     remembered: Readings | None = None
+    look: Callable[[Problem], Awaitable[Problem]] | None = None
+    """Looks at what a plan for a problem may depend on, and returns the problem as it is now."""
 
     async def propose_steps(self, base: Proposal, steps: Any) -> Proposal:
         """Repair `steps`, a plan from elsewhere, for the goal of `base`."""
@@ -265,6 +267,14 @@ class Proposer:
         return tuple(made)
 
     async def _plan(self, proposal: Proposal) -> Proposal:
+        """Plan for the problem of `proposal`; where there is no plan by what is believed, look, and plan once more."""
+        found = await self._search(proposal)
+        if found.plan is not None or found.problem is None or self.look is None:
+            return found
+        now = await self.look(found.problem)
+        return found if now is found.problem else await self._search(replace(proposal, problem=now))
+
+    async def _search(self, proposal: Proposal) -> Proposal:
         assert proposal.problem is not None
         found = await self.planner.plan(plan_search.restrict_to_handlers(proposal.problem, self.world))
         result = found.result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from executor.adapters.believed_problem import make_believed_problem
 from executor.agent.agent_events import Began, Tell
 from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import Filler, usage_of
@@ -17,9 +18,11 @@ from executor.events.run_state import RunState
 from executor.executor import Executor
 from executor.language_model.checked_answers import ModelClient
 from executor.language_model.protocol import Allowance, LanguageModel, Meter
+from executor.loop.look_first import find_relevant_predicates
 from executor.observe.beliefs import CAREFUL
 from executor.observe.condition_facts import find_predicates
-from executor.plans.action_plan import ActionPlan, Basis
+from executor.observe.observe import Lookout, Survey
+from executor.plans.action_plan import ActionPlan, Basis, statement_of
 from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome
 from executor.tools.json_data import dump_json, load_json
@@ -238,6 +241,20 @@ class Runs:
     def current_problem(self, run: str = "") -> Problem:
         """Return the problem in the present state, or as `run` believes if it is active."""
         return self.problem_after(self.active[run].run.state) if run in self.active else self.problem
+
+    async def look(self, problem: Problem) -> Problem:
+        """Look at what a plan for `problem` may depend on; return `problem` as it is, or in the state that was seen."""
+        executor = self.executor
+        if executor.look == "never":
+            return problem
+        state = executor.make_initial_state(ActionPlan(**statement_of(problem)), problem)
+        lookout = Lookout(executor.world, state.objects)
+        survey = Survey(state, lookout, lambda event: state.apply(event, executor.clock.time()))
+        relevant = find_relevant_predicates(problem.domain, problem.goal)
+        if not (lookout.has_observers and await survey.look_everywhere(relevant)):
+            return problem
+        self.problem = self.problem_after(state)
+        return make_believed_problem(problem, state, problem)
 
     def active_run(self, run: str) -> ActiveRun:
         """Return an active run; raises `RunError` for any other."""

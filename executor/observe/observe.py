@@ -407,9 +407,9 @@ class Survey:
         needed = [self.state.beliefs.precondition_of(record.step) for record in failed]
         return await self._look(facts, [pattern for each in needed for pattern in patterns_of(each, domain)])
 
-    async def look_everywhere(self) -> bool:
-        """Look at all observable facts and for objects, up to a limit; return whether a belief changed."""
-        return await self._look(*self.list_everywhere())
+    async def look_everywhere(self, among: Collection[str] | None = None) -> bool:
+        """Look at what `list_everywhere` returns; return whether a belief changed."""
+        return await self._look(*self.list_everywhere(among))
 
     def list_everywhere(self, among: Collection[str] | None = None) -> tuple[list[Atom], list[Atom]]:
         """Return the observable facts, up to a limit, and the patterns of which observers may list objects.

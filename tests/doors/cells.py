@@ -105,12 +105,6 @@ REFUSALS = (
         "there is no money to pay again, and nobody can say for sure that it was paid",
         lambda story: story.scene.has_budget and (story.scene.sight != "conclusive" or story.fault.looks == "disagree"),
     ),
-    Refusal(
-        "resumed",
-        "missing: budget",
-        "an agent plans by what it believes, and another one has paid since",
-        lambda story: story.scene.has_budget and story.door.name in {"agent", "room"},
-    ),
 )
 """Every refusal by name."""
 

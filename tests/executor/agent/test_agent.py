@@ -14,6 +14,7 @@ from executor.language_model import Origin, Part
 from executor.testing import ScriptedModel
 from planner import Domain, validate
 from planner.errors import InputError
+from planner.model import Atom
 
 
 def post() -> tuple[World, list]:
@@ -182,3 +183,20 @@ def test_nothing_is_waived_where_the_model_has_seen_what_tools_returned(origin: 
     proposal = asyncio.run(acting.plan("Tell them.", context=[Part("Mail", "The user wants Ada told.", origin)]))
     assert proposal.standing.name == standing
     assert done == []
+
+
+def test_an_agent_looks_before_it_says_that_there_is_no_plan():
+    till, bank = Domain("till"), []
+    till.function("budget", low=0)
+    till.action("pay", {}, provides=["paid"], modifies=["budget -= 60"], tags=["irreversible"])
+    world = World(till)
+    world.handler("pay")(lambda: bank.append(60))
+    world.observer("paid", conclusive=True)(lambda: bool(bank))
+    world.observer("budget")(lambda: 100 - sum(bank))
+    for look, status in (("never", Standing.UNREACHABLE), ("plan", Standing.PLANNED)):
+        agent = Agent(world, problem=till.problem(initial=["budget = 20"]), look=look)
+        proposal = asyncio.run(agent.plan(["paid"]))
+        assert proposal.standing is status
+    assert agent.problem.values == {Atom("budget", ()): 100}
+    assert asyncio.run(agent.carry_out(proposal)).outcome.succeeded
+    assert bank == [60]
