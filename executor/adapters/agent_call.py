@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from executor import StepStatus, World
 from executor.adapters.believed_problem import predict_facts
@@ -20,6 +20,7 @@ from executor.observe.step_verdict import expect_effects
 from executor.plans.action_plan import steps_of
 from executor.plans.created_objects import find_similar_steps
 from executor.recovery.options import Options
+from executor.tools.json_data import dump_json
 from planner.errors import did_you_mean, printable
 from planner.model import Action, Atom, Problem, TypeHierarchy
 from planner.model.formulas import unmarked
@@ -96,6 +97,9 @@ def _find_lack(state: RunState, action: Action, data: Mapping[str, Any]) -> str:
     return ""
 
 
+SO: Final = "what it brings about is so already"
+
+
 def find_waiting(state: RunState, step: Step) -> StepRecord | None:
     """Return the waiting step that `step` calls again, if there is one."""
     return next((each for each in state.with_status(StepStatus.WAITING) if _is_same(each, step)), None)
@@ -107,11 +111,13 @@ def find_choice(call: AgentCall, offered: Sequence[StepRecord], options: Options
     wrong = _find_stop(state, call.step)
     if wrong:
         return None, wrong
-    marked = bool(call.values) and _has_seen_text(state)
+    marked = bool(call.values) and (_has_seen_text(state) or _differs_from_request(state, call.values))
     planned = next((each for each in offered if _is_same(each, call.step)), None)
     if planned is not None:
         return Choice(planned.id, call.values, marked), ""
     if "irreversible" in action.tags:
+        if not action.creates and _is_so_already(state, call.step):
+            return None, SO
         cause = "" if state.pending() else state.reason.partition("\n")[0]
         needed = f"no plan is known: {cause}" if cause else "it is not what the plan needs next"
         return None, f"it cannot be taken back, and {needed}"
@@ -167,7 +173,7 @@ def _find_objection(options: Options, step: Step) -> str:
             return ""  # it is looked at before the step begins
         return found.misfit or f"it requires {found.condition}, which does not hold"
     if _is_so_already(options.state, step):
-        return "what it brings about is so already"
+        return SO
     problem = options.make_problem()
     if not can_be_paid(problem, [step]):
         return "what is left of the budgets does not suffice for it"
@@ -191,6 +197,12 @@ def _has_seen_text(state: RunState) -> bool:
     """Return whether tools have told the agent anything before."""
     results = (state.steps[id_].result or {} for id_ in state.finished)
     return any(result.get(name) for result in results for name in ("text", "data", "error"))
+
+
+def _differs_from_request(state: RunState, values: Mapping[str, Any]) -> bool:
+    """Return whether the request gives another value for one of the data parameters."""
+    given = {name: state.request[name] for name in values if name in state.request}
+    return dump_json(given) != dump_json({name: values[name] for name in given})
 
 
 @dataclass(slots=True, eq=False)

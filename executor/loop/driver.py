@@ -15,7 +15,8 @@ from executor.recovery.options import Options
 class Choice:
     """The step to begin next: the id of an offered one, or a new step that is put in front of the plan.
 
-    `values` fill its data parameters; they are `marked` if whoever chose them had seen text that tools returned.
+    `values` fill its data parameters. They are `marked` if whoever chose them had seen text that tools returned, or if
+    the request gives others: an irreversible step needs an approval for such values.
     """
 
     step: str | PlanStep

@@ -552,3 +552,26 @@ def test_a_new_request_asks_again_where_a_refusal_has_left_no_plan(tmp_path) -> 
     first, second = asyncio.run(ask("no")), asyncio.run(ask("yes"))
     assert first.run != second.run
     assert bank == ["paid"]
+
+
+def test_a_call_for_a_payment_that_somebody_has_seen_says_that_it_is_so_already() -> None:
+    domain, bank = pay_domain(), ["book", "pay"]
+    calls = PlannedCalls(pay_world(domain, bank), domain.problem(goal=["archived"]))
+    report = asyncio.run(calls.call("pay"))
+    assert (report.status, report.reason) == ("REFUSED", "what it brings about is so already")
+    assert (follow(calls), bank) == (["SUCCEEDED"], ["book", "pay", "archive"])
+
+
+@pytest.mark.parametrize(("called", "asks"), [({"amount": 60}, False), ({"amount": 70}, True), ({}, False)])
+def test_an_agent_needs_an_approval_for_another_value_than_the_request_gives(called, asks) -> None:
+    domain, bank = Domain("bank"), []
+    domain.action("pay", {"amount": int}, provides=["paid"], tags=["irreversible"])
+    world = World(domain)
+    world.handler("pay")(lambda amount: bank.append(amount))  # noqa: PLW0108 - a method of lists takes no names
+    calls = PlannedCalls(world, domain.problem(goal=["paid"]), memory={"amount": 60})
+    report = asyncio.run(calls.call("pay", called))
+    assert (report.status == "WAITING", bank) == (asks, [] if asks else [60])
+    if asks:
+        assert "amount = 70" in str(report.question)
+        asyncio.run(calls.answer(report.question["question"], "yes"))
+        assert bank == [70]
