@@ -488,7 +488,8 @@ class Clearance:
     async def _learn_outcome(self, record: StepRecord, item: str) -> None:
         """End a step in doubt whose flight somebody has settled meanwhile, as the ledger says."""
         _, entries = await self.book.read(item)
-        entry = next((each for each in entries if each.key == record.key and each.run == self.state.run), None)
+        own = [each for each in entries if each.key == record.key and each.run == self.state.run]
+        entry = own[-1] if own else None
         if entry is None:
             return
         is_done = entry.outcome is Outcome.DONE

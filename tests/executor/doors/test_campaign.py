@@ -20,6 +20,7 @@ PAID_TWICE = [
     "agent / blind / raises before, is cancelled before, dies after / ",
     "dag / other-way budget / slow; two wishes at once / ",
     "dag / other-way budget / thread acts late; two wishes at once / ",
+    "policy / blind / raises before, is cancelled after / ask",
 ]
 """Stories in which a campaign saw two payments."""
 
