@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from pathlib import Path
 from typing import TextIO, get_args
 
 from doors.cells import find_broken, makes_sense
 from doors.door import DOORS
 from doors.faults import FAULTS, Fault, Inside
+from doors.processes import play_in_processes
 from doors.registry import DOORS as REGISTERED
 from doors.scenes import Scene
 from doors.story import Moves, Story, play
@@ -41,6 +44,8 @@ WORDS = {
 """What a scene may have, by the word for it in a token."""
 LOOKS = ("slow", "disagree")
 HOSTS = ("two at once", "two wishes at once", "by hand", "later by hand")
+MOST_SECONDS = 120
+"""Time limit of a story, in real seconds."""
 AT_LAST = ("resume", "ask", "resume", "ask")
 """What a person does at last who wants the goal, when nothing goes wrong any more."""
 
@@ -90,12 +95,19 @@ class Tale:
         first, *later = self.calls or ("",)
         return Fault("drawn", first, looks=self.looks, host=self.host, later=tuple(later))
 
-    def play(self) -> tuple[Story, list[str]]:
-        """Play the story; return it, and what is broken in it."""
+    def play(self, *, in_processes: bool = False) -> tuple[Story, list[str]]:
+        """Play the story in virtual time, or in real processes; return it, and what is broken in it."""
         with tempfile.TemporaryDirectory() as folder:
             moves = (*self.moves[:-1], (*self.moves[-1], *AT_LAST))
-            story = play(DOORS[self.door], self.scene, self.fault, Path(folder), moves)
+            play_so = play_in_processes if in_processes else play
+            story = play_so(DOORS[self.door], self.scene, self.fault, Path(folder), moves)
         return story, find_broken(story)
+
+    @property
+    def suits_processes(self) -> bool:
+        """Whether the story is soon over in real time: nothing waits for a time-out, or for slow observers."""
+        is_long = {"thread acts late", "hangs after"} & {*self.calls} or self.looks == "slow" or self.scene.is_paid
+        return DOORS[self.door].has_journal and not is_long
 
 
 def draw(door: str, seed: int) -> Tale:
@@ -152,12 +164,12 @@ def _may_host(tale: Tale, host: str) -> bool:
     return makes_sense(replace(found, inside=""), tale.scene)
 
 
-def shrink(tale: Tale, broken: list[str]) -> Tale:
+def shrink(tale: Tale, broken: list[str], *, in_processes: bool = False) -> Tale:
     """Return the least story that breaks one of the same promises."""
     names = {each.partition(":")[0] for each in broken}
     for _ in range(100):
         for smaller in _list_smaller(tale):
-            if names & {each.partition(":")[0] for each in smaller.play()[1]}:
+            if names & {each.partition(":")[0] for each in smaller.play(in_processes=in_processes)[1]}:
                 tale = smaller
                 break
         else:
@@ -184,6 +196,26 @@ def _list_smaller(tale: Tale) -> Iterator[Tale]:
             yield replace(tale, moves=(*tale.moves[:number], each[:-1], *tale.moves[number + 1 :]))
 
 
+class Hung(BaseException):
+    """A story goes on and on."""
+
+
+def play_within(tale: Tale, seconds: int, *, in_processes: bool) -> tuple[Story | None, list[str]]:
+    """Play a story within a time limit; a story that hangs has broken a promise."""
+
+    def stop(*_: object) -> None:
+        raise Hung
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        return tale.play(in_processes=in_processes)
+    except Hung:
+        return None, [f"hung: it did not end within {seconds} s"]
+    finally:
+        signal.alarm(0)
+
+
 def give(text: str, to: TextIO | None = None) -> None:
     """Print a line at once."""
     to = to or sys.stdout
@@ -198,17 +230,23 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--door", action="append", choices=DOORS, help="only this door (may be repeated)")
     parser.add_argument("--only", help="play the story of this token, and print it")
+    parser.add_argument("--processes", action="store_true", help="play in real processes and real time")
     given = parser.parse_args()
     if given.only is not None:
-        return _show(Tale.parse(given.only))
+        return _show(Tale.parse(given.only), in_processes=given.processes)
     totals = Counter[str]()
     give("| door | stories | payments | deaths | questions | a look could have answered | violations |")
     give("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for door in given.door or DOORS:
         counts, started = Counter[str](), time.perf_counter()
-        for seed in range(given.first, given.first + given.runs):
-            tale = draw(door, seed)
-            story, broken = tale.play()
+        tales = (draw(door, seed) for seed in count(given.first))
+        fitting = (each for each in tales if each.suits_processes or not given.processes)
+        for tale in islice(fitting, given.runs if DOORS[door].has_journal or not given.processes else 0):
+            story, broken = play_within(tale, MOST_SECONDS, in_processes=given.processes)
+            if story is None:
+                counts += Counter(stories=1, violations=1)
+                give(f"{tale}: {broken}", to=sys.stderr)
+                continue
             counts += Counter(
                 stories=1,
                 payments=len(story.bank.acts("pay", "transfer")),
@@ -220,7 +258,7 @@ def main() -> int:
             for each in story.needless:
                 give(f"needless: {tale}: {each}", to=sys.stderr)
             if broken:
-                give(f"{tale}: {broken}\n  shrunk: {shrink(tale, broken)}", to=sys.stderr)
+                give(f"{tale}: {broken}\n  shrunk: {shrink(tale, broken, in_processes=given.processes)}", to=sys.stderr)
         totals += counts
         names = ("stories", "payments", "deaths", "questions", "needless", "violations")
         give(f"| {door} | {' | '.join(str(counts[name]) for name in names)} |")
@@ -229,9 +267,9 @@ def main() -> int:
     return int(totals["violations"] > 0)
 
 
-def _show(tale: Tale) -> int:
-    story, broken = tale.play()
-    for deed in story.bank.log:
+def _show(tale: Tale, *, in_processes: bool) -> int:
+    story, broken = tale.play(in_processes=in_processes)
+    for deed in story.bank.own:
         give(f"{deed.at:10.2f} {deed.kind} {deed.what} {deed.detail if deed.detail is not None else ''}")
     for told in story.told:
         give(f"told {told.status}: {told.reason} {told.error or ''}")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from doors.campaign import Tale, draw, shrink
 from doors.plants import PLANTS
 from doors.registry import DOORS
+
+TESTS = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
@@ -46,3 +52,13 @@ def test_a_story_that_breaks_a_promise_is_shrunk(monkeypatch):
     small = shrink(tale, broken)
     assert str(small) == "sequential / blind /  / "
     assert small.play()[1]
+
+
+@pytest.mark.parametrize(
+    "token", ["sequential / blind / dies after / ask |", "agent / approved / raises after; two at once / resume | ask"]
+)
+def test_a_story_happens_in_real_processes(token):
+    command = [sys.executable, "-m", "doors.campaign", "--processes", "--only", token]  # it forks, and has no threads
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split()[1:3] for line in done.stdout.splitlines()].count(["act", "pay"]) == 1
