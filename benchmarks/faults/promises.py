@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from executor.events.answers import NOTHING
@@ -25,8 +26,8 @@ from executor.events.events import (
 )
 from executor.testing.simulated_handlers import Call
 from executor.testing.simulated_observers import Sighting
-from planner.model import Atom, Object, Problem
-from planner.model.formulas import conjuncts
+from planner.model import Atom, Formula, Object, Problem
+from planner.model.formulas import Forall, conjuncts, substitute
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
 
@@ -239,7 +240,18 @@ def _is_held_up(state: Simulation, course: Course, id_: str, about: str) -> bool
     before.world.update(before.changes(course.steps[about]).provided, ())
     rest = [course.steps[each] for each in course.left if each not in {id_, about}]
     with_it, without = _simulate_all(before, [course.steps[id_], *rest]), _simulate_all(before, rest)
-    return not any(with_it.holds(part) and not without.holds(part) for part in conjuncts(course.problem.goal.hard))
+    return not any(with_it.holds(part) and not without.holds(part) for part in _list_parts(state, course.problem))
+
+
+def _list_parts(state: Simulation, problem: Problem) -> Iterator[Formula]:
+    """Yield the parts of the goal; one about all objects has a part for each that there is in `state`."""
+    for part in conjuncts(problem.goal.hard):
+        if isinstance(part, Forall):
+            domains = state.rules.universe.domains(part.variables)
+            for objects in product(*domains.values()):
+                yield substitute(part.part, dict(zip(domains, objects, strict=True)))
+        else:
+            yield part
 
 
 def _simulate_all(state: Simulation, steps: Sequence[Step]) -> Simulation:
