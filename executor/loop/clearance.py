@@ -133,11 +133,27 @@ class Clearance:
 
     def identify(self, record: StepRecord) -> str:
         """Return the identity of a step, which does not change while the run goes on."""
-        state = self.state
-        known = find_known_values(state.domain.actions[record.step.action], record.plan.parameters, state.request)
-        created = record.plan.creates.values()  # these get their real names while the run goes on
-        arguments = [each if each in created else state.objects.real_name(each) for each in record.step.arguments]
-        return identify_step(self.world, record.step.action, arguments, known)
+        return self._identify(record.step, record.plan.parameters)
+
+    def _identify(self, step: Step, planned: Mapping[str, Any]) -> str:
+        known = find_known_values(self.state.domain.actions[step.action], planned, self.state.request)
+        return identify_step(self.world, step.action, self._name_given(step), known)
+
+    def _name_given(self, step: Step) -> list[str]:
+        """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""
+        given = step.arguments[: len(self.state.domain.actions[step.action].parameters)]
+        return [*map(self.state.objects.real_name, given)]
+
+    async def _find_item(self, record: StepRecord, item: str) -> str:
+        """Return the identity by which the ledger knows a step: earlier versions added the names of what it creates."""
+        if not record.plan.creates or await self.book.read(item) != (None, []):
+            return item
+        known = find_known_values(
+            self.state.domain.actions[record.step.action], record.plan.parameters, self.state.request
+        )
+        names = [*self._name_given(record.step), *record.plan.creates.values()]
+        earlier = identify_step(self.world, record.step.action, names, known)
+        return item if await self.book.read(earlier) == (None, []) else earlier
 
     async def describe_earlier(self, item: str) -> tuple[str, ...]:
         """Describe what was done or refused before of the step `item`, for its approval, which answers for it then."""
@@ -172,7 +188,7 @@ class Clearance:
 
         Whoever is asked is shown the `values` of its data parameters.
         """
-        self._values[record.id] = values
+        self._values[record.id], item = values, await self._find_item(record, item)
         while not self.stopped.is_set():
             other, entries = await self._take(record, item)
             effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
@@ -249,10 +265,9 @@ class Clearance:
         """Return the ruling to ask where another run may have brought a fact of the `effect` by another step."""
         state, facts = self.state, [fact for fact, holds in effect.items() if holds]
         for step in state.find_irreversible_providers(facts):
-            if step == record.step:
+            item = self._identify(step, {})
+            if step == record.step or item == self.identify(record):
                 continue
-            known = find_known_values(state.domain.actions[step.action], {}, state.request)
-            item = identify_step(self.world, step.action, [*map(state.objects.real_name, step.arguments)], known)
             flight, entries = await self.book.read(item)
             done = find_last_done(entries, replace(asker, repeats=True))
             if done is not None:
@@ -387,7 +402,9 @@ class Clearance:
             return False
         if self.state.policy is not None:
             return True
-        return done < sum(1 for each in self.state.steps.values() if each.step == record.step and not each.because)
+        planned = [each.step for each in self.state.steps.values() if not each.because]
+        same = record.step.action, self._name_given(record.step)
+        return done < sum(1 for step in planned if (step.action, self._name_given(step)) == same)
 
     async def _wait_for(self, record: StepRecord, other: Flight) -> None:
         """Wait until a flight of somebody else is over, or nobody is at work on it, or no step may begin any more."""

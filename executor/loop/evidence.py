@@ -116,7 +116,7 @@ class Evidence:
         return dump_json(now) if now else ""
 
     def _compare(self, record: StepRecord, flight: Flight, view: View) -> View:
-        """Return `view` with what it shows, compared with the traces that a flight has recorded which is over or own."""
+        """Return `view` with what it shows, compared with the recorded traces of a flight that is over or own."""
         is_over = flight.is_of(self.state.run, record.id) or (bool(flight.doubt) and not flight.is_waiting)
         before = load_json(flight.traces) if flight.traces and is_over else {}
         born, made = self._compare_matches(record.step, before, view.traces)
