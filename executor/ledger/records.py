@@ -154,8 +154,9 @@ class LedgerInMemory:
     def doubt(self, flight: Flight, reason: str) -> None:
         """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
         with self._guard:
-            if flight.is_same(self._flights.get(flight.item)):
-                self._flights[flight.item] = replace(flight, doubt=reason)
+            known = self._flights.get(flight.item)
+            if known is not None and known.is_same(flight):
+                self._flights[flight.item] = replace(known, doubt=reason)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
