@@ -28,6 +28,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
+from executor.loop.aftermath import object_to_result
 from executor.loop.attempt import is_left_at_work
 from executor.loop.clearance import Clearance
 from executor.loop.driver import Driver
@@ -39,7 +40,7 @@ from executor.observe.observe import Lookout, Survey
 from executor.observe.reports import check_result
 from executor.plan_check.remaining_means import LACKING, RemainingMeans, is_lacking
 from executor.plans.action_plan import Basis, aim_of
-from executor.recovery.ask_people import Asking, Callback, object_to_result
+from executor.recovery.ask_people import Asking, Callback
 from executor.recovery.ladder import Ladder
 from executor.recovery.options import Options
 from executor.report.live import Audience

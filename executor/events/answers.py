@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from executor.events.events import Asked, event_to_data
+from executor.events.steps import StepRecord
 from executor.plans.created_objects import name_of
 from executor.tools.containment import quote_value
 from executor.tools.json_data import data_of, dump_json
@@ -35,6 +36,11 @@ DOUBT: Final = "doubt:"
 """Prefix of questions whether a step happened."""
 
 
+def name_doubt(record: StepRecord) -> str:
+    """Return the name of the question whether the latest attempt at a step happened."""
+    return f"{DOUBT}{record.id}" + (f":{record.attempts}" if record.attempts > 1 else "")
+
+
 _YES: Final = frozenset({YES, "y", "true", AGAIN})
 _NO: Final = frozenset({NO, "n", "false"})
 
@@ -48,7 +54,7 @@ def interpret_answer(question: Asked, answer: Any) -> str | None:
     """
     if is_filling(question):
         return quote_value(answer)
-    if question.question.startswith(DOUBT):
+    if question.creates or question.question.startswith(DOUBT):
         return _interpret_doubt(question, answer)
     return _match_choice(question, answer)
 
@@ -106,6 +112,12 @@ def _match_choice(question: Asked, answer: Any) -> str | None:
             return choice
     others = {each.casefold(): each for each in question.choices[2:]}
     return others.get(said, answer if may_be_refused_in_words(question) else None)
+
+
+def ask_for_created(creates: Collection[str]) -> str:
+    """Return the end of a question about a step in doubt which asks for the objects that it `creates`."""
+    names = ", ".join(f'"{each}": …' for each in creates)
+    return f' If so, say what it created: {{"created": {{{names}}}}}' if creates else ""
 
 
 def is_clear(question: Asked, answer: Any) -> bool:

@@ -499,6 +499,7 @@ class RunState:
         if simulation.find_objection(record.step) is None:
             changes = simulation.changes(record.step)
             effects = dict.fromkeys(changes.removed, False) | dict.fromkeys(changes.provided, True)
+            record.versions = {item: self.beliefs.note(item).version for item in changes.modified if is_in_place(item)}
         beliefs = self.beliefs
         effects = {
             fact: holds

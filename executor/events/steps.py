@@ -50,6 +50,8 @@ class StepRecord:
     """Time of its end, or of coming into doubt, in seconds since 1970."""
     begun_at: float | None = None
     """Time of its latest attempt, in seconds since 1970; None for a step that has not begun, or was put back."""
+    versions: Mapping[Atom, Any] = field(default_factory=dict)
+    """Versions of the items that an irreversible step changes in place, at the start of its latest attempt."""
     begun: tuple[Note, ...] = ()
     """Notes on what the start of its latest attempt changed, in a plan in time."""
     prior: tuple[Note, ...] = ()

@@ -14,16 +14,19 @@ from executor.ledger.records import Entry, Flight, Outcome
 
 _TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS flights(item TEXT PRIMARY KEY, text TEXT NOT NULL, run TEXT NOT NULL,
-    step TEXT NOT NULL, key TEXT NOT NULL, since REAL NOT NULL, occasion TEXT NOT NULL, doubt TEXT NOT NULL)""",
+    step TEXT NOT NULL, key TEXT NOT NULL, since REAL NOT NULL, occasion TEXT NOT NULL, doubt TEXT NOT NULL,
+    traces TEXT NOT NULL DEFAULT '')""",
     """CREATE TABLE IF NOT EXISTS entries(number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL,
     text TEXT NOT NULL, outcome TEXT NOT NULL, run TEXT NOT NULL, step TEXT NOT NULL, key TEXT NOT NULL,
     at REAL NOT NULL, occasion TEXT NOT NULL, seen INTEGER NOT NULL, reason TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS entries_item ON entries(item)",
     "CREATE TABLE IF NOT EXISTS filled_ledgers(world TEXT PRIMARY KEY)",
 )
-FLIGHT: Final = "item, text, run, step, key, since, occasion, doubt"
+FLIGHT: Final = "item, text, run, step, key, since, occasion, doubt, traces"
 ENTRY: Final = "item, text, outcome, run, step, key, at, occasion, seen, reason"
-_TAKE: Final = f"INSERT OR IGNORE INTO flights({FLIGHT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - ours
+_TAKE: Final = f"INSERT OR IGNORE INTO flights({FLIGHT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - ours
+_WITHOUT_TRACES: Final = "SELECT 1 FROM sqlite_master WHERE name = 'flights' AND sql NOT LIKE '%traces%'"
+"""Finds the table of flights of an earlier version."""
 _FREE: Final = "DELETE FROM flights WHERE item = ? AND run = ? AND step = ? AND since = ?"
 
 
@@ -133,7 +136,14 @@ class LedgerInJournal:
         if not self._is_ready:
             found = self._store.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'filled_ledgers'")
             self._is_ready = found.fetchone() is not None
+            if self._is_ready and self._is_early():
+                with self._store.transaction():
+                    if self._is_early():  # no other process was faster
+                        self._store.connection.execute("ALTER TABLE flights ADD COLUMN traces TEXT NOT NULL DEFAULT ''")
         return self._is_ready
+
+    def _is_early(self) -> bool:
+        return self._store.connection.execute(_WITHOUT_TRACES).fetchone() is not None
 
 
 def identify_flight(flight: Flight) -> tuple[str, str, str, float]:

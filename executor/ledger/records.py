@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Protocol
 
+from executor.tools.json_data import dump_json_value, load_json
 from planner.lightweight import dataclass, replace
 
 WAITS: Final = "it waits for something from outside"
@@ -40,6 +43,7 @@ class Flight:
 
     `item` is the identity of the step, `text` names it for people. `run` and `step` are its owner, and `since` is when
     it was taken, in seconds since 1970. With a `doubt`, the attempt is over and nobody can say whether it happened.
+    `traces` is what observers saw right before it began, as JSON text: see `executor.loop.effects`.
     """
 
     item: str
@@ -50,6 +54,7 @@ class Flight:
     since: float
     occasion: str = ""
     doubt: str = ""
+    traces: str = ""
 
     @property
     def is_waiting(self) -> bool:
@@ -149,8 +154,9 @@ class LedgerInMemory:
     def doubt(self, flight: Flight, reason: str) -> None:
         """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
         with self._guard:
-            if flight.is_same(self._flights.get(flight.item)):
-                self._flights[flight.item] = replace(flight, doubt=reason)
+            known = self._flights.get(flight.item)
+            if known is not None and known.is_same(flight):
+                self._flights[flight.item] = replace(known, doubt=reason)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -179,8 +185,9 @@ class LedgerInMemory:
 def identify_step(world: str, action: str, arguments: Sequence[str], values: Mapping[str, Any]) -> str:
     """Return the identity of an irreversible step.
 
-    `values`, as JSON-ready data, are those of data parameters that the request or the plan gave. The same value has the
-    same identity in every process: 10 and 10.0 are one number, and an address in the text of an object does not count.
+    `values` are those of data parameters that the request or the plan gave. The same value has the same identity in
+    every process: 10, 10.0 and `Decimal("10.00")` are one number, and an address in the text of an object does not
+    count.
     """
     return _hash_data([world, action, list(arguments), _normalise(values)])
 
@@ -197,14 +204,23 @@ def _normalise(value: Any) -> Any:
             return value
         case int():
             return ["number", str(value)]
-        case float():
+        case Decimal() if value.is_finite() and value == int(value):
+            return _normalise(int(value))
+        case Decimal() if value.is_finite():
+            number = float(value)
+            return _normalise(number) if Decimal(repr(number)) == value else f"{value.normalize():f}"
+        case float() if math.isfinite(value):
             return ["number", str(int(value)) if value.is_integer() else repr(value)]
         case str():
-            return _ADDRESS.sub("", value)
+            return _ADDRESS.sub("", value.encode("utf-8", "backslashreplace").decode())
         case Mapping():
             return {str(key): _normalise(each) for key, each in value.items()}
-        case _:
+        case set() | frozenset():
+            return sorted(map(_normalise, value), key=dump_json_value)
+        case list() | tuple():
             return [_normalise(each) for each in value]
+        case _:
+            return _normalise(load_json(dump_json_value(value)))
 
 
 def _hash_data(data: Any) -> str:

@@ -38,6 +38,7 @@ from executor.observe.reports import read_report
 from executor.plans.created_objects import name_of
 from executor.tools.containment import as_plain_text, contain_errors, log_failure, quote_value
 from executor.tools.json_data import data_of
+from executor.tools.results import ActionResult
 from executor.tools.step_policy import TWICE, ExecutionPolicy
 from executor.tools.world import Skill, World
 from planner.errors import InputError
@@ -110,7 +111,14 @@ def _find_birth_facts(state: RunState, placeholder: str) -> Iterator[Atom]:
             yield from (fact for fact in provided if placeholder in fact.args and fact.predicate in own.predicates)
 
 
+def object_to_result(state: RunState, record: StepRecord, result: ActionResult) -> str:
+    """Return the reason why the created objects in `result` do not fit a step; an empty text if they do."""
+    return check_created_objects(state, record, state.domain.actions[record.step.action], Attempt(result)).result.error
+
+
 _LOG: Final = logging.getLogger(__name__)
+STILL_AT_WORK: Final = "its handler is still at work"
+"""Ends the reason of a step in doubt whose handler was given up."""
 HARMLESS: Final = frozenset({"idempotent", "read_only"})
 """Tags of actions that may be done twice."""
 
@@ -358,7 +366,7 @@ class Aftermath:
         if found.status.is_done:
             return found
         if self._is_at_work(record, attempt):
-            reason = f"{found.reason}, and its handler is still at work"
+            reason = f"{found.reason}, and {STILL_AT_WORK}"
             return verdict.Judgement(StepStatus.IN_DOUBT, reason, found.notes)
         if found.status is StepStatus.IN_DOUBT and is_harmless(action):
             return replace(found, status=StepStatus.FAILED)

@@ -14,17 +14,32 @@ from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
 from executor.events import events
-from executor.events.answers import AGAIN, HAPPENED, NO, NOTHING, REFUSED, SO, YES, interpret_answer
+from executor.events.answers import (
+    AGAIN,
+    HAPPENED,
+    NO,
+    NOTHING,
+    REFUSED,
+    SO,
+    YES,
+    ask_for_created,
+    interpret_answer,
+    read_told_result,
+)
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
 from executor.ledger.rulings import FIRST, UNSEEN_DONE, Asker, Ruling, Sight, Verdict, find_last_done, rule
+from executor.loop.aftermath import object_to_result
 from executor.loop.children import is_below
-from executor.loop.effects import EffectFinder, Facts, find_known_values, judge_sight
+from executor.loop.effects import EffectFinder, Facts, find_known_values
+from executor.loop.evidence import Evidence, Traces, View
 from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.loop.parameters import describe_values
-from executor.observe.observe import Lookout, LookResult, adopt_look
+from executor.observe.observe import Lookout
 from executor.tools.clock import Clock
+from executor.tools.json_data import data_of
+from executor.tools.results import ActionResult
 from planner.lightweight import dataclass, field, replace
 from planner.plan import Step
 
@@ -32,6 +47,8 @@ SETTLED: Final = "somebody says that it happened"
 DENIED: Final = "somebody says that it did not happen"
 BY_WORD: Final = "somebody settled it in the ledger"
 LOST: Final = "the run was broken off while it was being done"
+MOST_NAMED: Final = 5
+"""Most objects that a question names which a step may have created."""
 _SKIPS: Final = "it is not done again"
 
 
@@ -94,6 +111,7 @@ class Clearance:
     is_left_at_work: Callable[[str], bool]
     """Whether a handler that was given up is still at work in this process under an idempotency key."""
     _finder: EffectFinder = field(init=False)
+    _evidence: Evidence = field(init=False)
     _flights: dict[str, Flight] = field(init=False, default_factory=dict)
     """The flights that this run has, by step."""
 
@@ -102,13 +120,31 @@ class Clearance:
 
     def __post_init__(self) -> None:
         self._finder = EffectFinder(self.state)
+        self._evidence = Evidence(self.state, self.emit, self.lookout, self.clock, self.stopped, self._finder)
 
     def identify(self, record: StepRecord) -> str:
         """Return the identity of a step, which does not change while the run goes on."""
-        state = self.state
-        known = find_known_values(state.domain.actions[record.step.action], record.plan.parameters, state.request)
-        arguments = [state.objects.real_name(each) for each in record.step.arguments]
-        return identify_step(self.world, record.step.action, arguments, known)
+        return self._identify(record.step, record.plan.parameters)
+
+    def _identify(self, step: Step, planned: Mapping[str, Any]) -> str:
+        known = find_known_values(self.state.domain.actions[step.action], planned, self.state.request)
+        return identify_step(self.world, step.action, self._name_given(step), known)
+
+    def _name_given(self, step: Step) -> list[str]:
+        """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""
+        given = step.arguments[: len(self.state.domain.actions[step.action].parameters)]
+        return [*map(self.state.objects.real_name, given)]
+
+    async def _find_item(self, record: StepRecord, item: str) -> str:
+        """Return the identity by which the ledger knows a step: earlier versions added the names of what it creates."""
+        if not record.plan.creates or await self.book.read(item) != (None, []):
+            return item
+        known = find_known_values(
+            self.state.domain.actions[record.step.action], record.plan.parameters, self.state.request
+        )
+        names = [*self._name_given(record.step), *record.plan.creates.values()]
+        earlier = identify_step(self.world, record.step.action, names, known)
+        return item if await self.book.read(earlier) == (None, []) else earlier
 
     async def describe_earlier(self, item: str) -> tuple[str, ...]:
         """Describe what was done or refused before of the step `item`, for its approval, which answers for it then."""
@@ -117,9 +153,9 @@ class Clearance:
 
     async def is_already_so(self, record: StepRecord) -> bool:
         """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so."""
-        looked, sight = await self._look(self._finder.find_effect(record))
-        if sight is Sight.HOLDS and not record.attempts:
-            self._end_as_so(record, looked, None)
+        view = await self._evidence.look(record)
+        if view.sight is Sight.HOLDS and not record.attempts:
+            self._end_as_so(record, view, None)
             return True
         return False
 
@@ -134,8 +170,7 @@ class Clearance:
         done = find_last_done(entries, replace(asker, repeats=True))
         if flight is not None or done is None or asker.accepts:
             return False
-        _, sight = await self._look(self._finder.find_effect(record))
-        if sight is Sight.MISSING:
+        if (await self._evidence.look(record)).sight is Sight.MISSING:
             return False
         return await self._ask(Ruling(Verdict.ASK_AGAIN, UNSEEN_DONE, done), record, item, None) is False
 
@@ -144,33 +179,69 @@ class Clearance:
 
         Whoever is asked is shown the `values` of its data parameters.
         """
-        self._values[record.id] = values
+        self._values[record.id], item = values, await self._find_item(record, item)
         while not self.stopped.is_set():
             other, entries = await self._take(record, item)
             effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
             known = {fact for fact, value in effect.items() if holds(fact) is value}
-            looked, sight = await self._look(effect, other)
+            view = await self._evidence.look(record, other or self._flights[record.id])
+            if self.stopped.is_set():  # the look may have come before observers had their time
+                break
+            seen, shows = view.looked.seen, view.effect
             asker = replace(
                 self._describe_asker(record, entries),
                 is_idempotent="idempotent" in self.state.domain.actions[record.step.action].tags,
-                knew_part=all(looked.seen.get(fact) is not value or fact in known for fact, value in effect.items()),
+                knew_part=all(seen.get(fact) is not value or fact in known for fact, value in shows.items()),
             )
             is_alive = other is not None and await self._is_alive(other)
             if other is None and self._is_told_done(record, entries):
-                self._end_as_told(record, f"{SETTLED} (run {entries[-1].run!r})")
+                self._end_as_told(record, f"{SETTLED} (run {entries[-1].run!r})", self._find_told(record, entries[-1]))
                 return False
-            ruling = rule(sight, other, entries, asker, is_alive=is_alive)
+            ruling = rule(view.sight, other, entries, asker, is_alive=is_alive)
             if ruling.verdict is Verdict.BEGIN and ruling.settles is None and not asker.accepts:
                 refusal = self._find_refusal_of_like(record, effect, asker)
                 if refusal is None:
-                    ruling, other, looked = await self._rule_on_others(record, effect, looked)
+                    ruling, other, view = await self._rule_on_others(record, view)
                 else:
                     ruling = refusal
-            cleared = await self._follow(ruling, record, item, looked, other)
+            cleared = await self._follow(ruling, record, item, view, other)
+            if cleared:
+                await self._record_traces(record, view.traces)
             if cleared is not None:
                 return cleared
         self.leave(record)
         return False
+
+    async def settle(self, record: StepRecord, *, may_retry: bool) -> bool:
+        """Settle a step of this run that is in doubt by another look; return whether that could be."""
+        flight = self._flights.get(record.id)
+        if flight is None or self.is_left_at_work(flight.key):
+            return False
+        view = await self._evidence.look(record, flight)
+        if view.sight is Sight.HOLDS:
+            self._end_as_so(record, view, flight)
+        elif view.sight is Sight.MISSING:
+            status = events.StepStatus.PENDING if may_retry else events.StepStatus.FAILED
+            notes = [
+                replace(each, holds=not each.holds)
+                for each in record.awaited
+                if self.state.beliefs.holds(each.fact) is None
+            ]
+            self.emit(
+                events.StepEnded(record.id, status, f"{record.reason}, and it did not happen", facts=tuple(notes))
+            )
+        return view.sight in {Sight.HOLDS, Sight.MISSING}
+
+    def describe_candidates(self, record: StepRecord) -> str:
+        """Describe the objects that a step may have created which is in doubt, for people."""
+        named = [", ".join(each.values()) for each in self._evidence.candidates.get(record.id, ())]
+        return f" It may have created {' or '.join(named[:MOST_NAMED])}." if named else ""
+
+    async def _record_traces(self, record: StepRecord, traces: Traces) -> None:
+        """Record what there is before a step begins, unless it is begun again in the same flight."""
+        flight, text = self._flights[record.id], self._evidence.write_traces(record.step, traces)
+        if text and not flight.traces:
+            self._flights[record.id] = await self.book.take(replace(flight, traces=text), flight)
 
     def _find_refusal_of_like(self, record: StepRecord, effect: Facts, asker: Asker) -> Ruling | None:
         """Return the ruling that a refusal in this run asks for: it covers every step that brings the same fact."""
@@ -181,19 +252,16 @@ class Clearance:
                 return Ruling(verdict, f"somebody has refused {self._name(each)}, which is for the same")
         return None
 
-    async def _rule_on_others(
-        self, record: StepRecord, effect: Facts, looked: LookResult
-    ) -> tuple[Ruling, Flight | None, LookResult]:
-        """Rule on a step that may begin by the ledger of all other steps that bring a fact of its `effect`.
+    async def _rule_on_others(self, record: StepRecord, view: View) -> tuple[Ruling, Flight | None, View]:
+        """Rule on a step that may begin by the ledger of all other steps that bring a fact of its effect.
 
-        Return the ruling, with the flight that it speaks of and the latest look.
+        Return the ruling, with the flight that it speaks of and the latest view; `view` was looked at right before.
         """
-        state, facts = self.state, [fact for fact, holds in effect.items() if holds]
+        state, facts = self.state, [fact for fact, holds in self._finder.find_effect(record).items() if holds]
         for step in state.find_irreversible_providers(facts):
-            if step == record.step:
+            item = self._identify(step, {})
+            if step == record.step or item == self.identify(record):
                 continue
-            known = find_known_values(state.domain.actions[step.action], {}, state.request)
-            item = identify_step(self.world, step.action, [*map(state.objects.real_name, step.arguments)], known)
             flight, entries = await self.book.read(item)
             if flight is not None and flight.run == state.run:
                 flight = None  # the run knows itself what its steps do
@@ -201,19 +269,21 @@ class Clearance:
                 flight = await self.book.settle(flight)
             if flight is None and not entries:
                 continue
-            looked, sight = await self._look(effect, flight)
+            if flight is not None:
+                seen = await self._evidence.look(record, replace(flight, traces=""))
+                view = replace(seen, traces=view.traces)
             asker = replace(self._describe_asker(record, entries), accepts=False, repeats=True)
             is_alive = flight is not None and await self._is_alive(flight)
-            ruling = rule(sight, flight, entries, asker, is_alive=is_alive)
+            ruling = rule(view.sight, flight, entries, asker, is_alive=is_alive)
             if ruling.verdict in {Verdict.WAIT, Verdict.ALREADY}:
-                return ruling, flight, looked
+                return ruling, flight, view
             if ruling.verdict is Verdict.ASK_DOUBT and flight is not None:
                 row = f"{flight.text} is for the same, and nobody can say whether it happened"
-                return Ruling(Verdict.ASK_AGAIN, row), None, looked
+                return Ruling(Verdict.ASK_AGAIN, row), None, view
             if ruling.verdict is not Verdict.BEGIN and ruling.entry is not None:
                 how = "was refused" if ruling.entry.outcome is Outcome.REFUSED else "was done"
-                return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, looked
-        return Ruling(Verdict.BEGIN, FIRST), None, looked
+                return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, view
+        return Ruling(Verdict.BEGIN, FIRST), None, view
 
     async def _is_alive(self, flight: Flight) -> bool:
         """Return whether the owner of `flight` is at it, or its handler in this process though it was given up."""
@@ -222,14 +292,15 @@ class Clearance:
         return not flight.doubt and await self.book.is_at_work(flight)
 
     async def _follow(
-        self, ruling: Ruling, record: StepRecord, item: str, looked: LookResult, other: Flight | None
+        self, ruling: Ruling, record: StepRecord, item: str, view: View, other: Flight | None
     ) -> bool | None:
         """Do what a ruling says; return whether the step may begin, and None where the ledger is to be read again."""
         if ruling.settles is not None and other is not None:
             self._end_flight(other, ruling.settles, seen=True, reason=ruling.row)
         match ruling.verdict:
             case Verdict.ALREADY:
-                self._end_as_so(record, looked, other or ruling.entry)
+                own = self._flights.get(record.id) if record.attempts else None
+                self._end_as_so(record, view, other or own or ruling.entry)
                 return False
             case Verdict.BEGIN if ruling.settles is None:
                 return True
@@ -255,6 +326,7 @@ class Clearance:
         own = Flight(
             item, str(self._name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
         )
+        own = own if flight is None else replace(own, traces=flight.traces)
         taken = await self.book.take(own, flight)
         if not taken.is_of(self.state.run, record.id):
             return taken, entries
@@ -273,19 +345,6 @@ class Clearance:
     def _name(self, record: StepRecord) -> Step:
         """Return the step with the real names of its objects."""
         return replace(record.step, arguments=tuple(map(self.state.objects.real_name, record.step.arguments)))
-
-    async def _look(self, effect: Facts, other: Flight | None = None) -> tuple[LookResult, Sight]:
-        """Look at the `effect`, and again when observers have had their time after the flight `other` in doubt."""
-        visible = [fact for fact in effect if self.lookout.can_see(fact)]
-        in_doubt = other is not None and bool(other.doubt)
-        if in_doubt and other is not None:
-            left = other.since + self.lookout.settle_within(visible) - self.clock.time()
-            if left > 0:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.stopped.wait(), left)
-        looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
-        adopt_look(looked, self.state.beliefs, self.emit, "looked before an irreversible step")
-        return looked, judge_sight(effect, looked, in_doubt=in_doubt)
 
     def _describe_asker(self, record: StepRecord, entries: Sequence[Entry]) -> Asker:
         own = sum(1 for each in entries if each.run == self.state.run and each.outcome is Outcome.DONE)
@@ -339,13 +398,20 @@ class Clearance:
         asked = f"flight:{record.id}:{entry.run}/{entry.step}:"
         return any(each.startswith(asked) for each in self.state.answers)
 
+    def _find_told(self, record: StepRecord, entry: Entry) -> Any:
+        """Return what a person has told this run of the attempt that has left `entry`."""
+        asked = f"flight:{record.id}:{entry.run}/{entry.step}:"
+        return next(answer for name, answer in self.state.answers.items() if name.startswith(asked))
+
     def _may_repeat(self, record: StepRecord, done: int) -> bool:
         """Return whether the plan has more such steps than the `done` ones; a policy may take a step often."""
         if self.state.purpose_of(record) != "plan":
             return False
         if self.state.policy is not None:
             return True
-        return done < sum(1 for each in self.state.steps.values() if each.step == record.step and not each.because)
+        planned = [each.step for each in self.state.steps.values() if not each.because]
+        same = record.step.action, self._name_given(record.step)
+        return done < sum(1 for step in planned if (step.action, self._name_given(step)) == same)
 
     async def _give_way(self, record: StepRecord, other: Flight) -> bool | None:
         """Wait until a flight is over, or nobody is at work on it, or no step may begin any more; return as `_follow`.
@@ -372,18 +438,20 @@ class Clearance:
         """Ask a person about a step; return as `_follow`."""
         _, entries = await self.book.read(item)
         told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
-        is_doubt = ruling.verdict is Verdict.ASK_DOUBT and other is not None
+        is_doubt, creates = ruling.verdict is Verdict.ASK_DOUBT and other is not None, tuple[str, ...]()
         if is_doubt and other is not None:
             choices: tuple[str, ...] = (HAPPENED, NOTHING)
             name = f"flight:{record.id}:{other.run}/{other.step}:{other.since}"
             text = f"Nobody can say whether {other.text}, begun by run {other.run!r}, happened: {other.doubt}. Did it?"
+            creates = tuple(each for each, at in record.plan.created.items() if self.state.objects.is_open(at))
+            text += self.describe_candidates(record) + ask_for_created(creates)
         else:
             name, choices = _name_question(record, told), (YES, NO, SO)
             text = f"May {self._name(record)} be done? {ruling.row[0].upper()}{ruling.row[1:]}."
         earlier = () if ruling.entry is None else (_describe_entry(ruling.entry),)
         known = (ruling.row, *earlier, *describe_values(self._values.get(record.id, {})))
         self.leave(record)
-        asked = events.Asked(name, record.id, text, choices, known, self.state.purpose_of(record))
+        asked = events.Asked(name, record.id, text, choices, known, self.state.purpose_of(record), creates)
         answer = await self.asking.answer(asked)
         if answer is None:
             self.emit(events.StepWaiting(record.id, {"question": name}, 0.0))
@@ -393,7 +461,7 @@ class Clearance:
             outcome = Outcome.DONE if meant == HAPPENED else Outcome.NOT_DONE
             self._end_flight(other, outcome, seen=False, reason=SETTLED if meant == HAPPENED else DENIED)
             if meant == HAPPENED:
-                self._end_as_told(record, f"{SETTLED} (run {other.run!r})")
+                self._end_as_told(record, f"{SETTLED} (run {other.run!r})", answer)
                 return False
             return None
         if meant == SO:
@@ -440,26 +508,37 @@ class Clearance:
             self.release(flight.run, flight.step)
         self.book.end(flight, entry_of(flight, outcome, self.clock.time(), seen=seen, reason=reason))
 
-    def _end_as_so(self, record: StepRecord, looked: LookResult, by: Flight | Entry | None) -> None:
-        """End a step whose effect was seen to hold before it began."""
-        self.leave(record)
-        effect = self._finder.find_declared(record.step)
-        notes = tuple([each for each in looked.notes if each.fact in effect])
+    def _end_as_so(self, record: StepRecord, view: View, by: Flight | Entry | None) -> None:
+        """End a step whose effect was seen to hold, before it began or before it is tried again."""
+        if by is not self._flights.get(record.id):
+            self.leave(record)
+        effect = {**self._finder.find_declared(record.step), **view.effect}
+        notes = [each for each in view.looked.notes if each.fact in effect]
+        seen, assumed = events.Provenance.OBSERVED, events.Provenance.ASSUMED
+        born = self._finder.find_births(record.step).items() if view.created else ()
+        notes += [events.Note(fact, holds, seen if fact in view.effect else assumed) for fact, holds in born]
         is_own = by is not None and by.run == self.state.run
         status = events.StepStatus.SUCCEEDED if is_own else events.StepStatus.SKIPPED
-        self.emit(events.StepEnded(record.id, status, _describe_already(by), facts=notes))
+        result = data_of(ActionResult(created=view.created)) if view.created else None
+        self.emit(events.StepEnded(record.id, status, _describe_already(by), result, tuple(notes)))
 
-    def _end_as_told(self, record: StepRecord, reason: str) -> None:
-        """End a step of which a person, or an entry, says that it was done before."""
+    def _end_as_told(self, record: StepRecord, reason: str, answer: Any = None) -> None:
+        """End a step of which a person, or an entry, says that it was done before; `answer` may say what it created."""
         self.leave(record)
-        effect = self._finder.find_declared(record.step)
+        told = read_told_result(answer)
+        wrong = "" if told is None else object_to_result(self.state, record, told)
+        if wrong:
+            reason = f"{reason}, but {wrong}"
+            self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
+            return
+        born = {} if told is None else self._finder.find_births(record.step)
         notes = [
             events.Note(fact, holds, events.Provenance.REPORTED, events.ANSWER)
-            for fact, holds in effect.items()
-            if not self.state.beliefs.is_noted(fact) or self.state.beliefs.holds(fact) is None
+            for fact, holds in {**self._finder.find_declared(record.step), **born}.items()
+            if fact in born or not self.state.beliefs.is_noted(fact) or self.state.beliefs.holds(fact) is None
         ]
-        reason = f"{events.ALREADY_SO}: {reason}"
-        self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, reason, facts=tuple(notes)))
+        reason, result = f"{events.ALREADY_SO}: {reason}", None if told is None else data_of(told)
+        self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, reason, result, tuple(notes)))
 
     def leave(self, record: StepRecord) -> None:
         """Give up the flight of a step whose handler was not called."""

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any, Final
 
 from executor.events.events import StepStatus
 from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.ledger.rulings import Sight
 from executor.loop.parameters import Missing, convert_value
-from executor.observe.observe import LookResult
+from executor.observe.beliefs import is_in_place
 from executor.plans.action_plan import references
-from executor.tools.json_data import dump_json, dump_json_value, load_json
 from planner.lightweight import dataclass, field
-from planner.model import Action, Atom
-from planner.model.actions import negated_atoms, positive_atoms
+from planner.model import OPEN, Action, Atom
+from planner.model.actions import When, negated_atoms, positive_atoms
 from planner.model.formulas import TRUE
 from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
@@ -46,26 +43,7 @@ def find_known_values(action: Action, planned: Mapping[str, Any], request: Mappi
         if name in found:
             with suppress(Missing):
                 found[name] = convert_value(parameter, found[name])
-    ready: dict[str, Any] = load_json(dump_json({name: _make_comparable(each) for name, each in found.items()}))
-    return ready
-
-
-def _make_comparable(value: Any) -> Any:
-    """Return `value` with its sets as lists in an order of their own, and with plain numbers for its decimals."""
-    match value:
-        case set() | frozenset():
-            return sorted(map(_make_comparable, value), key=dump_json_value)
-        case Mapping():
-            return {key: _make_comparable(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_make_comparable(each) for each in value]
-        case Decimal() if value.is_finite() and value == int(value):
-            return int(value)
-        case Decimal() if value.is_finite():
-            number = float(value)
-            return number if Decimal(repr(number)) == value else f"{value.normalize():f}"
-        case _:
-            return value
+    return found
 
 
 Facts = Mapping[Atom, bool]
@@ -93,21 +71,45 @@ class EffectFinder:
 
     def find_declared(self, step: Step) -> Facts:
         """Return the facts that `step` declares to bring or to end whatever holds, with their values."""
+        exists, is_internal = self.state.objects.exists, self.state.beliefs.is_internal
+        return {
+            fact: holds for fact, holds in self.list_declared(step).items() if exists(fact) and not is_internal(fact)
+        }
+
+    def find_births(self, step: Step) -> Facts:
+        """Return the facts about objects that `step` is still to create, with their values after it."""
+        exists = self.state.objects.exists
+        return {fact: holds for fact, holds in self.list_declared(step).items() if not exists(fact)}
+
+    def list_open_patterns(self, step: Step) -> dict[Atom, Atom]:
+        """Return the facts that `step` brings about objects that it is still to create, each with its open pattern."""
+        is_open, is_internal = self.state.objects.is_open, self.state.beliefs.is_internal
+        born = [fact for fact, holds in self.find_births(step).items() if holds and not is_internal(fact)]
+        return {fact: fact.substitute({each: OPEN for each in fact.args if is_open(each)}) for fact in born}
+
+    def list_items(self, step: Step) -> list[Atom]:
+        """Return the items that `step` changes in place."""
+        action = self.state.problem.domain.actions[step.action]
+        binding, declared = dict(bind_parameters(action, step)), self.list_declared(step)
+        items = [each.substitute(binding) for effect in _find_certain_effects(action) for each in effect.modifies]
+        return [each for each in items if is_in_place(each) and each.is_ground and declared.get(each, True)]
+
+    def list_declared(self, step: Step) -> Facts:
+        """Return what `step` declares to bring or to end, also about objects that it is still to create."""
         found = self._declared.get(step)
         if found is None:
             found = self._declared[step] = dict(self._iterate_declared(step))
-        exists = self.state.objects.exists
-        return {fact: holds for fact, holds in found.items() if exists(fact)}
+        return found
 
     def _iterate_declared(self, step: Step) -> Iterator[tuple[Atom, bool]]:
         action, beliefs = self.state.problem.domain.actions[step.action], self.state.beliefs
         binding = dict(bind_parameters(action, step))
-        effects = [each for each in action.effects if each.requires == TRUE and not each.variables]
+        effects = _find_certain_effects(action)
         ended = [(fact, False) for each in effects for fact in negated_atoms(each.provides)]
         brought = [(fact, True) for each in effects for fact in positive_atoms(each.provides)]
         for pattern, holds in (*ended, *brought):
             fact = pattern.substitute(binding)
-            if fact.is_ground and not (beliefs.is_internal(fact) or beliefs.is_listing(fact)):
+            if fact.is_ground and not beliefs.is_listing(fact):
                 yield fact, holds
 
     def _find_effects_of_others(self, record: StepRecord) -> set[Atom]:
@@ -123,23 +125,6 @@ class EffectFinder:
         return {*beliefs.facts_of(self.state.goal, {}), *needed}
 
 
-def judge_sight(effect: Facts, looked: LookResult, *, in_doubt: bool) -> Sight:
-    """Return what a look says of an `effect`; while a step is `in_doubt`, only observers that state their delay say no.
-
-    Facts without a conclusive observer are as unknown as those without any.
-    """
-    if any(note.holds is None and note.fact in effect for note in looked.notes):
-        return Sight.DISPUTED
-    seen = {fact: looked.seen[fact] is holds for fact, holds in effect.items() if fact in looked.seen}
-    sure = looked.settled if in_doubt else looked.conclusive
-    there = [fact for fact, is_there in seen.items() if is_there and fact in looked.conclusive]
-    gone = [fact for fact, is_there in seen.items() if not is_there and fact in sure]
-    if effect and len(there) == len(effect):
-        return Sight.HOLDS
-    if effect and len(gone) == len(effect):
-        return Sight.MISSING
-    if there and gone:
-        return Sight.PARTLY
-    if effect and all(seen.get(fact) for fact in effect):
-        return Sight.CLAIMED
-    return Sight.PARTLY if there else Sight.UNKNOWN
+def _find_certain_effects(action: Action) -> list[When]:
+    """Return the effects that `action` has whatever holds."""
+    return [each for each in action.effects if each.requires == TRUE and not each.variables]

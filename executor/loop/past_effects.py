@@ -80,8 +80,9 @@ class _PastRun:
 
     def _begin(self, event: events.StepStarted, at: float) -> None:
         step = self.steps[event.step]
-        known = find_known_values(self.model.actions[step.action], self.planned[event.step].parameters, self.request)
-        item = identify_step(self.world, step.action, step.arguments, known)
+        action = self.model.actions[step.action]
+        known = find_known_values(action, self.planned[event.step].parameters, self.request)
+        item = identify_step(self.world, step.action, step.arguments[: len(action.parameters)], known)
         self.flights[event.step] = Flight(item, str(step), self.run, event.step, event.key, at)
 
     def _end(self, event: events.StepEnded, at: float) -> None:

@@ -181,10 +181,13 @@ class StepConditions:
         return self._add_stated(record, expect_effects(self.state.beliefs, record.step))
 
     def expect_end(self, record: StepRecord, expected: Expected) -> Expected:
-        """Return the effects of a step that ends now: in time, those of its end; else those that were `expected`."""
-        if self.dispatcher is None:
-            return expected
-        return self._add_stated(record, self.dispatcher.expect_end(record))
+        """Return the effects of a step that ends now: in time, those of its end; else those that were `expected`.
+
+        Items that an irreversible step changes in place are compared with their versions at its start.
+        """
+        if self.dispatcher is not None:
+            expected = self._add_stated(record, self.dispatcher.expect_end(record))
+        return replace(expected, items={**expected.items, **record.versions}) if record.versions else expected
 
     def _add_stated(self, record: StepRecord, found: Expected) -> Expected:
         """Return the effects `found` with those that the entry of the step in the plan states."""

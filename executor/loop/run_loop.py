@@ -145,8 +145,9 @@ class Loop:
     def _expect_effects(self, record: StepRecord) -> Expected:
         if self.state.timetable is not None:
             return self.stepper.conditions.expect_end(record, NOTHING)
-        simulation = self.state.beliefs.simulation
-        return NOTHING if simulation.find_objection(record.step) else self.stepper.conditions.expect_now(record)
+        if self.state.beliefs.simulation.find_objection(record.step):
+            return NOTHING
+        return self.stepper.conditions.expect_end(record, self.stepper.conditions.expect_now(record))
 
     async def _skip_ahead(self) -> None:
         """In a reactive run, look at the next step, and skip to the furthest point of the plan that works.

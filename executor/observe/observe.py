@@ -215,6 +215,25 @@ class Lookout:
         self._untold, self._found = [], {}
         return looked
 
+    async def list_matches(self, patterns: Collection[Atom]) -> dict[Atom, tuple[list[Atom], bool]]:
+        """Return the facts of those `patterns` that a conclusive observer lists, and whether it states how late it is.
+
+        The run does not hear of them: they are no news for its plan. What observers disagree about is left out.
+        """
+        listed = dict[Atom, tuple[list[Atom], bool]]()
+        for pattern in dict.fromkeys(patterns):
+            looks = [each for each in self._world.observers_over(pattern) if each[0].conclusive]
+            answers = zip(looks, await self.gather_answers(looks), strict=True)
+            sightings = [self._read_sighting(*look, answer) for look, answer in answers]
+            found = [
+                [fact for fact, holds in each.facts.items() if holds and pattern.matches(fact)]
+                for each in sightings
+                if isinstance(each, Sighting) and each.others_false is not None
+            ]
+            if found and len(found) == len(looks) and all({*each} == {*found[0]} for each in found):
+                listed[pattern] = found[0], any(observer.settles_doubt for observer, _ in looks)
+        return listed
+
     async def confirm(
         self, facts: Sequence[Atom], is_missed: Callable[[LookResult], bool], beliefs: Beliefs, since: float
     ) -> LookResult:

@@ -102,7 +102,10 @@ class Bindings(Mapping[str, Any]):
 
     def real_name(self, name: str) -> str:
         """Return the real name of the object with the plan name `name`."""
-        return name_of(self._created[name]) if name in self._created else name
+        if name in self._created:
+            return name_of(self._created[name])
+        is_other = name.startswith(ALIAS) and self._is_reserved(name) and name not in self._placeholders
+        return name.removeprefix(ALIAS) if is_other else name
 
     def real_fact(self, fact: Atom) -> Atom:
         """Return `fact` with the real names of objects."""

@@ -16,8 +16,7 @@ from typing import Any, Final, Literal
 from executor.events import answers, events
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.aftermath import check_created_objects
-from executor.loop.attempt import Attempt
+from executor.loop.aftermath import object_to_result
 from executor.loop.parameters import RETURNED_PARAMETERS, Fill, describe_values, find_returned_text
 from executor.recovery.options import MOST_TRIES
 from executor.tools.containment import as_plain_text, call_contained, contain_errors, describe_error, log_failure
@@ -204,13 +203,18 @@ class Questions:
     emit: Callable[[events.Event], None]
     asking: Asking
 
-    async def settle(self, record: StepRecord) -> bool:
-        """Ask whether a step in doubt happened; return whether that is settled."""
+    async def settle(self, record: StepRecord, seen: str = "") -> bool:
+        """Ask whether a step in doubt happened, and tell what was `seen`; return whether that is settled."""
         creates = tuple(name for name, each in record.plan.created.items() if self.state.objects.is_open(each))
-        text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?{_ask_for_created(creates)}"
-        name = f"{answers.DOUBT}{record.id}" + (f":{record.attempts}" if record.attempts > 1 else "")
+        text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?"
+        text += seen + answers.ask_for_created(creates)
         question = events.Asked(
-            name, record.id, text, (answers.HAPPENED, answers.NOTHING), self._list_known(record), creates=creates
+            answers.name_doubt(record),
+            record.id,
+            text,
+            (answers.HAPPENED, answers.NOTHING),
+            self._list_known(record),
+            creates=creates,
         )
         answer = await self.asking.answer(question)
         if answer is None:
@@ -266,16 +270,3 @@ class Questions:
         """List the reason and the error of a step."""
         found: list[Any] = [record.reason, record.result and record.result.get("error")]
         return tuple(dict.fromkeys(str(each) for each in found if each))
-
-
-def object_to_result(state: RunState, record: StepRecord, result: ActionResult) -> str:
-    """Return the reason why the created objects in `result` do not fit a step; an empty text if they do."""
-    action = state.domain.actions[record.step.action]
-    return check_created_objects(state, record, action, Attempt(result)).result.error
-
-
-def _ask_for_created(creates: tuple[str, ...]) -> str:
-    if not creates:
-        return ""
-    names = ", ".join(f'"{each}": …' for each in creates)
-    return f' If so, say what it created: {{"created": {{{names}}}}}'

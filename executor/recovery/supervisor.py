@@ -11,7 +11,7 @@ from typing import Final
 
 from executor.background_searches import read_timer
 from executor.events import events
-from executor.events.answers import DOUBT, NO, YES, interpret_answer
+from executor.events.answers import DOUBT, NO, YES, interpret_answer, name_doubt
 from executor.events.failures import NOT_REPEATED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -205,7 +205,7 @@ class Supervisor:
         self.stepper.replanning_requests.clear()
         self._seen |= {record.id for record in trouble}
         for record in trouble:
-            if record.status is events.StepStatus.IN_DOUBT and not await self.ladder.questions.settle(record):
+            if record.status is events.StepStatus.IN_DOUBT and not await self._settle(record):
                 self._seen.discard(record.id)
                 self._postponed.discard(record.id)
                 if not self._may_go_on_beside(record):
@@ -217,6 +217,14 @@ class Supervisor:
         open_ = {record.id for record in self.list_open_doubts()}
         left = [record for record in trouble if record.id not in again | open_]
         return None if trouble and not left else await self._climb(left, asker)
+
+    async def _settle(self, record: StepRecord) -> bool:
+        """Settle a step in doubt by a look, or else by an answer; return whether it is settled."""
+        clearance, retries = self.stepper.clearance, self.stepper.policy_of(record).retries
+        may_retry = record.result is None or record.attempts <= (1 if retries is None else retries)
+        if name_doubt(record) not in self.state.answers and await clearance.settle(record, may_retry=may_retry):
+            return True
+        return await self.ladder.questions.settle(record, clearance.describe_candidates(record))
 
     async def _climb(self, trouble: Sequence[StepRecord], asker: str | None) -> events.RunEnded | None:
         policies = [self.stepper.policy_of(record).on_error for record in trouble]

@@ -26,6 +26,7 @@ from executor.temporal.run_events import read_last_entries
 from executor.temporal.shared_limits import find_closed
 from executor.temporal.value_data import read_value, write_value
 from executor.tools.json_data import load_json
+from planner.lightweight import replace
 
 EFFECT: Final = "forethought-effect"
 """Name of the type of these workflows, and the beginning of their ids."""
@@ -103,7 +104,8 @@ class StepEffect:
     def _show(self) -> None:
         """Write into the memo, which people read without a worker, what is known."""
         flight, entries = self._shown = self._known
-        workflow.upsert_memo({MEMO: write_value((flight, entries[-MOST_SHOWN:]))})
+        shown = None if flight is None else replace(flight, traces="")
+        workflow.upsert_memo({MEMO: write_value((shown, entries[-MOST_SHOWN:]))})
 
     def _find_due(self) -> list[str]:
         """Return the waiting runs that know another flight than there is."""

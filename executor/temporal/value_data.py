@@ -93,9 +93,13 @@ def _find_class(name: str) -> type[Any]:
 
 
 def _make_record(kind: type[Any], values: list[Any]) -> Any:
-    """Make a record of `kind` with `values` in its fields, as they were; nothing is checked or computed again."""
+    """Make a record of `kind` with `values` in its fields, as they were; nothing is checked or computed again.
+
+    A field that the version which wrote them did not have gets its default value.
+    """
     made = object.__new__(kind)
-    for name, value in zip(_fields_of(kind), values, strict=True):
+    later = [each.default for each in dataclasses.fields(kind)[len(values) :]]
+    for name, value in zip(_fields_of(kind), [*values, *later], strict=True):
         object.__setattr__(made, name, value)
     return made
 

@@ -11,7 +11,7 @@ from executor.journal.postgres.sharing import PAUSE
 from executor.ledger.records import Entry, Flight
 
 _TAKE: Final = f"""INSERT INTO flights({FLIGHT}) VALUES (:item, :text, :run, :step, :key, CAST(:since AS float8),
-    :occasion, :doubt) ON CONFLICT DO NOTHING"""  # noqa: S608 - names of columns
+    :occasion, :doubt, :traces) ON CONFLICT DO NOTHING"""  # noqa: S608 - names of columns
 _ADD: Final = f"""INSERT INTO entries({ENTRY}) VALUES (:item, :text, :outcome, :run, :step, :key, CAST(:at AS float8),
     :occasion, :seen, :reason)"""  # noqa: S608 - names of columns
 _THIS: Final = "item = :item AND run = :run AND step = :step AND since = CAST(:since AS float8)"

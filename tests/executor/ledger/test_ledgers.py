@@ -1,5 +1,7 @@
 """The ledgers of each kind do alike: in memory, in a file, and in PostgreSQL."""
 
+import contextlib
+import sqlite3
 import threading
 
 import pytest
@@ -103,3 +105,26 @@ def test_identities_tell_steps_apart():
 
 def test_keys_tell_entries_apart():
     assert len({make_key(ITEM, "", 1), make_key(ITEM, "", 2), make_key(ITEM, "2026-11", 1)}) == 3
+
+
+def test_a_flight_keeps_what_was_seen_before_its_step_began(ledger):
+    ledger.take(OWN)
+    seen = replace(OWN, traces='{"open(_)": ["open(T-1)"]}')
+    assert ledger.take(seen, instead=OWN) == seen
+    ledger.doubt(OWN, "lost")
+    assert ledger.read(ITEM)[0] == replace(seen, doubt="lost")
+    ledger.end(OWN, DONE)
+    assert ledger.read(ITEM) == (None, [DONE])
+
+
+def test_a_file_from_before_flights_kept_that_opens(tmp_path):
+    with open_journal(tmp_path / "journal.db") as journal:
+        journal.ledger.take(OWN)
+        journal.ledger.doubt(OWN, "lost")
+    with contextlib.closing(sqlite3.connect(tmp_path / "journal.db")) as file:
+        file.execute("ALTER TABLE flights DROP COLUMN traces")
+    with open_journal(tmp_path / "journal.db") as one, open_journal(tmp_path / "journal.db") as other:
+        assert one.ledger.read(ITEM) == other.ledger.read(ITEM) == (replace(OWN, doubt="lost"), [])
+        later = replace(OTHER, traces="{}")
+        assert other.ledger.take(later, instead=OWN) == later
+        assert one.ledger.flights() == [later]

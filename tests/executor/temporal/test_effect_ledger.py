@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from executor import RunStatus, Wait
+from executor import CANNOT_SAY, ActionPlan, ActionResult, RunStatus, Seen, Wait, World
 from executor.events.events import StepStatus
+from planner import Domain
 from planner.cli import main as command
 
 pytest.importorskip("temporalio", reason="the extra `temporal` is not installed")
 pytestmark = pytest.mark.timeout(300)
 SCRIPT = Path(__file__).with_name("till.py")
 numbers = count()
+FINAL = "irreversible"
 
 
 @pytest.fixture(scope="module")
@@ -273,3 +275,70 @@ def test_the_ledger_is_listed_and_settled_by_its_command(on_temporal, server, ma
     [outcome] = carry_out(on_temporal, till, ("o2", {}))
     assert step_of(outcome).status is StepStatus.UNVERIFIED
     assert wait_for("NOT_DONE  pay(o2)  paying-2")
+
+
+class Office:
+    """Documents are published in place, and tickets are opened; the handler raises once, before or after it has acted.
+
+    While it `is_down`, observers see nothing of either.
+    """
+
+    def __init__(self, name, *, acts):
+        self.acts_before_it_raises, self.has_raised, self.is_down = acts, False, False
+        self.acts, self.keys, self.tickets = [], [], ["T-0"]
+        domain = self.domain = Domain("office", types=["document", "ticket"])
+        domain.action("publish", {"d": "document"}, requires=["drafted(d)"], modifies=["drafted(d)"], tags=[FINAL])
+        domain.action("open", {}, creates={"ticket": "ticket"}, provides=["open(ticket)"], tags=[FINAL])
+        self.world = World(domain, name=name)
+        self.world.handler("publish")(self.publish)
+        self.world.handler("open")(self.open)
+        seeing = {"conclusive": True, "settle_within": 0.2}
+        self.world.observer("drafted(d)", **seeing)(lambda d: True if self.is_down else Seen(True, len(self.acts)))  # noqa: ARG005 - there is one
+        self.world.observer("open(_)", **seeing)(lambda: CANNOT_SAY if self.is_down else list(self.tickets))
+
+    def act(self, key):
+        self.keys.append(key)
+        self.is_down = not self.has_raised and self.stays_down
+        if self.has_raised or self.acts_before_it_raises:
+            self.acts.append(key)
+            self.tickets.append(f"T-{len(self.tickets)}")
+        if not self.has_raised:
+            self.has_raised = True
+            raise OSError("the line is dead")
+
+    stays_down = False
+
+    async def publish(self, d, context):  # noqa: ARG002 - handlers take the action's parameters
+        self.act(context.key)
+
+    async def open(self, context):
+        self.act(context.key)
+        return ActionResult(created={"ticket": self.tickets[-1]})
+
+    def plan(self, action):
+        step = {"id": "s1", "action": action}
+        step |= {"arguments": {"d": "d1"}} if action == "publish" else {"creates": {"ticket": "new"}}
+        return ActionPlan.model_validate({"objects": {"d1": "document"}, "initial": ["drafted(d1)"], "steps": [step]})
+
+
+@pytest.mark.parametrize("action", ["publish", "open"])
+@pytest.mark.parametrize("acts", [False, True], ids=["raises before", "raises after"])
+@pytest.mark.parametrize("again", [False, True], ids=["same run", "second run"])
+def test_a_comparison_with_what_was_before_ends_doubt(on_temporal, action, acts, again):
+    office = Office(f"office-{next(numbers)}", acts=acts)
+    office.stays_down = again
+
+    async def main():
+        async with on_temporal(office.world) as executor:
+            first = await executor.run(office.plan(action))
+            if not again:
+                return first
+            assert first.status is RunStatus.IN_DOUBT
+            office.is_down = False
+            return await executor.run(office.plan(action))
+
+    outcome = asyncio.run(main())
+    assert (len(office.acts), len({*office.keys})) == (1, 1)
+    assert step_of(outcome).status is (StepStatus.SKIPPED if again and acts else StepStatus.SUCCEEDED), outcome.reason
+    if action == "open":
+        assert outcome.state.objects.created == {"new": "T-1"}

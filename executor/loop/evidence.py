@@ -1,0 +1,205 @@
+"""Look whether an irreversible step was done, and judge what is seen.
+
+Facts show it by themselves. What a step changes in place, and what it creates, shows only in comparison with what there
+was before: its *traces* are recorded in its flight right before it begins, so that every run and process can compare.
+An item has another version then; of the objects that match what the step brings about a created one, one is new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from executor.events import events
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.ledger.records import Flight
+from executor.ledger.rulings import Sight
+from executor.loop.aftermath import STILL_AT_WORK, object_to_result
+from executor.loop.effects import EffectFinder, Facts
+from executor.observe.observe import Lookout, LookResult, adopt_look
+from executor.tools.clock import Clock
+from executor.tools.json_data import dump_json, load_json
+from executor.tools.results import ActionResult
+from planner.lightweight import dataclass, field, replace
+from planner.model import Atom
+from planner.plan import Step
+
+MOST_MATCHES: Final = 10_000
+"""Most matches of an open pattern that a flight records; where there are more, people say what a step has created."""
+LOOKED: Final = "looked before an irreversible step"
+Traces = Mapping[Atom, Any]
+"""What conclusive observers see now: the version of each item that a step changes in place, and for each fact about an
+object that it is to create, the facts that match its open pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is seen of the `effect` of a step, with the traces that its flight has recorded, and of its `traces` now.
+
+    If the step was done, `created` are the names of the objects that it has created, by parameter.
+    """
+
+    looked: LookResult
+    effect: Facts
+    traces: Traces
+    sight: Sight = Sight.UNKNOWN
+    created: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Evidence:
+    """Looks at the effects of the irreversible steps of one run; `stopped` is set when no more steps may begin."""
+
+    state: RunState
+    emit: Callable[[events.Event], None]
+    lookout: Lookout
+    clock: Clock
+    stopped: asyncio.Event
+    finder: EffectFinder
+    candidates: dict[str, list[dict[str, str]]] = field(init=False, default_factory=dict)
+    """The objects that steps in doubt may have created, by step: each time the names by parameter."""
+
+    async def look(self, record: StepRecord, flight: Flight | None = None) -> View:
+        """Look at the effect of a step; with a `flight`, also at its traces.
+
+        While the flight is in doubt, observers first have their time. That all is missing counts for nothing where they
+        had not, or where the handler may still be at work.
+        """
+        effect, step = self.finder.find_effect(record), record.step
+        items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
+        visible = [fact for fact in dict.fromkeys([*effect, *items]) if self.lookout.can_see(fact)]
+        is_early = False
+        if flight is not None and flight.doubt:
+            left = flight.since + self.lookout.settle_within([*visible, *patterns.values()]) - self.clock.time()
+            is_early = left > 0 and await self._is_stopped_within(left)
+        looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
+        adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
+        if flight is None:
+            return View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False))
+        view = View(looked, effect, await self._look_at_traces(looked, items, patterns))
+        view = self._compare(record, flight, view)
+        is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
+        return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
+
+    async def _is_stopped_within(self, seconds: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.stopped.wait(), seconds)
+        return self.stopped.is_set()
+
+    async def _look_at_traces(
+        self, looked: LookResult, items: Sequence[Atom], patterns: Mapping[Atom, Atom]
+    ) -> dict[Atom, Any]:
+        """Return the traces that there are now; add to `looked`, with the versions of `items`, what is conclusive."""
+        notes = [self.state.beliefs.note(each) for each in items if each not in looked.versions]
+        lost = [replace(each, version=None) for each in notes if each.version is not None]
+        if lost:  # the version of an earlier look says nothing of what a step changes from now on
+            self.emit(events.FactsSeen(tuple(lost), LOOKED))
+        found: dict[Atom, Any] = {
+            each: looked.versions[each] for each in items if each in looked.conclusive and each in looked.versions
+        }
+        listed = await self.lookout.list_matches(patterns.values())
+        for fact, pattern in patterns.items():
+            if pattern in listed and len(listed[pattern][0]) <= MOST_MATCHES:
+                found[fact] = listed[pattern][0]
+                looked.conclusive.add(fact)
+                looked.settled.update([fact] if listed[pattern][1] else ())
+        return found
+
+    def write_traces(self, step: Step, traces: Traces) -> str:
+        """Return `traces` of a step that is about to begin as JSON text, for all runs; "" where there are none."""
+        patterns, name = self.finder.list_open_patterns(step), self._name
+        now = {name(item): version for item, version in traces.items() if item not in patterns}
+        now |= {name(pattern): [*map(name, traces[fact])] for fact, pattern in patterns.items() if fact in traces}
+        return dump_json(now) if now else ""
+
+    def _compare(self, record: StepRecord, flight: Flight, view: View) -> View:
+        """Return `view` with what it shows, compared with the recorded traces of a flight that is over or own."""
+        is_over = flight.is_of(self.state.run, record.id) or (bool(flight.doubt) and not flight.is_waiting)
+        before = load_json(flight.traces) if flight.traces and is_over else {}
+        born, made = self._compare_matches(record.step, before, view.traces)
+        left = self._compare_versions(record, before, view.traces, flight.since) | born
+        effect, looked = {**view.effect, **dict.fromkeys(left, True)}, view.looked
+        for fact, is_left in left.items():
+            looked.seen.pop(fact, None)
+            looked.seen.update({} if is_left is None else {fact: is_left})
+        real, placeholders = self.state.objects.real_name, record.plan.creates.items()
+        named = [{name: real(row[each]) for name, each in placeholders} for row in made]
+        self.candidates[record.id] = named
+        sight = judge_sight(effect, looked, in_doubt=bool(flight.doubt))
+        if sight is not Sight.HOLDS or not born:
+            return replace(view, effect=effect, sight=sight)
+        if object_to_result(self.state, record, ActionResult(created=named[0])):
+            return replace(view, effect=effect)  # it has the name of something else
+        return replace(view, effect=effect, sight=sight, created=named[0])
+
+    def _compare_versions(
+        self, record: StepRecord, before: Mapping[str, Any], now: Traces, since: float
+    ) -> dict[Atom, bool | None]:
+        """Return whether the items recorded `before` have other versions `now`; None where that is unclear."""
+        found = dict[Atom, bool | None]()
+        for item in self.finder.list_items(record.step):
+            key = self._name(item)
+            if key in before:
+                is_clear = item in now and not self._may_be_changed_beside(item, record, since)
+                found[item] = now[item] != before[key] if is_clear else None
+        return found
+
+    def _may_be_changed_beside(self, item: Atom, record: StepRecord, since: float) -> bool:
+        """Return whether another step of this run may have changed `item` since that time."""
+        others = [each for each in self.state.steps.values() if each is not record and each.attempts]
+        late = [each.step for each in others if each.ended is None or each.ended >= since]
+        return any(item in (*self.finder.list_items(step), *self.finder.list_declared(step)) for step in late)
+
+    def _compare_matches(
+        self, step: Step, before: Mapping[str, Any], now: Traces
+    ) -> tuple[dict[Atom, bool | None], list[dict[str, str]]]:
+        """Return whether facts hold about objects that a step was to create, and which objects that may be.
+
+        They hold if just one object is new among the matches of all patterns that were recorded `before`, and they do
+        not if no pattern has a new match; None where neither is clear. Objects are the names in plans, by placeholder.
+        """
+        patterns = {fact: self._name(each) for fact, each in self.finder.list_open_patterns(step).items()}
+        known = {fact: before[key] for fact, key in patterns.items() if key in before}
+        new = {fact: [each for each in now.get(fact, ()) if self._name(each) not in known[fact]] for fact in known}
+        rows, is_any = self._join_matches(step, new), any(new.values())
+        is_clear = known.keys() <= now.keys() and (len(rows) == 1 or not is_any)
+        return dict.fromkeys(known, is_any if is_clear else None), rows if known else []
+
+    def _join_matches(self, step: Step, matches: Mapping[Atom, Sequence[Atom]]) -> list[dict[str, str]]:
+        """Return the objects that fit all facts in `matches`, by placeholder; those of other steps are left out."""
+        objects, rows = self.state.objects, [dict[str, str]()]
+        for fact, new in matches.items():
+            found = [{a: b for a, b in zip(fact.args, one.args, strict=True) if objects.is_open(a)} for one in new]
+            rows = [row | one for row in rows for one in found if all(row.get(a, b) == b for a, b in one.items())]
+        created, others = set(filter(objects.is_open, step.arguments)), objects.created.keys()
+        whole = [row for row in rows if row.keys() == created and len({*row.values()}) == len(row)]
+        return [row for row in whole if others.isdisjoint(row.values())]
+
+    def _name(self, fact: Atom) -> str:
+        """Return a fact or a pattern as text that is the same in all runs."""
+        return str(self.state.objects.real_fact(fact))
+
+
+def judge_sight(effect: Facts, looked: LookResult, *, in_doubt: bool) -> Sight:
+    """Return what a look says of an `effect`; while a step is `in_doubt`, only observers that state their delay say no.
+
+    Facts without a conclusive observer are as unknown as those without any.
+    """
+    if any(note.holds is None and note.fact in effect for note in looked.notes):
+        return Sight.DISPUTED
+    seen = {fact: looked.seen[fact] is holds for fact, holds in effect.items() if fact in looked.seen}
+    sure = looked.settled if in_doubt else looked.conclusive
+    there = [fact for fact, is_there in seen.items() if is_there and fact in looked.conclusive]
+    gone = [fact for fact, is_there in seen.items() if not is_there and fact in sure]
+    if effect and len(there) == len(effect):
+        return Sight.HOLDS
+    if effect and len(gone) == len(effect):
+        return Sight.MISSING
+    if there and gone:
+        return Sight.PARTLY
+    if effect and all(seen.get(fact) for fact in effect):
+        return Sight.CLAIMED
+    return Sight.PARTLY if there else Sight.UNKNOWN
