@@ -31,6 +31,7 @@ from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom, DataParameter, DomainModel, Object, Problem
+from planner.model.formulas import conjunction
 from planner.model.unknown_facts import restrict_unknown_facts
 
 PERSON: Final = "somebody"
@@ -250,7 +251,8 @@ class Runs:
         state = executor.make_initial_state(ActionPlan(**statement_of(problem)), problem)
         lookout = Lookout(executor.world, state.objects)
         survey = Survey(state, lookout, lambda event: state.apply(event, executor.clock.time()))
-        relevant = find_relevant_predicates(problem.domain, problem.goal)
+        goal = conjunction([problem.goal.hard, *[each.condition for each in problem.goal.soft]])
+        relevant = find_relevant_predicates(problem.domain, goal)
         if not (lookout.has_observers and await survey.look_everywhere(relevant)):
             return problem
         self.problem = self.problem_after(state)

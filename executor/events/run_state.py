@@ -102,6 +102,8 @@ class RunState:
     """State of the constraint monitors of the policy, if the run follows one and has constraints."""
     journal: Path | str | None = None
     """Place of the journal, if there is one."""
+    started = 0.0
+    """When the run began, in seconds since 1970."""
     occasion = ""
     """Occasion of the request, such as a month: what was done on another occasion may be done again."""
     redirected: list[events.GoalChanged]
@@ -170,6 +172,7 @@ class RunState:
         match event:
             case events.RunStarted(run, _, model, memory):
                 self.run, self.model, self.status = run, model, events.RunStatus.ACTIVE
+                self.started = at or 0.0
                 self.occasion, self.again = event.occasion, event.again
                 self._remember(memory)
                 self.given, self.request = frozenset(memory), memory

@@ -15,16 +15,16 @@ from executor.ledger.records import Entry, Flight, Outcome
 _TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS flights(item TEXT PRIMARY KEY, text TEXT NOT NULL, run TEXT NOT NULL,
     step TEXT NOT NULL, key TEXT NOT NULL, since REAL NOT NULL, occasion TEXT NOT NULL, doubt TEXT NOT NULL,
-    traces TEXT NOT NULL DEFAULT '')""",
+    traces TEXT NOT NULL DEFAULT '', until REAL NOT NULL DEFAULT 0)""",
     """CREATE TABLE IF NOT EXISTS entries(number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL,
     text TEXT NOT NULL, outcome TEXT NOT NULL, run TEXT NOT NULL, step TEXT NOT NULL, key TEXT NOT NULL,
     at REAL NOT NULL, occasion TEXT NOT NULL, seen INTEGER NOT NULL, reason TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS entries_item ON entries(item)",
     "CREATE TABLE IF NOT EXISTS filled_ledgers(world TEXT PRIMARY KEY)",
 )
-FLIGHT: Final = "item, text, run, step, key, since, occasion, doubt, traces"
+FLIGHT: Final = "item, text, run, step, key, since, occasion, doubt, traces, until"
 ENTRY: Final = "item, text, outcome, run, step, key, at, occasion, seen, reason"
-_TAKE: Final = f"INSERT OR IGNORE INTO flights({FLIGHT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - ours
+_TAKE: Final = f"INSERT OR IGNORE INTO flights({FLIGHT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - ours
 _WITHOUT_TRACES: Final = "SELECT 1 FROM sqlite_master WHERE name = 'flights' AND sql NOT LIKE '%traces%'"
 """Finds the table of flights of an earlier version."""
 _FREE: Final = "DELETE FROM flights WHERE item = ? AND run = ? AND step = ? AND since = ?"
@@ -59,12 +59,12 @@ class LedgerInJournal:
                 execute(_TAKE, row_of(flight))
                 return self._list_flights("WHERE item = ?", (flight.item,))[0]
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
         with self._store.use():
             self._prepare()
-            change = "UPDATE flights SET doubt = ? WHERE item = ? AND run = ? AND step = ? AND since = ?"
-            self._store.connection.execute(change, (reason, *identify_flight(flight)))
+            change = "UPDATE flights SET doubt = ?, until = ? WHERE item = ? AND run = ? AND step = ? AND since = ?"
+            self._store.connection.execute(change, (flight.doubt, flight.until, *identify_flight(flight)))
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -139,7 +139,8 @@ class LedgerInJournal:
             if self._is_ready and self._is_early():
                 with self._store.transaction():
                     if self._is_early():  # no other process was faster
-                        self._store.connection.execute("ALTER TABLE flights ADD COLUMN traces TEXT NOT NULL DEFAULT ''")
+                        for column in ("traces TEXT NOT NULL DEFAULT ''", "until REAL NOT NULL DEFAULT 0"):
+                            self._store.connection.execute(f"ALTER TABLE flights ADD COLUMN {column}")
         return self._is_ready
 
     def _is_early(self) -> bool:

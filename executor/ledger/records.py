@@ -43,7 +43,8 @@ class Flight:
 
     `item` is the identity of the step, `text` names it for people. `run` and `step` are its owner, and `since` is when
     it was taken, in seconds since 1970. With a `doubt`, the attempt is over and nobody can say whether it happened.
-    `traces` is what observers saw right before it began, as JSON text: see `executor.loop.effects`.
+    `traces` is what observers saw right before it began, as JSON text: see `executor.loop.evidence`. `until` is when it
+    was known to be over: until then its handler may have acted.
     """
 
     item: str
@@ -55,6 +56,7 @@ class Flight:
     occasion: str = ""
     doubt: str = ""
     traces: str = ""
+    until: float = 0.0
 
     @property
     def is_waiting(self) -> bool:
@@ -97,8 +99,8 @@ class Entry:
 class LedgerView(Protocol):
     """What people see of a ledger, and how they settle what is in doubt; every method commits before it returns."""
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -151,12 +153,12 @@ class LedgerInMemory:
                 self._flights[flight.item] = flight
             return self._flights[flight.item]
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
         with self._guard:
             known = self._flights.get(flight.item)
             if known is not None and known.is_same(flight):
-                self._flights[flight.item] = replace(known, doubt=reason)
+                self._flights[flight.item] = replace(known, doubt=flight.doubt, until=flight.until)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""

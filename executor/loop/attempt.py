@@ -176,12 +176,15 @@ def call_of(state: RunState, record: StepRecord, world: World) -> Call:
 
 _abandoned: Final[list[tuple[Call, Callable[[], bool]]]] = []
 """Abandoned calls of this process, each with a function whether its handler is still at work."""
+_ended: Final[set[str]] = set()
+"""The keys of the abandoned calls whose handlers have come to an end since."""
 _guard: Final = threading.Lock()
 
 
 def record_abandoned(call: Call, works: Callable[[], bool]) -> None:
     """Record the abandoned handler of `call`, which is at work while `works` returns true."""
     with _guard:
+        _ended.update(each[0].key for each in _abandoned if not each[1]())
         _abandoned[:] = [each for each in _abandoned if each[1]()]
         _abandoned.append((call, works))
 
@@ -195,12 +198,14 @@ def find_abandoned(call: Call) -> Callable[[], bool] | None:
     return (lambda: any(works() for works in found)) if found else None
 
 
-def is_left_at_work(world: World, key: str) -> bool:
-    """Return whether an abandoned handler of `world` is still at work under an idempotency key."""
+def is_left_at_work(key: str) -> bool | None:
+    """Return whether a handler is still at work that was abandoned under an idempotency key of the ledger.
+
+    Return None if no handler of this process was abandoned under it.
+    """
     with _guard:
-        found = [(call, works) for call, works in _abandoned if call.key == key and works()]
-    known = {skill.function for call, _ in found for skill in world.skills.get(call.step.action, ())}
-    return any(skill.function in known for call, _ in found for skill in call.skills)
+        found = [works() for call, works in _abandoned if call.key == key]
+        return any(found) if found else False if key in _ended else None
 
 
 CALLED_OFF: Final = "the run was called off before it was its turn"

@@ -14,12 +14,11 @@ from executor.errors import NoRunError
 from executor.events.events import Event, RunEnded, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
-from executor.loop.clearance import BY_WORD, LOST, entry_of, outcome_of
+from executor.loop.clearance import BY_WORD, GONE, LOST, entry_of, outcome_of
 from executor.tools.json_data import load_json
 from planner.errors import InputError
 from planner.lightweight import replace
 
-GONE: Final = "its run was deleted, or ended by hand"
 WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
 """What people say of an attempt in doubt."""
 
@@ -27,8 +26,12 @@ WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
 class BookHere:
     """A ledger for the runs of this process: each settles its own flights, and none can die without it."""
 
+    owns_names = False
+
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
+        self._taken: dict[str, float] = {}
+        """Since when this book has taken the flights of steps: another executor may have a run of the same name."""
 
     async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
@@ -36,11 +39,13 @@ class BookHere:
 
     async def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
         """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+        self._taken[flight.item] = flight.since
         return self.ledger.take(flight, instead)
 
     async def find_own(self, run: str, _: Collection[str]) -> list[Flight]:
-        """Return the flights that `run` has."""
-        return [each for each in self.ledger.flights() if each.run == run]
+        """Return the flights that `run` has, or an earlier run of its name."""
+        found = [each for each in self.ledger.flights() if each.run == run]
+        return [each for each in found if self.owns_names or self._taken.get(each.item) == each.since]
 
     async def settle(self, flight: Flight) -> Flight | None:
         """Return `flight`: nobody else can settle it."""
@@ -59,9 +64,9 @@ class BookHere:
         flight, _ = self.ledger.read(item)
         return flight is None or not flight.is_waiting
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
-        self.ledger.doubt(flight, reason)
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        self.ledger.doubt(flight)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -74,6 +79,8 @@ class BookHere:
 
 class BookInJournal(BookHere):
     """The ledger of a journal, for its runs in all processes."""
+
+    owns_names = True
 
     def __init__(self, journal: AnyJournal) -> None:
         super().__init__(journal.ledger)
@@ -104,7 +111,8 @@ def settle_by_events(journal: EffectHistory, flight: Flight) -> Flight | None:
     if left is None:
         journal.ledger.end(flight, entry)
     elif left.doubt != flight.doubt:
-        journal.ledger.doubt(flight, left.doubt)
+        left = replace(left, until=left.until or journal.clock.time())
+        journal.ledger.doubt(left)
     return left
 
 
@@ -156,12 +164,12 @@ def read_fate(
             case StepWaiting(step, wait) if has_begun and step == flight.step and "question" not in wait:
                 left = replace(flight, doubt=WAITS)
             case RunEnded(status) if has_begun and status.is_over and left.is_waiting:
-                left = replace(flight, doubt=f"its run ended: {status.value}")
+                left = replace(flight, doubt=f"its run ended: {status.value}", until=at)
             case StepReturned(step) if has_begun and step == flight.step:
                 left = replace(flight, doubt=LOST)
             case StepEnded(step) if has_begun and step == flight.step:
                 outcome = outcome_of(event.status, repeatable=event.repeatable, denied=event.denied)
-                left = replace(flight, doubt=event.reason or LOST)
+                left = replace(flight, doubt=event.reason or LOST, until=at)
                 entry = (
                     None if outcome is None else entry_of(flight, outcome, at, seen=event.is_seen, reason=event.reason)
                 )

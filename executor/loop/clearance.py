@@ -30,7 +30,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
 from executor.ledger.rulings import FIRST, UNSEEN_DONE, Asker, Ruling, Sight, Verdict, find_last_done, rule
-from executor.loop.aftermath import object_to_result
+from executor.loop.aftermath import STILL_AT_WORK, object_to_result
 from executor.loop.children import is_below
 from executor.loop.effects import EffectFinder, Facts, find_known_values
 from executor.loop.evidence import Evidence, Traces, View
@@ -47,6 +47,7 @@ SETTLED: Final = "somebody says that it happened"
 DENIED: Final = "somebody says that it did not happen"
 BY_WORD: Final = "somebody settled it in the ledger"
 LOST: Final = "the run was broken off while it was being done"
+GONE: Final = "its run was deleted, or ended by hand"
 MOST_NAMED: Final = 5
 """Most objects that a question names which a step may have created."""
 _SKIPS: Final = "it is not done again"
@@ -54,6 +55,10 @@ _SKIPS: Final = "it is not done again"
 
 class Book(Protocol):
     """The ledger as a run reads and writes it, wherever it is, with what became of the owners of flights."""
+
+    @property
+    def owns_names(self) -> bool:
+        """Whether no two runs have one name at the same time."""
 
     async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
@@ -76,8 +81,8 @@ class Book(Protocol):
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -108,8 +113,8 @@ class Clearance:
     """Set when no more steps may begin."""
     release: Callable[[str, str], None]
     """Releases what a step of a run has reserved."""
-    is_left_at_work: Callable[[str], bool]
-    """Whether a handler that was given up is still at work in this process under an idempotency key."""
+    is_left_at_work: Callable[[str], bool | None]
+    """Whether a handler that was given up here is still at work under an idempotency key; None if there is none."""
     _finder: EffectFinder = field(init=False)
     _evidence: Evidence = field(init=False)
     _flights: dict[str, Flight] = field(init=False, default_factory=dict)
@@ -217,6 +222,7 @@ class Clearance:
         flight = self._flights.get(record.id)
         if flight is None or self.is_left_at_work(flight.key):
             return False
+        self._flights[record.id] = flight = self._renew_doubt(flight)
         view = await self._evidence.look(record, flight)
         if view.sight is Sight.HOLDS:
             self._end_as_so(record, view, flight)
@@ -263,10 +269,10 @@ class Clearance:
             if step == record.step or item == self.identify(record):
                 continue
             flight, entries = await self.book.read(item)
-            if flight is not None and flight.run == state.run:
+            if flight is not None and any(flight.is_same(each) for each in self._flights.values()):
                 flight = None  # the run knows itself what its steps do
-            elif flight is not None and not flight.doubt:
-                flight = await self.book.settle(flight)
+            elif flight is not None:
+                flight = await self._settle_other(flight)
             if flight is None and not entries:
                 continue
             if flight is not None:
@@ -317,10 +323,9 @@ class Clearance:
     async def _take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
         """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
         flight, entries = await self.book.read(item)
-        is_open = flight is not None and (flight.is_waiting or not flight.doubt)
-        if flight is not None and is_open and not flight.is_of(self.state.run, record.id):
-            flight = await self.book.settle(flight)
-        if flight is not None and (flight.doubt or not flight.is_of(self.state.run, record.id)):
+        is_own = flight is not None and self._is_own(flight, record)
+        flight = flight if is_own or flight is None else await self._settle_other(flight)
+        if flight is not None and (flight.doubt or not is_own):
             return flight, entries
         key, known = self._make_key(item, entries) if flight is None else flight.key, len(entries)
         own = Flight(
@@ -328,7 +333,7 @@ class Clearance:
         )
         own = own if flight is None else replace(own, traces=flight.traces)
         taken = await self.book.take(own, flight)
-        if not taken.is_of(self.state.run, record.id):
+        if not taken.is_same(own):
             return taken, entries
         _, entries = await self.book.read(item)  # a flight that has ended since they were read has left an entry
         if flight is None and len(entries) > known:
@@ -336,6 +341,21 @@ class Clearance:
         self._flights[record.id] = taken
         record.key = taken.key
         return None, entries
+
+    def _is_own(self, flight: Flight, record: StepRecord) -> bool:
+        """Return whether this run has taken `flight` for a step, and no earlier run of its name."""
+        held = self._flights.get(record.id)
+        if held is not None:
+            return flight.is_same(held)
+        is_of_name = self.book.owns_names and flight.is_of(self.state.run, record.id)
+        return is_of_name and flight.since >= self.state.started
+
+    async def _settle_other(self, flight: Flight) -> Flight | None:
+        """Settle a flight of another run, or of another step, whose owner is over; return what is left of it."""
+        is_open = flight.is_waiting or not flight.doubt
+        if self.book.owns_names and flight.run == self.state.run and flight.since < self.state.started:
+            return self._doubt(flight, GONE) if is_open else flight
+        return await self.book.settle(flight) if is_open else self._renew_doubt(flight)
 
     def _make_key(self, item: str, entries: Sequence[Entry]) -> str:
         """Return the key of the next entry of a step on the occasion of the run."""
@@ -553,6 +573,8 @@ class Clearance:
         items = {each.id: self.identify(each) for each in begun}
         for flight in await self.book.find_own(self.state.run, list(items.values())):
             record = self.state.steps.get(flight.step)
+            if flight.since < self.state.started:
+                continue  # it is that of a run of this name which was deleted
             if record is None or (record.status is events.StepStatus.PENDING and not record.attempts):
                 self.book.end(flight, None)
                 continue
@@ -589,7 +611,7 @@ class Clearance:
     def note(self, event: events.Event) -> None:
         """Settle the flight of a step that has ended, or that is in doubt."""
         if isinstance(event, events.StepWaiting) and event.step in self._flights and "question" not in event.wait:
-            self.book.doubt(self._flights[event.step], WAITS)
+            self.book.doubt(replace(self._flights[event.step], doubt=WAITS))
         if isinstance(event, events.StepEnded) and event.step in self._flights:
             self._settle(event)
 
@@ -597,10 +619,23 @@ class Clearance:
         flight = self._flights.pop(end.step)
         outcome = outcome_of(end.status, repeatable=end.repeatable, denied=end.denied)
         if outcome is None:
-            self._flights[end.step] = replace(flight, doubt=end.reason or LOST)
-            self.book.doubt(flight, end.reason or LOST)
+            self._flights[end.step] = self._doubt(flight, end.reason or LOST)
         else:
             self._end_flight(flight, outcome, seen=end.is_seen, reason=end.reason)
+
+    def _doubt(self, flight: Flight, reason: str) -> Flight:
+        """Keep that nobody can say whether a flight happened that is over now, or whose handler is still at work."""
+        is_at_work = self.is_left_at_work(flight.key) and not reason.endswith(STILL_AT_WORK)
+        reason = f"{reason}, and {STILL_AT_WORK}" if is_at_work else reason
+        found = replace(flight, doubt=reason, until=self.clock.time())
+        self.book.doubt(found)
+        return found
+
+    def _renew_doubt(self, flight: Flight) -> Flight:
+        """Return `flight`; a handler that was left at work in this process and has ended since is at work no more."""
+        if not flight.doubt.endswith(STILL_AT_WORK) or self.is_left_at_work(flight.key) is not False:
+            return flight
+        return self._doubt(flight, flight.doubt.removesuffix(f", and {STILL_AT_WORK}"))
 
     def break_off(self) -> None:
         """Leave the flights of steps at work in doubt: the run ends without knowing what became of them."""
@@ -608,7 +643,7 @@ class Clearance:
             record = self.state.steps[id_]
             with contextlib.suppress(JournalError):  # whoever finds the flight looks what became of its run
                 if record.status is events.StepStatus.RUNNING:
-                    self.book.doubt(flight, flight.doubt or LOST)
+                    self._doubt(flight, flight.doubt or LOST)
                 elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
                     self.leave(record)
 

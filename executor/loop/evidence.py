@@ -73,8 +73,10 @@ class Evidence:
         visible = [fact for fact in dict.fromkeys([*effect, *items]) if self.lookout.can_see(fact)]
         is_early = False
         if flight is not None and flight.doubt:
-            left = flight.since + self.lookout.settle_within([*visible, *patterns.values()]) - self.clock.time()
+            settle = self.lookout.settle_within([*visible, *patterns.values()])
+            left = max(flight.since, flight.until) + settle - self.clock.time()
             is_early = left > 0 and await self._is_stopped_within(left)
+        self.lookout.forget(visible)  # an answer from before somebody else has acted counts for nothing here
         looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
         adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
         if flight is None:

@@ -88,13 +88,13 @@ class Lookout:
     def note_act(self, facts: Iterable[Atom]) -> None:
         """Note that an act just took place that should change `facts`."""
         now = asyncio.get_running_loop().time()
-        self._forget(facts)
+        self.forget(facts)
         for fact in facts:
             settle = self.settle_within([fact])
             if settle:
                 self._due[fact] = now + settle
 
-    def _forget(self, facts: Iterable[Atom]) -> None:
+    def forget(self, facts: Iterable[Atom]) -> None:
         """Forget the answers of all functions that observe one of `facts`: the next look is made anew."""
         if self._kept:
             functions = {observer.function for fact in facts for observer, _ in self._world.observers_of(fact)}
@@ -134,7 +134,7 @@ class Lookout:
             ]
             if not late:
                 return self._add_untold(looked)
-            self._forget(facts)
+            self.forget(facts)
             await asyncio.sleep(min(pause, max(late) - now))
             pause = min(2 * pause, LONGEST)
 
@@ -248,7 +248,7 @@ class Lookout:
             looked = await self._look(facts, beliefs)
             if now >= since + settle or not is_missed(looked):
                 return self._add_untold(looked)
-            self._forget(facts)
+            self.forget(facts)
             await asyncio.sleep(min(pause, since + settle - now))
             pause = min(2 * pause, LONGEST)
 

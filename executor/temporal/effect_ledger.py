@@ -8,6 +8,7 @@ own. `WorkflowBook` is what a run reads and writes it by: requests are local act
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
@@ -124,9 +125,10 @@ class StepEffect:
         return write_value(self._ledger.take(read_value(flight), read_value(instead)))
 
     @workflow.signal
-    def doubt(self, flight: Any, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened."""
-        self._ledger.doubt(read_value(flight), reason)
+    def doubt(self, flight: Any, reason: str = "") -> None:
+        """Keep the doubt of `flight`, or the `reason` that an earlier version gave."""
+        found = read_value(flight)
+        self._ledger.doubt(replace(found, doubt=reason) if reason else found)
 
     @workflow.signal
     def end(self, flight: Any, entry: Any) -> None:
@@ -156,6 +158,8 @@ class WorkflowBook:
 
     `is_at_hand` tells that the ledger is that of a simulated world, which is in the worker and tells no changes.
     """
+
+    owns_names = True
 
     def __init__(self, run: str, *, is_at_hand: bool) -> None:
         self._run, self._is_at_hand = run, is_at_hand
@@ -221,9 +225,9 @@ class WorkflowBook:
         """Return whether the flight of a step may have changed since it was seen to wait for something from outside."""
         return item not in self._watched
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
-        self._outbox.send("doubt", flight, reason)
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        self._outbox.send("doubt", flight)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -272,9 +276,9 @@ class EffectsOnServer:
         taken: Flight = read_value(await self._find(flight).ask(self._client, "take", given))
         return taken
 
-    async def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
-        await self._tell(flight, "doubt", flight, reason)
+    async def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        await self._tell(flight, "doubt", flight)
 
     async def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -304,5 +308,6 @@ class EffectsOnServer:
         if left is None:
             await self.end(flight, entry)
         elif left.doubt != flight.doubt:
-            await self.doubt(flight, left.doubt)
+            left = replace(left, until=left.until or time.time())
+            await self.doubt(left)
         return left

@@ -106,9 +106,9 @@ class LedgerOnServer:
     def __init__(self, journal: TemporalJournal) -> None:
         self._journal = journal
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
-        self._journal.tell_effect(flight, "doubt", write_value(flight), reason)
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        self._journal.tell_effect(flight, "doubt", write_value(flight))
 
     def end(self, flight: Flight, entry: Effect | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""

@@ -11,12 +11,12 @@ from executor.journal.postgres.sharing import PAUSE
 from executor.ledger.records import Entry, Flight
 
 _TAKE: Final = f"""INSERT INTO flights({FLIGHT}) VALUES (:item, :text, :run, :step, :key, CAST(:since AS float8),
-    :occasion, :doubt, :traces) ON CONFLICT DO NOTHING"""  # noqa: S608 - names of columns
+    :occasion, :doubt, :traces, CAST(:until AS float8)) ON CONFLICT DO NOTHING"""  # noqa: S608 - names of columns
 _ADD: Final = f"""INSERT INTO entries({ENTRY}) VALUES (:item, :text, :outcome, :run, :step, :key, CAST(:at AS float8),
     :occasion, :seen, :reason)"""  # noqa: S608 - names of columns
 _THIS: Final = "item = :item AND run = :run AND step = :step AND since = CAST(:since AS float8)"
 _FREE: Final = f"DELETE FROM flights WHERE {_THIS} RETURNING 1"  # noqa: S608 - as above
-_DOUBT: Final = f"UPDATE flights SET doubt = :doubt WHERE {_THIS}"  # noqa: S608 - as above
+_DOUBT: Final = f"UPDATE flights SET doubt = :doubt, until = CAST(:until AS float8) WHERE {_THIS}"  # noqa: S608 - as above
 
 
 class LedgerInPostgres:
@@ -47,9 +47,9 @@ class LedgerInPostgres:
 
         return self._database.repeat(take, together=True)
 
-    def doubt(self, flight: Flight, reason: str) -> None:
-        """Keep why nobody can say whether `flight` happened, if it is still the flight that there is."""
-        self._database.run(_DOUBT, doubt=reason, **_this(flight))
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        self._database.run(_DOUBT, doubt=flight.doubt, until=flight.until, **_this(flight))
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""

@@ -85,7 +85,8 @@ MIGRATIONS: Final = (
     _POSTED,
     "ALTER TABLE heads ADD COLUMN move TEXT NOT NULL DEFAULT ''",
     _EFFECTS,
-    "ALTER TABLE flights ADD COLUMN traces TEXT NOT NULL DEFAULT ''",
+    """ALTER TABLE flights ADD COLUMN traces TEXT NOT NULL DEFAULT '',
+    ADD COLUMN until DOUBLE PRECISION NOT NULL DEFAULT 0""",
 )
 """The statements that lead from each version to the next one, the first from nothing."""
 _LOCK: Final = 0x466F7265

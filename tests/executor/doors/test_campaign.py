@@ -27,6 +27,7 @@ PAID_TWICE = [
     "dag / other-way budget / slow; two wishes at once / ",
     "dag / other-way budget / thread acts late; two wishes at once / ",
     "policy / blind / raises before, is cancelled after / ask",
+    "policy /  / thread acts late; slow; two wishes at once / ",
 ]
 """Stories in which a campaign saw two payments."""
 

@@ -43,7 +43,7 @@ def test_a_flight_ends_once_with_its_entry(ledger):
     ledger.take(OWN)
     ledger.end(OTHER, DONE)
     assert ledger.read(ITEM) == (OWN, [])
-    ledger.doubt(OWN, "lost")
+    ledger.doubt(replace(OWN, doubt="lost"))
     assert ledger.read(ITEM)[0] == replace(OWN, doubt="lost")
     ledger.end(OWN, DONE)
     ledger.end(OWN, DONE)
@@ -111,7 +111,7 @@ def test_a_flight_keeps_what_was_seen_before_its_step_began(ledger):
     ledger.take(OWN)
     seen = replace(OWN, traces='{"open(_)": ["open(T-1)"]}')
     assert ledger.take(seen, instead=OWN) == seen
-    ledger.doubt(OWN, "lost")
+    ledger.doubt(replace(OWN, doubt="lost"))
     assert ledger.read(ITEM)[0] == replace(seen, doubt="lost")
     ledger.end(OWN, DONE)
     assert ledger.read(ITEM) == (None, [DONE])
@@ -120,9 +120,10 @@ def test_a_flight_keeps_what_was_seen_before_its_step_began(ledger):
 def test_a_file_from_before_flights_kept_that_opens(tmp_path):
     with open_journal(tmp_path / "journal.db") as journal:
         journal.ledger.take(OWN)
-        journal.ledger.doubt(OWN, "lost")
+        journal.ledger.doubt(replace(OWN, doubt="lost"))
     with contextlib.closing(sqlite3.connect(tmp_path / "journal.db")) as file:
-        file.execute("ALTER TABLE flights DROP COLUMN traces")
+        for column in ("traces", "until"):
+            file.execute(f"ALTER TABLE flights DROP COLUMN {column}")
     with open_journal(tmp_path / "journal.db") as one, open_journal(tmp_path / "journal.db") as other:
         assert one.ledger.read(ITEM) == other.ledger.read(ITEM) == (replace(OWN, doubt="lost"), [])
         later = replace(OTHER, traces="{}")

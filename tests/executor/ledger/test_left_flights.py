@@ -10,7 +10,8 @@ from executor.errors import NoRunError
 from executor.events.events import StepEnded, StepReturned, StepStarted, StepStatus, StepWaiting
 from executor.journal import Journal
 from executor.ledger.records import Flight
-from executor.loop.books import GONE, read_fate
+from executor.loop.books import read_fate
+from executor.loop.clearance import GONE
 from planner import Domain
 
 
