@@ -218,25 +218,35 @@ class Clearance:
         return False
 
     async def settle(self, record: StepRecord, *, may_retry: bool) -> bool:
-        """Settle a step of this run that is in doubt by another look; return whether that could be."""
+        """Settle a step of this run that is in doubt by another look; return whether that could be.
+
+        That it did not happen, counts only if no other effect may be there than those that the plan takes from it.
+        """
         flight = self._flights.get(record.id)
         if flight is None or self.is_left_at_work(flight.key):
             return False
         self._flights[record.id] = flight = self._renew_doubt(flight)
         view = await self._evidence.look(record, flight)
+        if view.sight is Sight.MISSING and self._may_be_there_in_part(record, view):
+            return False
         if view.sight is Sight.HOLDS:
             self._end_as_so(record, view, flight)
         elif view.sight is Sight.MISSING:
             status = events.StepStatus.PENDING if may_retry else events.StepStatus.FAILED
-            notes = [
-                replace(each, holds=not each.holds)
-                for each in record.awaited
-                if self.state.beliefs.holds(each.fact) is None
-            ]
+            holds = self.state.beliefs.holds
+            notes = [replace(each, holds=not each.holds) for each in record.awaited if holds(each.fact) is None]
             self.emit(
                 events.StepEnded(record.id, status, f"{record.reason}, and it did not happen", facts=tuple(notes))
             )
         return view.sight in {Sight.HOLDS, Sight.MISSING}
+
+    def _may_be_there_in_part(self, record: StepRecord, view: View) -> bool:
+        """Return whether an effect of a step that is in no `view` is unknown, or was observed."""
+        told, beliefs = {*view.effect, *self._finder.find_births(record.step)}, self.state.beliefs
+        notes = [(each.holds, beliefs.note(each.fact)) for each in record.awaited if each.fact not in told]
+        others = [(holds, note) for holds, note in notes if not beliefs.is_internal(note.fact)]
+        seen = events.Provenance.OBSERVED
+        return any(note.holds is None or (note.provenance is seen and note.holds is holds) for holds, note in others)
 
     def describe_candidates(self, record: StepRecord) -> str:
         """Describe the objects that a step may have created which is in doubt, for people."""

@@ -22,7 +22,8 @@ from executor import (
     StepStatus,
     World,
 )
-from executor.ledger.records import Entry, Outcome, identify_step
+from executor.ledger.records import Entry, Flight, Outcome, identify_step
+from executor.loop.aftermath import STILL_AT_WORK
 from executor.testing import Crash, run_virtual
 from executor.testing.virtual_time import current
 from planner import Domain, Entity, InputError
@@ -372,3 +373,66 @@ def test_a_look_settles_doubt_when_the_run_is_taken_up(tmp_path):
     is_down[0] = False
     again = run_virtual(executor.resume("r"))
     assert (again.status, again.steps[0].status, bank) == (RunStatus.SUCCEEDED, StepStatus.SUCCEEDED, ["pay"])
+
+
+def pays(seen):
+    """Return a world whose handler raises after it has paid, if it is `seen`, and after nothing else."""
+    domain, bank = Domain("shop"), []
+    domain.action("pay", provides=["paid", "noted"], tags=["irreversible"])
+    world = World(domain)
+
+    @world.handler("pay")
+    def pay():
+        bank.append("pay")
+        raise ConnectionError("reset")
+
+    for fact in ("paid", "noted"):
+        if fact in seen:
+            world.observer(fact, conclusive=True, settle_within=60)(lambda fact=fact: seen[fact])
+    return world, bank
+
+
+@pytest.mark.parametrize("seen", [{"paid": False}, {"paid": False, "noted": True}], ids=str)
+def test_a_run_does_not_repeat_its_own_step_while_one_of_its_effects_may_be_there(tmp_path, seen):
+    world, bank = pays(seen)
+    executor = Executor(world, journal=tmp_path / "runs.db")
+    assert run_virtual(executor.run(world.domain.problem(goal=["paid"]), run="r")).status is RunStatus.IN_DOUBT
+    assert run_virtual(executor.resume("r")).status is RunStatus.IN_DOUBT
+    assert bank == ["pay"]
+
+
+def test_a_look_that_an_interruption_cuts_short_settles_nothing(tmp_path):
+    world, bank = pays({"paid": False, "noted": False})
+    place = tmp_path / "runs.db"
+
+    async def interrupt(run):
+        await asyncio.sleep(1)
+        run.interrupt()
+        return await run
+
+    async def main():
+        executor = Executor(world, journal=place)
+        first = asyncio.ensure_future(executor.run(world.domain.problem(goal=["paid"]), run="r1"))
+        await asyncio.sleep(1)
+        first.cancel()  # while observers still have time to see the payment
+        await asyncio.gather(first, return_exceptions=True)
+        return await interrupt(executor.start(world.domain.problem(goal=["paid"]), run="r2"))
+
+    assert run_virtual(main()).status is not RunStatus.SUCCEEDED
+    with Journal(place) as journal:
+        assert ([each.run for each in journal.ledger.flights()], journal.ledger.entries()) == (["r1"], [])
+    assert bank == ["pay"]
+
+
+def test_what_may_still_be_at_work_is_not_done_again_by_another_process(tmp_path):
+    """A handler in a thread was given up; another process cannot know when it ends."""
+    office, place = Office("in place", "settles"), tmp_path / "runs.db"
+    with Journal(place) as journal:
+        item = identify_step("office", "publish", ["d1"], {})
+        doubt = f"no answer within 5 s, and {STILL_AT_WORK}"
+        traces = '{"drafted(d1)": 1}'
+        journal.ledger.take(Flight(item, "publish(d1)", "gone", "s1", "k", 1.0, "", doubt, traces))
+    waiting = office.run("r1", place)
+    assert (waiting.status, office.acts) == (RunStatus.WAITING, [])
+    office.versions.append(office.now)
+    assert office.run("r2", place).steps[0].status is StepStatus.SKIPPED
