@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from executor.arguments import is_listener
@@ -200,7 +201,7 @@ class Run:
             executor.clock,
             paused,
             executor.performer.release,
-            is_left_at_work,
+            partial(is_left_at_work, executor.world, state.journal),
         )
         self._stepper = stepper = Stepper(
             executor.world,

@@ -11,6 +11,7 @@ import contextlib
 import inspect
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -174,17 +175,18 @@ def call_of(state: RunState, record: StepRecord, world: World) -> Call:
     return Call(state.journal or state, state.key_of(record), record.step, record.parameters, skills)
 
 
+MOST_ENDED: Final = 1000
 _abandoned: Final[list[tuple[Call, Callable[[], bool]]]] = []
 """Abandoned calls of this process, each with a function whether its handler is still at work."""
-_ended: Final[set[str]] = set()
-"""The keys of the abandoned calls whose handlers have come to an end since."""
+_ended: Final[deque[Call]] = deque(maxlen=MOST_ENDED)
+"""The latest abandoned calls whose handlers have come to an end since."""
 _guard: Final = threading.Lock()
 
 
 def record_abandoned(call: Call, works: Callable[[], bool]) -> None:
     """Record the abandoned handler of `call`, which is at work while `works` returns true."""
     with _guard:
-        _ended.update(each[0].key for each in _abandoned if not each[1]())
+        _ended.extend([each for each, is_working in _abandoned if not is_working()])
         _abandoned[:] = [each for each in _abandoned if each[1]()]
         _abandoned.append((call, works))
 
@@ -198,14 +200,21 @@ def find_abandoned(call: Call) -> Callable[[], bool] | None:
     return (lambda: any(works() for works in found)) if found else None
 
 
-def is_left_at_work(key: str) -> bool | None:
-    """Return whether a handler is still at work that was abandoned under an idempotency key of the ledger.
+def is_left_at_work(world: World, place: Path | str | None, key: str) -> bool | None:
+    """Return whether a handler is still at work that was abandoned under an idempotency key of a ledger.
 
-    Return None if no handler of this process was abandoned under it.
+    The ledger is that of the journal in `place`, or of `world`. Return None if no such handler was abandoned here.
     """
+
+    def is_such(call: Call) -> bool:
+        if call.key != key or place is not None:
+            return (call.key, call.origin) == (key, place)
+        ours = {each.function for each in world.skills.get(call.step.action, ())}
+        return any(each.function in ours for each in call.skills)
+
     with _guard:
-        found = [works() for call, works in _abandoned if call.key == key]
-        return any(found) if found else False if key in _ended else None
+        found = [works() for call, works in _abandoned if is_such(call)]
+        return any(found) if found or any(map(is_such, _ended)) else None
 
 
 CALLED_OFF: Final = "the run was called off before it was its turn"

@@ -334,7 +334,8 @@ class Clearance:
         """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
         flight, entries = await self.book.read(item)
         is_own = flight is not None and self._is_own(flight, record)
-        flight = flight if is_own or flight is None else await self._settle_other(flight)
+        if flight is not None:
+            flight = self._renew_doubt(flight) if is_own else await self._settle_other(flight)
         if flight is not None and (flight.doubt or not is_own):
             return flight, entries
         key, known = self._make_key(item, entries) if flight is None else flight.key, len(entries)
