@@ -264,7 +264,8 @@ def _find_tasks(state: RunState) -> Tasks | None:
     if hierarchy is None:
         return None
     plan, done = make_plan_so_far(state, hierarchy)
-    failed = [number for number, id_ in enumerate(hierarchy.steps) if state.steps[id_].status in _FAILED]
+    records = [state.steps[id_] for id_ in hierarchy.steps]
+    failed = [number for number, each in enumerate(records) if each.is_obstructed or each.status in _FAILED]
     return Tasks(hierarchy.problem, plan, tuple(done), tuple(failed))
 
 

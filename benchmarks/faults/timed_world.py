@@ -316,7 +316,7 @@ class TimedWorld:
                 self._open.add(key)
             else:
                 self._open.discard(key)
-            if event.status in TROUBLE:
+            if event.status in TROUBLE or event.obstacle:
                 self._excuses.add(f"{event.step} is {event.status.name}")
         self.records.append(self._make_record(event))
         loop = current()

@@ -220,7 +220,7 @@ class PlannedCalls:
         wish = Wish(call)
         options: dict[str, Any] = {} if approved is None else {"approve": lambda _: approved}
         run = await self._session.drive(driver=wish, **options)
-        if not wish.chosen or run.state.steps[wish.chosen].status is StepStatus.PENDING:
+        if not wish.chosen or run.state.steps[wish.chosen].is_pending:
             reason = wish.refused or run.state.reason
             return self._keep(CallReport(str(call.shown), "REFUSED", reason=reason, question=self._make_question("")))
         return self._report(wish.chosen, wish.expected)
@@ -305,7 +305,9 @@ class PlannedCalls:
             unexpected = name_differences(now, real_facts(state, expected))
         shown, question = str(real_step(state, record.step)), self._make_question(step)
         status, reason = record.status.name, record.reason
-        if record.status is StepStatus.PENDING:  # it was put back before it began
+        if record.is_obstructed:
+            status = "REFUSED"
+        elif record.is_pending:  # it was put back before it began
             status, reason = ("REFUSED", state.reason) if question is None else ("WAITING", reason)
         return self._keep(CallReport(shown, status, _result_of(record), reason, unexpected, question=question))
 

@@ -181,8 +181,8 @@ def _find_purposes(state: RunState, record: StepRecord) -> list[str]:
 
 
 def _remaining_steps(state: RunState, done: list[str]) -> list[str]:
-    over = {StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.SKIPPED, StepStatus.COMPENSATED}
-    return [id_ for id_ in state.order if id_ not in done and state.steps[id_].status not in over]
+    open_ = StepStatus.PENDING, StepStatus.WAITING, StepStatus.RUNNING, StepStatus.IN_DOUBT
+    return [each.id for each in state.with_status(*open_) if each.id not in done]
 
 
 def _step_text(record: StepRecord) -> str:

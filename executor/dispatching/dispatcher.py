@@ -233,7 +233,7 @@ class Dispatcher:
         if isinstance(times, str):
             return []
         ready = [each for each in self._network.find_ready(now, times) if each not in at_work and not is_held(each)]
-        ready = [each for each in ready if self.state.steps[each].status is StepStatus.PENDING]
+        ready = [each for each in ready if self.state.steps[each].is_pending]
         return ready if most is None else ready[: max(most - len(at_work), 0)]
 
     def has_ready(self, is_held: Callable[[str], bool]) -> bool:

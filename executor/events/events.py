@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from executor.events.fluent_values import FluentValue
 from executor.plans.created_objects import name_of
 from executor.plans.execution_models import RunModel
-from planner.lightweight import dataclass, field
+from planner.lightweight import dataclass, field, replace
 from planner.model import Atom
 
 
@@ -62,7 +62,7 @@ class StepStatus(Enum):
     UNVERIFIED = "no declared effect was seen to be missing, and some were not looked at"
     PARTIAL = "some declared effects were seen, others are missing"
     FAILED = "it did not do what it declares"
-    SKIPPED = "not needed any more"
+    SKIPPED = "left out: it is not needed any more, or could not begin"
     IN_DOUBT = "nobody can say whether it happened"
     COMPENSATED = "it was done, and undone again"
 
@@ -71,7 +71,7 @@ class StepStatus(Enum):
     @property
     def is_done(self) -> bool:
         """Whether the dependents of the step may begin."""
-        return self in _DONE
+        return self in DONE
 
     @property
     def is_over(self) -> bool:
@@ -101,8 +101,9 @@ class RunStatus(Enum):
 
 
 TROUBLE: Final = (StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT)
-"""Statuses of steps that may need recovery."""
-_DONE = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.SKIPPED})
+"""Statuses of steps that may need recovery, as steps may that cannot begin."""
+DONE: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.SKIPPED})
+"""Statuses of steps whose dependents may begin."""
 _OPEN = frozenset({StepStatus.PENDING, StepStatus.WAITING, StepStatus.RUNNING, StepStatus.IN_DOUBT})
 _ENDED = frozenset(
     {
@@ -287,11 +288,12 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """A step is over, or in doubt; `facts` are notes on its declared effects.
+    """A step is over, in doubt, or pending again; `facts` are notes on its declared effects.
 
     The `values` in the `result` of a step that is done go into working memory. A failed step is `repeatable` if another
     attempt cannot do it twice. A step in doubt has `awaited` effects, which hold if it happened. `outcome` is the label
-    of the outcome that came about, if it is known. `denied`: the handler reported the failure itself.
+    of the outcome that came about, if it is known. `denied`: the handler reported the failure itself. `obstacle`: the
+    step is pending, and cannot begin in the present plan for the `reason`.
     """
 
     step: str
@@ -303,11 +305,18 @@ class StepEnded:
     awaited: tuple[Note, ...] = ()
     outcome: str = ""
     denied: bool = False
+    obstacle: bool = False
 
     @property
     def is_seen(self) -> bool:
         """Whether an observer has seen an effect of the step."""
         return any(note.provenance is Provenance.OBSERVED for note in self.facts)
+
+    def as_obstacle(self, attempts: int) -> StepEnded:
+        """Return the failure of a step after so many `attempts` as an obstacle, if it was none."""
+        if attempts or self.status is not StepStatus.FAILED:
+            return self
+        return replace(self, status=StepStatus.PENDING, obstacle=True)
 
 
 @dataclass(frozen=True, slots=True)

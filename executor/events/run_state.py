@@ -51,7 +51,6 @@ _OPEN: Final = (
     events.StepStatus.WAITING,
     events.StepStatus.IN_DOUBT,
 )
-_FAILED: Final = frozenset({events.StepStatus.FAILED, events.StepStatus.PARTIAL})
 _NO_NEWS: Final = (
     events.StepStarted,
     events.StepProgress,
@@ -257,6 +256,8 @@ class RunState:
                 self.given -= {key}
             case events.RunEnded(status, reason):
                 self.status, self.reason, self.metrics = status, reason, event.metrics
+                if status.is_over:
+                    self.steps.skip_obstructed()
             case events.ChildBegun():
                 self.children.append(event)
             case events.StepProgress():
@@ -313,10 +314,10 @@ class RunState:
     def _change_plan(self, event: events.PlanChanged) -> None:
         self.changes += 1
         self.wants_plan = False
+        troubled = self.steps.list_troubled()
         if event.undoes and not self.is_undoing:
-            failed = [each for each in self.with_status(*events.TROUBLE) if each.id not in self.mended]
-            self.given_up = tuple(self.describe_causes(failed))
-        self.mended.update(self.steps.with_status_ever(events.StepStatus.FAILED, events.StepStatus.PARTIAL))
+            self.given_up = tuple(self.describe_causes([each for each in troubled if each.id not in self.mended]))
+        self.mended.update([each.id for each in troubled if each.status is not events.StepStatus.IN_DOUBT])
         self.is_undoing, self.left = event.undoes, event.left
         if event.policy is not None:
             now = self.beliefs.problem
@@ -350,10 +351,13 @@ class RunState:
 
     def _end_step(self, event: events.StepEnded) -> None:
         record = self.steps[event.step]
+        if event.repeatable:  # journals of earlier versions call an obstacle a failure, as they do a refusal
+            event = event.as_obstacle(record.attempts)
+        is_put_back = event.status is events.StepStatus.PENDING and not event.obstacle
         if not event.status.is_done:
             self._note_failed_attempt(record)
-        self.settled += record.status is events.StepStatus.IN_DOUBT or event.status is events.StepStatus.PENDING
-        self.steps.move(record, event.status)
+        self.settled += record.status is events.StepStatus.IN_DOUBT or is_put_back
+        self.steps.move(record, event.status, obstructed=event.obstacle)
         record.reason, record.wait = event.reason, None
         record.ended = None if event.status is events.StepStatus.PENDING else self.at
         record.begun_at = None if event.status is events.StepStatus.PENDING else record.begun_at
@@ -380,11 +384,10 @@ class RunState:
         self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
         items = self._find_items_in_place(record.step)
         self.providers.update({note.fact: event.step for note in event.facts if note.holds and note.fact not in items})
-        if event.status is events.StepStatus.PENDING:
-            return
         changed = {note.fact for note in event.facts if note.holds is not None} - items
-        self.steps.end(event.step, changed if event.status in _RAN else ())
-        if event.status in _FAILED:
+        if event.status is not events.StepStatus.PENDING:
+            self.steps.end(event.step, changed if event.status in _RAN else ())
+        if event.obstacle or event.status in (events.StepStatus.FAILED, events.StepStatus.PARTIAL):
             alike = find_similar_steps(self.source, self.problem, record.step)
             facts, begun = self.beliefs.situation_for(record.step), record.attempts > 0
             self.tried.note_failure(alike, facts, repeatable=event.repeatable, begun=begun)

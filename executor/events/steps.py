@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from executor.events.events import Note, StepStatus
+from executor.events.events import TROUBLE, Note, StepStatus
 from executor.plans.action_plan import PlanStep
 from executor.tools.isolated_values import copy_value
 from planner.model import Action, Atom, DomainModel
@@ -25,6 +25,8 @@ class StepRecord:
     plan: PlanStep
     step: Step
     status: StepStatus = StepStatus.PENDING
+    is_obstructed: bool = False
+    """Whether it cannot begin, for its `reason`: it is pending until the plan is changed or the run is over."""
     attempts: int = 0
     skill: str = ""
     failed: tuple[str, ...] = ()
@@ -70,6 +72,16 @@ class StepRecord:
         """The id of the step in its plan."""
         return self.plan.id
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether the step may begin when its turn comes."""
+        return self.status is StepStatus.PENDING and not self.is_obstructed
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the dependents of the step may begin."""
+        return self.status.is_done and not self.is_obstructed
+
     def needs_approval(self, action: Action) -> bool:
         """Return whether the step, an instance of `action`, needs an approval."""
         return self.is_proposed or "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)
@@ -94,10 +106,13 @@ class Steps(dict[str, StepRecord]):
         self._changed_by: defaultdict[Atom, list[int]] = defaultdict(list)
         """Places in `finished` of the steps that changed each fact."""
         self._by_status: dict[StepStatus, dict[str, None]] = {each: {} for each in StepStatus}
+        """Ids of the steps that are not obstructed, by status."""
+        self._obstructed: dict[str, None] = {}
         self._places: dict[str, int] = {}
 
     def change(self, steps: Sequence[PlanStep], domain: DomainModel, because: str = "") -> None:
         """Make `steps` the plan; skip all other pending steps."""
+        self.skip_obstructed()
         kept = {each.id for each in steps}
         for id_ in self.order:
             record = self[id_]
@@ -116,11 +131,16 @@ class Steps(dict[str, StepRecord]):
         self.order = [*done, *(each.id for each in steps)]
         self._places = {id_: place for place, id_ in enumerate(self.order)}
 
-    def move(self, record: StepRecord, status: StepStatus) -> None:
-        """Change the status of a step."""
-        del self._by_status[record.status][record.id]
-        record.status = status
-        self._by_status[status][record.id] = None
+    def move(self, record: StepRecord, status: StepStatus, *, obstructed: bool = False) -> None:
+        """Change the status of a step, and whether it is `obstructed`."""
+        del (self._obstructed if record.is_obstructed else self._by_status[record.status])[record.id]
+        record.status, record.is_obstructed = status, obstructed
+        (self._obstructed if obstructed else self._by_status[status])[record.id] = None
+
+    def skip_obstructed(self) -> None:
+        """Skip the steps that cannot begin."""
+        for id_ in self._obstructed:
+            self[id_].status = StepStatus.SKIPPED
 
     def end(self, id_: str, changed: Iterable[Atom]) -> None:
         """Record that a step is over, and that it `changed` these facts."""
@@ -133,13 +153,17 @@ class Steps(dict[str, StepRecord]):
         return max((each for each in self._changed_by.get(fact, ()) if each < until), default=None)
 
     def with_status(self, *wanted: StepStatus) -> list[StepRecord]:
-        """Return the steps of the present plan with one of the statuses `wanted`, in the order of the plan."""
+        """Return the steps of the present plan, in its order, with one of the statuses `wanted`; none is obstructed."""
         found = [id_ for status in wanted for id_ in self._by_status[status] if id_ in self._places]
         return [self[id_] for id_ in sorted(found, key=self._places.__getitem__)] if found else []
 
-    def with_status_ever(self, *wanted: StepStatus) -> Iterator[str]:
-        """Yield the ids of all steps with one of the statuses `wanted`, those of earlier plans included."""
-        return (id_ for status in wanted for id_ in self._by_status[status])
+    def list_troubled(self) -> list[StepRecord]:
+        """Return the steps that may need recovery, in the order of the plan: in `TROUBLE`, or ever obstructed."""
+        return self.sort([*map(self.__getitem__, self._obstructed), *self.with_status(*TROUBLE)])
+
+    def sort(self, records: Iterable[StepRecord]) -> list[StepRecord]:
+        """Return `records` in the order of the plan; steps of earlier plans come first."""
+        return sorted(records, key=lambda each: self._places.get(each.id, -1))
 
 
 def _is_relinked(old: PlanStep, new: PlanStep) -> bool:

@@ -103,7 +103,7 @@ def _find_birth_facts(state: RunState, placeholder: str) -> Iterator[Atom]:
     own = state.domain
     for record in state.steps.values():
         creates = record.step.arguments[len(own.actions[record.step.action].parameters) :]
-        if placeholder in creates and record.status.is_done:
+        if placeholder in creates and record.is_done:
             action = state.problem.domain.actions[record.step.action]
             provided = [
                 fact.substitute(bind_parameters(action, record.step)) for fact in positive_atoms(action.provides)

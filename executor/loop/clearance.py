@@ -520,7 +520,8 @@ class Clearance:
         reason = (
             f"{other.text} is under way in step {other.step!r} of run {other.run!r}, whose handler has begun this run"
         )
-        self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
+        end = events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True)
+        self.emit(end.as_obstacle(record.attempts))
 
     def note_refusal(self, record: StepRecord, item: str, reason: str) -> None:
         """Add the refusal of a step to the ledger, on the occasion of the run."""

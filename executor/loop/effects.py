@@ -114,7 +114,7 @@ class EffectFinder:
 
     def _find_effects_of_others(self, record: StepRecord) -> set[Atom]:
         """Return the facts that other steps of the plan bring or end, unless they were left out or have failed."""
-        others = [each for each in self.state.steps.values() if each is not record]
+        others = [each for each in self.state.steps.values() if each is not record and not each.is_obstructed]
         return {fact for each in others if each.status not in _WITHOUT_EFFECT for fact in self.find_declared(each.step)}
 
     def _find_wanted(self, record: StepRecord) -> set[Atom]:

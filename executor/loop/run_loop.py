@@ -294,7 +294,7 @@ class Loop:
         if not self.state.tried or self.state.has_failed_here(record.step):
             return False
         others = [self.state.steps[id_] for id_ in {*self.agenda.ready, *self._tasks} if id_ != record.id]
-        pending = [each for each in others if each.status is StepStatus.PENDING]
+        pending = [each for each in others if each.is_pending]
         return any(self.state.has_failed_here(each.step) and not self._is_held(each.id) for each in pending)
 
     @property
@@ -313,10 +313,10 @@ class Loop:
         self.inbox.wake()
 
     def _note_step_over(self, id_: str) -> None:
-        status = self.state.steps[id_].status
-        if status.is_done:
+        record = self.state.steps[id_]
+        if record.is_done:
             self.agenda.note_done(id_)
-        elif status is StepStatus.PENDING:
+        elif record.is_pending:
             self._agenda_version = OUTDATED  # it was not begun after all, and stands in the agenda again
         else:
             self.agenda.note_begun(id_)

@@ -186,7 +186,7 @@ class Stepper:
         except filling.Missing as error:
             reason = str(error)
         if reason:
-            self._end_as_failed(record, reason, another)
+            self._end_unbegun(record, reason, another)
             return
         item = self.clearance.identify(record) if self.state.is_irreversible(record) else ""
         is_free = self.asker.permit is None and filling.needs_no_approval(self.state, record, action, values, sources)
@@ -198,7 +198,7 @@ class Stepper:
         if refused:
             if item and f"approve:{record.id}" in self.state.answers and UNDECIDED not in refused:
                 self.clearance.note_refusal(record, item, refused)
-            self._end_as_failed(record, refused, another, repeatable=False)
+            self._end_unbegun(record, refused, another, repeatable=False)
             return
         if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
             # an approval that was given stays given: it is asked for once, with these values
@@ -314,7 +314,7 @@ class Stepper:
             if record.status is events.StepStatus.PENDING:
                 self.clearance.leave(record)
         if reason:
-            self._end_as_failed(record, reason, another)
+            self._end_unbegun(record, reason, another)
         elif another is not None:
             self.emit(another.otherwise)
 
@@ -411,12 +411,14 @@ class Stepper:
         self.emit(replace(end, status=status, reason=f"{end.reason}; it is not tried again: {reason}"))
         return True
 
-    def _end_as_failed(
+    def _end_unbegun(
         self, record: StepRecord, reason: str, another: NextAttempt | None, *, repeatable: bool = True
     ) -> None:
-        """End a step that failed before an attempt; `another` has the result of an earlier attempt, if any."""
+        """End a step that cannot begin, or was refused; `another` has the result of an earlier attempt, if any."""
         if another is None:
-            self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=repeatable))
+            end = events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=repeatable)
+            is_refused = not repeatable and UNDECIDED not in reason
+            self.emit(end if is_refused else end.as_obstacle(record.attempts))
         else:
             self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
 

@@ -26,6 +26,7 @@ from executor.cli.execute import (
     sample_memory,
 )
 from executor.cli.outcome import to_dict
+from executor.events.events import DONE
 from executor.events.run_state import RunState
 from executor.journal import open_journal
 from executor.mcp_server import tool_data
@@ -294,5 +295,4 @@ class _Teller:
         state = self.run.state
         line = event_line(event, state)
         if line is not None:
-            done = sum(1 for each in state.order if state.steps[each].status.is_done)
-            self.tell(float(done), float(len(state.order)), line)
+            self.tell(float(len(state.with_status(*DONE))), float(len(state.order)), line)

@@ -54,8 +54,8 @@ async def look_at_goal(state: RunState, lookout: Lookout, emit: Callable[[Event]
         return MISSING
     if state.hierarchy is None:
         had_goal = state.has_goal or bool(state.dropped)
-        return await _judge_goal(state, lookout, emit) if had_goal else _judge_steps(state, state.order)
-    if not all(state.steps[id_].status.is_done for id_ in state.hierarchy.steps):
+        return await _judge_goal(state, lookout, emit) if had_goal else _judge_steps(state, state.steps)
+    if not all(state.steps[id_].is_done for id_ in state.hierarchy.steps):
         return MISSING
     tasks = _judge_steps(state, state.hierarchy.steps)
     if not state.has_goal:
@@ -67,7 +67,7 @@ async def look_at_goal(state: RunState, lookout: Lookout, emit: Callable[[Event]
 def _judge_steps(state: RunState, ids: Iterable[str]) -> GoalLook:
     """Judge steps by their statuses."""
     records = [state.steps[id_] for id_ in ids]
-    if any(each.status in {StepStatus.FAILED, StepStatus.PARTIAL} for each in records):
+    if any(each.is_obstructed or each.status in {StepStatus.FAILED, StepStatus.PARTIAL} for each in records):
         return MISSING
     unverified = [f"{each.step}: {each.reason}" for each in records if each.status is StepStatus.UNVERIFIED]
     return GoalLook(Verdict.ASSUMED, _join_reasons(unverified)) if unverified else SEEN

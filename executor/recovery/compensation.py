@@ -195,7 +195,7 @@ class Compensation:
         undone = [
             id_
             for record in self.state.steps.values()
-            if record.status.is_done
+            if record.is_done
             for id_ in record.plan.undoes
             if self.state.steps[id_].status in _WROTE
         ]

@@ -45,8 +45,8 @@ def inherit_fields(state: RunState, rest: Rest) -> list[PlanStep]:
     """Convert `rest` to steps of the plan of a run.
 
     A new step inherits from a step of the run with the same ground action: from a pending one that `rest` does not
-    keep, also the id; else from a failed, skipped or done one. A kept step that has failed gets a new id. References
-    and `depends_on` follow the new ids; a `depends_on` without a remaining step is dropped.
+    keep, also the id; else from a failed, skipped or done one. A kept step that has failed or could not begin gets a
+    new id. References and `depends_on` follow the new ids; a `depends_on` without a remaining step is dropped.
     """
     kept = {each.id for each in rest if isinstance(each, StepRecord)}
     donors = _Donors(state, kept)
@@ -56,7 +56,7 @@ def inherit_fields(state: RunState, rest: Rest) -> list[PlanStep]:
         record = donors.take(each) if isinstance(each, Step) else each
         if record is None:
             steps.append(new)
-        elif record.status is StepStatus.PENDING:
+        elif record.is_pending:
             steps.append(record.plan)
         else:
             stated = {name: getattr(record.plan, name) for name in INHERITED}
@@ -79,7 +79,7 @@ def find_lost_reference(state: RunState, steps: Sequence[PlanStep]) -> str:
 def _find_known(state: RunState) -> set[str]:
     """Return the ids of steps that have a result, or are at work on it."""
     going = {StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT}
-    return {id_ for id_, each in state.steps.items() if each.status.is_done or each.status in going}
+    return {id_ for id_, each in state.steps.items() if each.is_done or each.status in going}
 
 
 class _Donors:
@@ -99,13 +99,13 @@ class _Donors:
         found = self._found.get(_inheritance_key(step, self._domain), [])
         if not found:
             return None
-        return found.pop(0) if len(found) > 1 or found[0].status is StepStatus.PENDING else found[0]
+        return found.pop(0) if len(found) > 1 or found[0].is_pending else found[0]
 
 
 def _rank(record: StepRecord) -> int:
-    if record.status is StepStatus.PENDING:
+    if record.is_pending:
         return 0
-    return 1 if record.status in TROUBLE else 2 if record.status is StepStatus.SKIPPED else 3
+    return 1 if record.is_obstructed or record.status in TROUBLE else 2 if record.status is StepStatus.SKIPPED else 3
 
 
 def _inheritance_key(step: Step, domain: DomainModel) -> tuple[str, tuple[str, ...]]:

@@ -24,8 +24,6 @@ from planner.repair.regression import Unclear, find_furthest_reentry
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
-RETRIED: Final = (StepStatus.FAILED, StepStatus.PARTIAL)
-"""Statuses of steps that a patch may repeat."""
 MOST_TRIES: Final = 3
 """Most failures of a ground action in one run before it is not tried again."""
 
@@ -44,16 +42,16 @@ class Options:
         """
         orphans: set[str] = set()
         chosen = {record.id for record in again}
-        records = self.state.with_status(StepStatus.PENDING, *RETRIED) if again else self.state.pending()
-        records = [each for each in records if each.status is StepStatus.PENDING or each.id in chosen]
+        records = self.state.steps.sort([*self.state.pending(), *again])
         for record in records:
             if any(id_ not in chosen and self._is_lost(id_, orphans) for id_ in record.plan.needs):
                 orphans.add(record.id)
         return [record for record in records if record.id not in orphans]
 
     def find_repeatable(self) -> list[StepRecord]:
-        """Return the failed steps whose precondition does not hold now: they may be repeated once it holds."""
-        failed = [each for each in self.state.with_status(*RETRIED) if each.id not in self.state.mended]
+        """Return the failed and obstructed steps whose precondition does not hold now: they may come once it holds."""
+        failed = [each for each in self.state.steps.list_troubled() if each.id not in self.state.mended]
+        failed = [each for each in failed if each.status is not StepStatus.IN_DOUBT]
         if not failed:
             return []
         now, never = Simulation(self.make_problem()), {(each.action, each.arguments) for each in self.find_spent()}
@@ -84,7 +82,9 @@ class Options:
 
     def _is_lost(self, id_: str, orphans: set[str]) -> bool:
         record = self.state.steps.get(id_)
-        return id_ in orphans or record is None or (record.status.is_over and not record.status.is_done)
+        if id_ in orphans or record is None or record.is_obstructed:
+            return True
+        return record.status.is_over and not record.status.is_done
 
     def find_fixed(self) -> list[StepRecord]:
         """Return the steps that no patch can change: at work, waiting, or in doubt."""

@@ -143,7 +143,7 @@ class Supervisor:
         """Return the steps in trouble that were not handled; a step in doubt is handled when it is settled."""
         return [
             record
-            for record in self.state.with_status(*events.TROUBLE)
+            for record in self.state.steps.list_troubled()
             if (record.status is events.StepStatus.IN_DOUBT or record.id not in self._seen)
             and record not in self.list_open_doubts()
         ]
@@ -211,7 +211,7 @@ class Supervisor:
                 if not self._may_go_on_beside(record):
                     return self._end_by_doubt(record)
                 self._doubts.add(record.id)
-        again = {record.id for record in trouble if record.status is events.StepStatus.PENDING}
+        again = {record.id for record in trouble if record.is_pending}
         self._seen -= again
         self._postponed -= again
         open_ = {record.id for record in self.list_open_doubts()}
@@ -261,7 +261,7 @@ class Supervisor:
 
         After a failure with the policy "continue", there is no replanning: unreached soft goals are dropped.
         """
-        failed = self.state.with_status(*events.TROUBLE)
+        failed = self.state.steps.list_troubled()
         goes_on = any(self.stepper.policy_of(each).on_error == "continue" for each in failed)
         if goes_on and self._drop_lost_wishes():
             return None

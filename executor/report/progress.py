@@ -94,8 +94,7 @@ def note_of(event: events.Event, record: StepRecord) -> str:
 
 def progress_of(state: RunState) -> str:
     """Say how many steps of the current plan are done."""
-    done = sum(1 for id_ in state.order if state.steps[id_].status.is_done)
-    return f"{done:,} of {count_text(len(state.order), 'step')} done"
+    return f"{len(state.with_status(*events.DONE)):,} of {count_text(len(state.order), 'step')} done"
 
 
 def status_text(status: object) -> str:
@@ -306,7 +305,7 @@ def _make_other_parts(state: RunState) -> Iterator[SummaryPart]:
 
 
 def _group_by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord]]:
-    """Group all steps that were ever in the plan by status, finished ones latest first, others in plan order."""
+    """Group all steps ever in the plan by status: obstructed ones first, then ended ones latest first, or by place."""
     ended = {id_: -place for place, id_ in enumerate(state.finished)}
     places = {id_: place for place, id_ in enumerate(state.order)}
     groups: dict[events.StepStatus, list[StepRecord]] = {each: [] for each in events.StepStatus}
@@ -315,6 +314,7 @@ def _group_by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord
     for status, records in groups.items():
         known = ended if status.is_over else places
         records.sort(key=lambda record, known=known: known.get(record.id, len(state.steps)))  # type: ignore[misc]
+        records.sort(key=lambda record: not record.is_obstructed)
     return groups
 
 

@@ -156,6 +156,7 @@ class Trace:
         metrics = (event.result or {}).get("metrics", {})
         record = self._state.steps[event.step]
         known = {"step.status": event.status.name, "attempts": record.attempts, **_prefixed("step", metrics)}
+        known |= {"step.obstacle": line_of(event.reason, REASON)} if event.obstacle else {}
         span.set_attributes(_attributes(known))
         _set_status(span, event.status, event.reason)
         span.end()

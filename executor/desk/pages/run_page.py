@@ -39,6 +39,7 @@ TONES: Final[Mapping[object, doc.Tone]] = {
     RunStatus.CANCELLED: "warn",
 }
 """Tones of statuses; others are plain."""
+PENDING: Final = status_text(StepStatus.PENDING)
 RUN, HANDLER, MODEL, PERSON, RECOVERY = "run", "handler", "language model", "person", "recovery"
 """Who says what happens in a run; observers have names of their own."""
 
@@ -75,6 +76,8 @@ class RunStory:
         """The number of each step, from 1, in the order in which plans named them first."""
         self.needs: dict[str, tuple[str, ...]] = {}
         self.items: list[doc.EventItem] = []
+        self.obstructed: set[str] = set()
+        """The steps of the present plan that cannot begin."""
         self.returned: dict[str, int] = {}
         """The place of the latest event at which the handler of each step returned."""
         self.open = OpenQuestions()
@@ -88,6 +91,8 @@ class RunStory:
 
     def take(self, time: float, event: events.Event) -> None:
         """Take the next event."""
+        if isinstance(event, events.StepEnded) and event.repeatable and event.step in self.steps:
+            event = event.as_obstacle(len(self.steps[event.step].attempts))  # as `RunState` reads earlier journals
         self.began = self.began if self.items else time
         self.open.take(event)
         text, who, tone, details = self._tell(event)
@@ -114,10 +119,11 @@ class RunStory:
                 self._add(plan.get("steps", ()), "")
             case events.PlanChanged(steps, _, _, _, reason):
                 self.changes += 1
+                self.obstructed.clear()
                 kept = {str(each.get("id")) for each in steps}
                 self._add(steps, reason)
                 for id_, item in self.steps.items():
-                    if id_ not in kept and not item.status:
+                    if id_ not in kept and item.status in ("", PENDING):
                         self.steps[id_] = replace(item, status="skipped")
             case events.StepStarted(step, _, skill) if step in self.steps:
                 self._give_up(step, place)
@@ -130,8 +136,11 @@ class RunStory:
                 self.steps[step] = replace(self.steps[step], status="waiting")
             case events.StepEnded(step, status) if step in self.steps:
                 self._end(step, status_text(status), place)
+                self.obstructed.update({step} if event.obstacle else ())
             case events.RunEnded(status, reason):
                 self.status, self.reason = status, reason
+                for id_ in self.obstructed if status.is_over else ():
+                    self.steps[id_] = replace(self.steps[id_], status="skipped")
             case events.RunResumed():
                 self.status, self.reason = RunStatus.ACTIVE, ""
 
@@ -184,7 +193,7 @@ class RunStory:
         """Return the page; `posted` are answers that nobody has taken, and `driven` is as in `doc.Run`."""
         seconds = self.items[-1].time if self.items else 0.0
         done = sum(1 for each in self.steps.values() if each.status in ("succeeded", "unverified"))
-        skipped = sum(1 for each in self.steps.values() if each.status == "skipped")
+        skipped = sum(1 for each in self.steps.values() if each.status == "skipped" and each.id not in self.obstructed)
         figures = [
             doc.Figure("status", status_text(self.status), TONES.get(self.status, "plain")),
             doc.Figure("steps done", f"{done:,} of {len(self.steps) - skipped:,}"),

@@ -169,6 +169,7 @@ def test_a_summary_keeps_to_its_length_and_counts_what_it_leaves_out(seed, limit
 
 def test_every_part_has_lines_before_one_has_many():
     state = state_of(1000)
+    after(state, *(StepStarted(f"s{n}", 1, "", f"k{n}") for n in range(500)))
     after(state, *(StepEnded(f"s{n}", StepStatus.FAILED, "x" * 150) for n in range(500)))
     after(state, *(MemorySet(f"k{n}", n) for n in range(500)))
     found = parts(summary(state, 3000))

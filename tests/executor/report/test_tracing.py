@@ -172,7 +172,9 @@ def test_a_step_that_is_never_begun_has_a_span_without_attempts():
     assert outcome.status is RunStatus.FAILED
     assert not recorder.named("attempt")
     (step,) = recorder.named("step")
-    assert "the kettle is broken" in step.status.description
+    assert step.status.status_code is StatusCode.UNSET
+    assert step.known["forethought.step.status"] == "PENDING"
+    assert "the kettle is broken" in step.known["forethought.step.obstacle"]
     assert step.ended
 
 
