@@ -146,6 +146,7 @@ class Clearance:
         """
         self._values[record.id] = values
         while not self.stopped.is_set():
+            await self.lookout.admit(self._finder.find_effect(record))  # not while it has the flight
             other, entries = await self._take(record, item)
             effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
             known = {fact for fact, value in effect.items() if holds(fact) is value}

@@ -154,6 +154,12 @@ class Turns:
                 await give_back()
             raise
 
+    async def take_turn(self, stopped: asyncio.Event, key: Hashable, rate: Rate) -> str:
+        """Wait until a look of `key` may begin; return why it may not, if so, or if `stopped` is set before."""
+        async with contextlib.AsyncExitStack() as turn:
+            waits = asyncio.ensure_future(turn.enter_async_context(self.rate(key, rate, None)))
+            return waits.result() if await wait_unless_cancelled(waits, stopped) else "the run was called off"
+
     async def reserve_start(self, key: Hashable, rate: Rate, patience: float | None) -> ReservedStart:
         """Reserve the next start of a step of `key`, unless it does not come within `patience` seconds."""
         loop = asyncio.get_running_loop()
