@@ -116,7 +116,7 @@ class LedgerInJournal:
 
     def _list_entries(self, which: str, values: tuple[Any, ...]) -> list[Entry]:
         found = self._store.connection.execute(
-            f"SELECT {ENTRY} FROM entries {which} ORDER BY number",  # noqa: S608 - ours
+            f"SELECT {ENTRY} FROM entries {which} ORDER BY at, number",  # noqa: S608 - ours
             values,
         )
         return list(map(read_entry, found.fetchall()))

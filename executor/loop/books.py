@@ -113,9 +113,9 @@ def read_events(journal: EffectHistory, run: str) -> Iterator[tuple[Event, float
     return ((event_from_data(each.kind, load_json(each.data)), each.time) for each in journal.read(run))
 
 
-def list_doubtful(journal: EffectHistory) -> list[Flight]:
-    """Return the flights of `journal`, with the doubt of those whose run nobody drives any more, the oldest first."""
-    found = [each if each.doubt else settle_by_events(journal, each) for each in journal.ledger.flights()]
+def list_doubtful(journal: EffectHistory, flights: Iterable[Flight]) -> list[Flight]:
+    """Return `flights` of `journal`, with the doubt of those whose run nobody drives any more."""
+    found = [each if each.doubt else settle_by_events(journal, each) for each in flights]
     return [each for each in found if each is not None]
 
 

@@ -98,7 +98,7 @@ def _find_flight(execute: Statements, item: str) -> Flight | None:
 
 
 def _list_entries(execute: Statements, which: str, **values: Any) -> list[Entry]:
-    found = execute(f"SELECT {ENTRY} FROM entries {which} ORDER BY number", **values)  # noqa: S608 - names of columns
+    found = execute(f"SELECT {ENTRY} FROM entries {which} ORDER BY at, number", **values)  # noqa: S608 - names of columns
     return [read_entry(tuple(row)) for row in found]
 
 
