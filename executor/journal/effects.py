@@ -30,9 +30,6 @@ _FREE: Final = "DELETE FROM flights WHERE item = ? AND run = ? AND step = ? AND 
 class LedgerInJournal:
     """The ledger in the file of a journal, which all its processes share."""
 
-    pause: Final = 0.02
-    """Polling interval for a flight of somebody else, in seconds."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self._is_ready = False

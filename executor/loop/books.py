@@ -15,6 +15,7 @@ from executor.events.events import Event, RunEnded, StepEnded, StepReturned, Ste
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
 from executor.loop.clearance import BY_WORD, LOST, entry_of, outcome_of
+from executor.loop.locks_and_rates import find_pause
 from executor.tools.json_data import load_json
 from planner.errors import InputError
 from planner.lightweight import replace
@@ -50,9 +51,9 @@ class BookHere:
         """Return whether nobody has said that `flight` is in doubt."""
         return not flight.doubt
 
-    async def wait_for_change(self, _: Flight) -> None:
-        """Wait until a flight of another run may have changed."""
-        await asyncio.sleep(self.ledger.pause)
+    async def wait_for_change(self, _: Flight, waited: float) -> None:
+        """Wait until a flight of another run may have changed, for which somebody has `waited`."""
+        await asyncio.sleep(find_pause(waited))
 
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""

@@ -53,8 +53,8 @@ class Book(Protocol):
     async def is_at_work(self, flight: Flight) -> bool:
         """Return whether the run that has this flight is still at it."""
 
-    async def wait_for_change(self, flight: Flight) -> None:
-        """Wait until a flight of another run may have changed."""
+    async def wait_for_change(self, flight: Flight, waited: float) -> None:
+        """Wait until a flight of another run may have changed, for which somebody has `waited` so many seconds."""
 
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""
@@ -335,10 +335,12 @@ class Clearance:
     async def _wait_for(self, record: StepRecord, other: Flight) -> None:
         """Wait until a flight of somebody else is over, or nobody is at work on it, or no step may begin any more."""
         flight: Flight | None = other
+        clock = asyncio.get_running_loop().time
+        since = clock()
         while flight == other and not self.stopped.is_set():
             if not (self.is_left_at_work(record) or await self.book.is_at_work(other)):
                 break
-            await wait_unless_cancelled(self.book.wait_for_change(other), self.stopped)
+            await wait_unless_cancelled(self.book.wait_for_change(other, clock() - since), self.stopped)
             flight, _ = await self.book.read(other.item)
 
     async def _ask(self, ruling: Ruling, record: StepRecord, item: str, other: Flight | None) -> bool | None:

@@ -166,7 +166,7 @@ class ActivityPerformer(Performer):
         del run
         return await self.limits.reserve(step, amounts)
 
-    async def wait_for_release(self, step: str, seconds: float) -> None:
+    async def wait_for_release(self, step: str, seconds: float, _: float) -> None:
         """Wait until others have released something that `step` waits for, but at most so many seconds."""
         await self.limits.wait_for_release(step, seconds)
         self.moves("")

@@ -17,8 +17,6 @@ from executor import joining
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING, SO
 from executor.journal import AnyJournal, Journal, Place, open_journal
 from executor.journal.postgres.postgres_journal import PostgresJournal
-from executor.journal.postgres.sharing import ReservationsInPostgres
-from executor.journal.reservations import ReservationsInJournal
 from executor.testing import Crash, run_virtual
 
 if TYPE_CHECKING:
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from doors.faults import Fault
     from doors.scenes import Scene
 
-PAUSE = 1.0
-"""Polling interval for reservations, in seconds of a story: each poll takes real time."""
 MOST_ANSWERS = 12
 """Answers to what one request asks, one after the other."""
 DONE_BEFORE = re.compile(r"was done.* by run")
@@ -89,8 +85,6 @@ def play(
         ExitStack() as graves,
         mock.patch.object(Journal, "clock", CLOCK),
         mock.patch.object(PostgresJournal, "clock", CLOCK),
-        mock.patch.object(ReservationsInJournal, "pause", PAUSE),
-        mock.patch.object(ReservationsInPostgres, "pause", PAUSE),
     ):
         deaths, left = 0, len(moves) if door.has_journal else 1
         while left:

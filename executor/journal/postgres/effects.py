@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from executor.journal.effects import ENTRY, FLIGHT, read_entry, row_of
 from executor.journal.postgres.connection import Database, Statements
-from executor.journal.postgres.sharing import PAUSE
 from executor.ledger.records import Entry, Flight
 
 _TAKE: Final = f"""INSERT INTO flights({FLIGHT}) VALUES (:item, :text, :run, :step, :key, CAST(:since AS float8),
@@ -21,9 +20,6 @@ _DOUBT: Final = f"UPDATE flights SET doubt = :doubt WHERE {_THIS}"  # noqa: S608
 
 class LedgerInPostgres:
     """The ledger in the database of a journal, which the processes of all hosts share."""
-
-    pause: Final = PAUSE
-    """Polling interval for a flight of somebody else, in seconds."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
