@@ -188,9 +188,9 @@ class Run:
         """Build the parts of the run on `state`, from which it goes on."""
         executor, self._state, self.is_elsewhere = self._executor, state, False
         asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
-        lookout = self.make_lookout(state)
+        aborted, paused = asyncio.Event(), asyncio.Event()
+        lookout = self.make_lookout(state, aborted)
         rng = random.Random(f"{executor.seed} {self.id}")
-        paused = asyncio.Event()
         clearance = Clearance(
             state,
             self.emit,
@@ -212,7 +212,7 @@ class Run:
             asking,
             clearance,
             FirstLook(state, lookout, self.emit, executor.look),
-            asyncio.Event(),
+            aborted,
             [],
             rng,
             None if self._client is None else self._client.for_run(state.spent.asked),
@@ -246,9 +246,10 @@ class Run:
         lack = self._loop.ladder.means.find_lack() if is_lacking(self.state.reason) else ""
         return f"{LACKING}: {lack}" if lack else ""
 
-    def make_lookout(self, state: RunState) -> Lookout:
-        """Make what asks the observers of the world on behalf of the run."""
-        return Lookout(self._executor.world, state.objects)
+    def make_lookout(self, state: RunState, aborted: asyncio.Event) -> Lookout:
+        """Make what asks the observers of the world on behalf of the run, until it is `aborted`."""
+        take_turn = partial(self._executor.performer.turns.take_turn, aborted)
+        return Lookout(self._executor.world, state.objects, take_turn)
 
     @property
     def state(self) -> RunState:

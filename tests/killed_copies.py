@@ -15,8 +15,12 @@ from killed_workers import in_child
 
 from executor.events.stored_runs import copy_run
 from executor.journal import open_journal
+from executor.ledger.records import Entry, Flight, Outcome
 
 WRITES = ("create", "set_move", "restore", "delete")
+LEDGER_WRITES = ("take", "add")
+FLIGHT = Flight("pay", "pay()", "r", "s1", "k1", 5.0, doubt="lost")
+ENTRIES = [Entry("mail", "mail()", Outcome.DONE, "r", "s0", "k0", 4.0)]
 DUE = ("PROPOSED", "ACTIVE", "WAITING")
 
 
@@ -33,8 +37,9 @@ def kill_at_write(journals, number):
         return killed
 
     for journal in journals:
-        for name in WRITES:
-            setattr(journal, name, kill_in_turn(getattr(journal, name)))
+        for part, names in ((journal, WRITES), (journal.ledger, LEDGER_WRITES)):
+            for name in names:
+                setattr(part, name, kill_in_turn(getattr(part, name)))
 
 
 def copy(places, kill_at=None):
@@ -51,6 +56,9 @@ def prepare(place):
         with journal.drive("r"):
             journal.append("r", "RunStarted", '{"plan": {"id": "p"}}', status="ACTIVE")
         journal.posted.post("r", "doubt:s1", "shown", "yes")
+        journal.ledger.take(FLIGHT)
+        journal.ledger.doubt(FLIGHT)
+        journal.ledger.add(ENTRIES[0])
 
 
 def look(places):
@@ -73,8 +81,9 @@ def main(*patterns):
         due, events = look(places)
         with open_journal(places[1]) as journal:
             answers = [each.answer for each in journal.posted.read("r")]
+            ledger = [each.doubt for each in journal.ledger.flights()], len(journal.ledger.entries())
         line = {"at": kill_at, "code": code, "killed": killed, "again": again, "due": due, "events": events}
-        sys.stdout.write(json.dumps(line | {"places": places, "answers": answers}) + "\n")
+        sys.stdout.write(json.dumps(line | {"places": places, "answers": answers, "ledger": ledger}) + "\n")
         if code == 0:
             break
 

@@ -422,12 +422,17 @@ def sample_memory(simulated: SimulatedWorld | None) -> dict[str, Any]:
     return {name: value for action in actions for name, value in simulated.parameters(action).items()}
 
 
-def find_world(wanted: RunOptions, source: Source, domain: AnyDomain) -> World:
-    """Return the world that a Python file declares, or one with the handlers bound to its `domain`."""
+def load_world(path: str, source: Source, domain: AnyDomain) -> World:
+    """Return the world that a Python file declares, or one with the handlers bound to its `domain`, if any are."""
     worlds = source.values(World) if isinstance(source, PythonSource) else []
     if len(worlds) > 1:
-        raise InputError(f"the file declares {len(worlds)} worlds", Location(wanted.domain), "leave one of them")
-    world = worlds[0] if worlds else World(domain)
+        raise InputError(f"the file declares {len(worlds)} worlds", Location(path), "leave one of them")
+    return worlds[0] if worlds else World(domain)
+
+
+def find_world(wanted: RunOptions, source: Source, domain: AnyDomain) -> World:
+    """Return the world that a Python file declares, or one with the handlers bound to its `domain`."""
+    world = load_world(wanted.domain, source, domain)
     missing = world.without_handler()
     if len(missing) == len(world.model.actions):
         hint = "bind functions to its actions, as @world.handler('move') does; without --real the world is simulated"

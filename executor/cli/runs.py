@@ -79,9 +79,16 @@ def ledger(
         typer.Argument(metavar="[ID=happened|not]…", help="Say of attempts in doubt whether they happened."),
     ] = None,
     *,
+    domain: Annotated[
+        str | None, typer.Option(metavar="DOMAIN", help="List the runs from before the ledger too, by their domain.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the ledger as JSON.")] = False,
 ) -> None:
-    """List what irreversible steps have done and which are under way or in doubt, or settle those in doubt."""
+    """List what irreversible steps have done and which are under way or in doubt, or settle those in doubt.
+
+    What runs from before the ledger have done is read when an executor next begins or resumes a run: until then, it is
+    listed by their DOMAIN, which says what is irreversible.
+    """
     from executor.cli.run import split_pairs
     from executor.events.answers import HAPPENED, NOTHING
     from executor.events.open_questions import settle_questions
@@ -90,7 +97,9 @@ def ledger(
     from executor.loop.books import WORDS, list_doubtful, settle_by_word
 
     with open_history(journal) as opened:
-        flights, entries = list_doubtful(opened), opened.ledger.entries()
+        past = _find_past_effects(opened, domain)
+        flights = list_doubtful(opened, [*past[0], *opened.ledger.flights()])
+        entries = [*past[1], *opened.ledger.entries()]
         for id_, word in split_pairs("ledger", settled or [], "ID=WORD", "3f2a=happened").items():
             flight = settle_by_word(opened, flights, id_, word)
             give(f"settled {id_}")
@@ -111,6 +120,22 @@ def ledger(
         seen = "seen" if entry.seen else "as reported"
         how = f"{entry.outcome.name}, {seen}" if entry.outcome.name == "DONE" else entry.outcome.name
         give(f"{entry.item[:ID]}  {how}  {entry.text}  {entry.run}  {at} UTC  {entry.occasion}".rstrip())
+
+
+def _find_past_effects(journal: Any, domain: str | None) -> tuple[list[Any], list[Any]]:
+    """Return flights and entries of runs from before the ledger that no executor has read yet."""
+    from executor.cli.execute import load_world
+    from executor.journal import is_journal
+    from executor.loop.past_effects import find_past_effects, is_unread
+    from planner.language.loading.load import open_source
+
+    if domain is not None and is_journal(journal):
+        source = open_source(domain)
+        world = load_world(domain, source, source.domain())
+        return find_past_effects(journal, world.model, world.name)
+    if is_journal(journal) and is_unread(journal):
+        tell("runs from before the ledger are not listed: name their domain by --domain")
+    return [], []
 
 
 def _to_row(record: Any) -> dict[str, Any]:

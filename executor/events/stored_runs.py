@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from executor.errors import DrivenError, NoRunError
-from executor.events.events import RunStatus
-from executor.journal import AnyJournal, RunHistory
+from executor.errors import DrivenError, JournalError, NoRunError
+from executor.events.events import RunStarted, RunStatus
+from executor.journal import AnyJournal, Entry, RunHistory
 from executor.journal.records import check_same
 from executor.plans.action_plan import ActionPlan, Goals, PlanStatus
 from executor.tools.containment import quote_value
 from executor.tools.json_data import load_json
 from executor.tools.step_policy import is_amount
 from planner.errors import InputError
+from planner.lightweight import replace
 
 PLAN_STATUS: Final[Mapping[RunStatus, PlanStatus]] = {
     RunStatus.PROPOSED: "proposed",
@@ -103,9 +104,11 @@ def delete_expired(journal: AnyJournal, retention: Retention) -> list[str]:
 def copy_run(source: AnyJournal, target: AnyJournal, run: str) -> str:
     """Copy `run` with all its events; return "copied", or "moved" for a run that is not over: it leaves `source`.
 
+    What its irreversible steps have done, and left in doubt, is copied from ledger to ledger.
+
     Called again, it finishes a move that broke off; meanwhile, nobody drives the run in either journal. A run that
     `target` has already, with the same events, counts as copied. Raises `DrivenError` for a run that is being driven,
-    and `JournalError` if `target` has another run of this name.
+    and `JournalError` if `target` has another run of this name, or another flight of one of its steps.
     """
     leaving, arriving = f"to {target.place}", f"from {source.place}"
     here, there = _find_move(source, run), _find_move(target, run)
@@ -120,6 +123,8 @@ def copy_run(source: AnyJournal, target: AnyJournal, run: str) -> str:
         with target.drive(run, move=arriving if there == arriving else "") as events:
             if events:
                 check_same(target.place, run, target.read(run), entries)
+            _check_filled(source, target, run, entries)
+            _copy_effects(source, target, run)
             if not is_over:
                 source.set_move(run, leaving)
                 target.set_move(run, arriving)
@@ -130,8 +135,38 @@ def copy_run(source: AnyJournal, target: AnyJournal, run: str) -> str:
     for posted in source.posted.read(run):
         target.posted.post(run, posted.question, posted.shown, posted.answer)
     source.delete(run, events=len(entries), move=leaving)
+    for flight in [each for each in source.ledger.flights() if each.run == run]:
+        source.ledger.doubt(replace(flight, doubt=f"its run was moved to {target.place}"))
     _end_move(target, run, arriving)
     return "moved"
+
+
+def _check_filled(source: AnyJournal, target: AnyJournal, run: str, entries: Sequence[Entry]) -> None:
+    """Raise `JournalError` for a run from before the ledger that neither ledger would ever hear of."""
+    told = load_json(entries[0].data) if entries and entries[0].kind == RunStarted.__name__ else {"world": run}
+    world = told.get("domain", "")
+    if not told.get("world") and target.ledger.is_filled(world) and not source.ledger.is_filled(world):
+        problem = f"run {run!r} is from before the ledger of effects, and {target.place} has read such runs already"
+        raise JournalError(
+            source.place, problem, "begin or resume a run there, which fills its ledger; then copy again"
+        )
+
+
+def _copy_effects(source: AnyJournal, target: AnyJournal, run: str) -> None:
+    """Copy what the ledger of `source` has of `run`, once; raises `JournalError` for a flight that another run has."""
+    flights = [each for each in source.ledger.flights() if each.run == run]
+    for flight in flights:
+        taken = target.ledger.take(flight)
+        if not taken.is_same(flight):
+            problem = f"{flight.text} of run {run!r} is under way or in doubt, and so it is in run {taken.run!r} there"
+            raise JournalError(target.place, problem, "settle one of them first: see `forethought runs ledger`")
+        target.ledger.doubt(flight)
+    for entry in [each for each in source.ledger.entries() if each.run == run]:
+        if entry not in target.ledger.read(entry.item)[1]:
+            target.ledger.add(entry)
+    for flight in target.ledger.flights():
+        if flight.run == run and not any(map(flight.is_same, flights)):
+            target.ledger.end(flight, None)  # it was settled where the run has been meanwhile
 
 
 def _find_move(journal: AnyJournal, run: str) -> str | None:

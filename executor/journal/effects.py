@@ -33,9 +33,6 @@ _FREE: Final = "DELETE FROM flights WHERE item = ? AND run = ? AND step = ? AND 
 class LedgerInJournal:
     """The ledger in the file of a journal, which all its processes share."""
 
-    pause: Final = 0.02
-    """Polling interval for a flight of somebody else, in seconds."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self._is_ready = False
@@ -119,7 +116,7 @@ class LedgerInJournal:
 
     def _list_entries(self, which: str, values: tuple[Any, ...]) -> list[Entry]:
         found = self._store.connection.execute(
-            f"SELECT {ENTRY} FROM entries {which} ORDER BY number",  # noqa: S608 - ours
+            f"SELECT {ENTRY} FROM entries {which} ORDER BY at, number",  # noqa: S608 - ours
             values,
         )
         return list(map(read_entry, found.fetchall()))

@@ -39,10 +39,6 @@ class RunHistory(Protocol):
 class SharedLocks(Protocol):
     """Named locks that all processes of one journal share; they end with the process that holds them."""
 
-    @property
-    def pause(self) -> float:
-        """Polling interval for a lock that another process holds, in seconds."""
-
     def hold(self, name: str) -> bool:
         """Try to take the lock for this process; return whether this process has it."""
 

@@ -110,9 +110,6 @@ _guard: Final = threading.Lock()
 class LockFile:
     """The open lock file; `users` counts the journals of this process that share it."""
 
-    pause: Final = 0.02
-    """Polling interval for a lock that another process holds, in seconds."""
-
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self.users = 0

@@ -29,16 +29,8 @@ class Reservation(NamedTuple):
     amount: Exact
 
 
-PAUSE: Final = 0.02
-"""Polling interval for what others have reserved, in seconds."""
-
-
 class Reservations(Protocol):
     """The reservations of all runs that share numbers."""
-
-    @property
-    def pause(self) -> float:
-        """Polling interval for what others have reserved, in seconds."""
 
     def reserve(self, run: str, step: str, amounts: Mapping[str, Exact]) -> list[Reservation]:
         """Reserve `amounts` by item for a step, once; return the earlier reservations of other runs on these items."""
@@ -52,9 +44,6 @@ class Reservations(Protocol):
 
 class ReservationsInMemory:
     """The reservations of the runs of one executor without a journal."""
-
-    pause: Final = PAUSE
-    """Polling interval for what others have reserved, in seconds."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], dict[str, Exact]] = {}
@@ -83,9 +72,6 @@ class ReservationsInMemory:
 
 class ReservationsInJournal:
     """The reservations in the database of a journal, which all its processes share; they are no events."""
-
-    pause: Final = PAUSE
-    """Polling interval for what others have reserved, in seconds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -115,10 +115,6 @@ class LedgerView(Protocol):
 class Ledger(LedgerView, Protocol):
     """The flights and entries of all irreversible steps; every method is atomic."""
 
-    @property
-    def pause(self) -> float:
-        """Polling interval for a flight of somebody else, in seconds."""
-
     def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
 
@@ -131,9 +127,6 @@ class Ledger(LedgerView, Protocol):
 
 class LedgerInMemory:
     """The ledger of one world object: it is lost when its process ends."""
-
-    pause: Final = 0.02
-    """Polling interval for a flight of somebody else, in seconds."""
 
     def __init__(self) -> None:
         self._flights: dict[str, Flight] = {}

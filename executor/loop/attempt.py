@@ -20,7 +20,16 @@ from typing import Any, Final, NamedTuple
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.reservations import Reservation, Reservations, ReservationsInMemory
-from executor.loop.locks_and_rates import GRACE, RATED, HeldBack, Slots, Turns, wait_for_handler, wait_unless_cancelled
+from executor.loop.locks_and_rates import (
+    GRACE,
+    RATED,
+    HeldBack,
+    Slots,
+    Turns,
+    find_pause,
+    wait_for_handler,
+    wait_unless_cancelled,
+)
 from executor.observe.reports import check_result
 from executor.tools import containment
 from executor.tools.context import Context, HandlerCall, Hook
@@ -286,10 +295,10 @@ class Performer:
         """Reserve `amounts` by item for a step, once; return the earlier reservations of other runs on these items."""
         return self.reservations.reserve(run, step, amounts)
 
-    async def wait_for_release(self, step: str, seconds: float) -> None:
-        """Wait until others may have released what `step` waits for, but at most so many seconds."""
+    async def wait_for_release(self, step: str, seconds: float, waited: float) -> None:
+        """Wait until others may have released what `step` has `waited` for, but at most so many seconds."""
         del step
-        await asyncio.sleep(min(self.reservations.pause, seconds))
+        await asyncio.sleep(min(find_pause(waited), seconds))
 
     def release(self, run: str, step: str) -> None:
         """Release what a step has reserved."""

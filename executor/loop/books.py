@@ -15,6 +15,7 @@ from executor.events.events import Event, RunEnded, StepEnded, StepReturned, Ste
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
 from executor.loop.clearance import BY_WORD, GONE, LOST, entry_of, outcome_of
+from executor.loop.locks_and_rates import find_pause
 from executor.tools.json_data import load_json
 from planner.errors import InputError
 from planner.lightweight import replace
@@ -55,9 +56,9 @@ class BookHere:
         """Return whether nobody has said that `flight` is in doubt."""
         return not flight.doubt
 
-    async def wait_for_change(self, _: Flight) -> None:
-        """Wait until a flight of another run may have changed."""
-        await asyncio.sleep(self.ledger.pause)
+    async def wait_for_change(self, _: Flight, waited: float) -> None:
+        """Wait until a flight of another run may have changed, for which somebody has `waited`."""
+        await asyncio.sleep(find_pause(waited))
 
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""
@@ -121,9 +122,9 @@ def read_events(journal: EffectHistory, run: str) -> Iterator[tuple[Event, float
     return ((event_from_data(each.kind, load_json(each.data)), each.time) for each in journal.read(run))
 
 
-def list_doubtful(journal: EffectHistory) -> list[Flight]:
-    """Return the flights of `journal`, with the doubt of those whose run nobody drives any more, the oldest first."""
-    found = [each if each.doubt else settle_by_events(journal, each) for each in journal.ledger.flights()]
+def list_doubtful(journal: EffectHistory, flights: Iterable[Flight]) -> list[Flight]:
+    """Return `flights` of `journal`, with the doubt of those whose run nobody drives any more."""
+    found = [each if each.doubt else settle_by_events(journal, each) for each in flights]
     return [each for each in found if each is not None]
 
 

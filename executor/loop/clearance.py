@@ -75,8 +75,8 @@ class Book(Protocol):
     async def is_at_work(self, flight: Flight) -> bool:
         """Return whether the run that has this flight is still at it."""
 
-    async def wait_for_change(self, flight: Flight) -> None:
-        """Wait until a flight of another run may have changed."""
+    async def wait_for_change(self, flight: Flight, waited: float) -> None:
+        """Wait until a flight of another run may have changed, for which somebody has `waited` so many seconds."""
 
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""
@@ -186,6 +186,7 @@ class Clearance:
         """
         self._values[record.id], item = values, await self._find_item(record, item)
         while not self.stopped.is_set():
+            await self.lookout.admit(self._finder.find_effect(record))  # not while it has the flight
             other, entries = await self._take(record, item)
             effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
             known = {fact for fact, value in effect.items() if holds(fact) is value}
@@ -458,11 +459,13 @@ class Clearance:
             self.emit(events.StepWaiting(record.id, {"flight": other.item}, 0.0))
             return False
         flight: Flight | None = other
+        clock = asyncio.get_running_loop().time
+        since = clock()
         while flight == other and not self.stopped.is_set() and await self._is_alive(other):
-            await wait_unless_cancelled(self.book.wait_for_change(other), self.stopped)
+            await wait_unless_cancelled(self.book.wait_for_change(other, clock() - since), self.stopped)
             flight, _ = await self.book.read(other.item)
         if may_wait_for_this and other.run < self.state.run:  # both have given way: the other one goes first
-            await wait_unless_cancelled(self.book.wait_for_change(other), self.stopped)
+            await wait_unless_cancelled(self.book.wait_for_change(other, clock() - since), self.stopped)
         return None
 
     async def _ask(self, ruling: Ruling, record: StepRecord, item: str, other: Flight | None) -> bool | None:

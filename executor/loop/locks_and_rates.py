@@ -26,13 +26,22 @@ from executor.tools.step_policy import Rate
 GRACE: Final = 1.0
 """Time for a cancelled handler to end, in seconds."""
 PAUSE: Final = 0.02
-"""Polling interval for threads and other event loops, in seconds."""
+"""Shortest polling interval, in seconds: for threads, other event loops, and at first for other processes."""
+LONGEST: Final = 0.5
+"""Longest polling interval for what other runs and processes have, in seconds; each poll asks the journal."""
+GROWTH: Final = 0.25
+"""Polling interval as a share of the time waited so far: a release is seen at most so much later than it came."""
 RATED: Final = "its rate does not let it begin"
 SAME: Final = 1.0
 """Largest difference of two readings of one clock, in seconds."""
 Working = Callable[[], bool]
 """Function that returns whether an abandoned handler is still at work."""
 Queues = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]]
+
+
+def find_pause(waited: float) -> float:
+    """Return the pause until the next poll after `waited` seconds for other runs or processes, in seconds."""
+    return max(PAUSE, min(GROWTH * waited, LONGEST))
 
 
 class HeldBack(Exception):
@@ -72,8 +81,10 @@ class _Locks:
             while not lock.others.acquire(blocking=False):  # noqa: ASYNC110 - other loops tell nobody that they are done
                 await asyncio.sleep(PAUSE)
             try:
+                clock = asyncio.get_running_loop().time
+                since = clock()
                 while not self._hold(key):  # noqa: ASYNC110 - other processes tell nobody that they are done
-                    await asyncio.sleep(self._pause)
+                    await asyncio.sleep(find_pause(clock() - since))
                 try:
                     free = await wait_for_handler(lock.keeper, patience)
                     lock.keeper = None if free else lock.keeper
@@ -89,11 +100,6 @@ class _Locks:
     def _hold(self, key: Key) -> bool:
         shared = self._find_shared_locks()
         return shared is None or shared.hold(json.dumps(key))
-
-    @property
-    def _pause(self) -> float:
-        shared = self._find_shared_locks()
-        return PAUSE if shared is None else shared.pause
 
     def _find_shared_locks(self) -> SharedLocks | None:
         return None if self._shared is None else self._shared()
@@ -153,6 +159,12 @@ class Turns:
             if not has_waited or isinstance(error, HeldBack):
                 await give_back()
             raise
+
+    async def take_turn(self, stopped: asyncio.Event, key: Hashable, rate: Rate) -> str:
+        """Wait until a look of `key` may begin; return why it may not, if so, or if `stopped` is set before."""
+        async with contextlib.AsyncExitStack() as turn:
+            waits = asyncio.ensure_future(turn.enter_async_context(self.rate(key, rate, None)))
+            return waits.result() if await wait_unless_cancelled(waits, stopped) else "the run was called off"
 
     async def reserve_start(self, key: Hashable, rate: Rate, patience: float | None) -> ReservedStart:
         """Reserve the next start of a step of `key`, unless it does not come within `patience` seconds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from executor.events import events
@@ -23,11 +24,30 @@ Told = Iterable[tuple[events.Event, float]]
 
 def fill_ledger(journal: AnyJournal, model: DomainModel, world: str) -> None:
     """Fill the ledger of `journal` for the irreversible actions of `model`, unless that was done before."""
+    if not journal.ledger.is_filled(world):
+        journal.ledger.fill(world, *find_past_effects(journal, model, world))
+
+
+def find_past_effects(journal: AnyJournal, model: DomainModel, world: str) -> tuple[list[Flight], list[Entry]]:
+    """Return what runs from before the ledger have left in doubt and done, and the ledger does not know."""
     if journal.ledger.is_filled(world):
-        return
+        return [], []
+    known = {(each.run, each.item) for each in journal.ledger.flights()}
+    known |= {(each.run, each.item) for each in journal.ledger.entries()}
     past = [_PastRun(model, world).read(_read_events(journal, each.run)) for each in journal.runs() if each.events]
-    flights = [flight for each in past for flight in each.flights.values()]
-    journal.ledger.fill(world, flights, sorted((entry for each in past for entry in each.entries), key=lambda e: e.at))
+    flights = [each for run in past for each in run.flights.values() if (each.run, each.item) not in known]
+    entries = [each for run in past for each in run.entries if (each.run, each.item) not in known]
+    return flights, sorted(entries, key=lambda each: each.at)
+
+
+def is_unread(journal: AnyJournal) -> bool:
+    """Return whether the first run of `journal` is from before the ledger, and no executor has read it since."""
+    first = next((each.run for each in journal.runs() if each.events), "")
+    told = [event for event, _ in islice(_read_events(journal, first), 1)] if first else []
+    return any(
+        isinstance(each, events.RunStarted) and not (each.world or journal.ledger.is_filled(each.domain))
+        for each in told
+    )
 
 
 def _read_events(journal: AnyJournal, run: str) -> Iterator[tuple[events.Event, float]]:

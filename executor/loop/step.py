@@ -335,7 +335,8 @@ class Stepper:
         if not amounts:
             return ""
         clock = asyncio.get_running_loop().time
-        until = clock() + (PATIENCE if policy.timeout is None else policy.timeout)
+        since = clock()
+        until = since + (PATIENCE if policy.timeout is None else policy.timeout)
         while True:
             earlier = await self.performer.reserve(self.state.run, record.id, amounts)
             await self.conditions.look_at_numbers(record)
@@ -348,7 +349,7 @@ class Stepper:
             if not reason or clock() >= until or self.paused.is_set():
                 return reason
             await wait_unless_cancelled(
-                self.performer.wait_for_release(record.id, min(until - clock(), LOOK)), self.paused
+                self.performer.wait_for_release(record.id, min(until - clock(), LOOK), clock() - since), self.paused
             )
 
     async def _reserve_in_time(
@@ -379,7 +380,7 @@ class Stepper:
                 performer.release(own, record.id)
                 since = clock()
             waited = True
-            await wait_unless_cancelled(performer.wait_for_release(record.id, QUEUED), self.paused)
+            await wait_unless_cancelled(performer.wait_for_release(record.id, QUEUED, clock() - since), self.paused)
 
     def _is_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> bool:
         """Return whether an irreversible step must not begin, or be tried again, now.

@@ -7,7 +7,7 @@ facts of the plan may have changed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from executor.observe.condition_facts import patterns_of
 from executor.plans.created_objects import Bindings
 from executor.tools.containment import OutOfTime, await_within, call_contained, contain_errors, describe_error
 from executor.tools.observers import Observer, Sighting
+from executor.tools.step_policy import Rate
 from executor.tools.world import World
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field
@@ -29,6 +30,8 @@ SHORTEST: Final = 0.01
 """First pause between looks for an effect, in seconds; it doubles each time."""
 LONGEST: Final = 1.0
 """Longest pause between looks, in seconds."""
+TakeTurn = Callable[[Hashable, Rate], Awaitable[str]]
+"""Waits until a look of a key may begin by its rate; returns why it may not, if so."""
 
 
 @dataclass(slots=True)
@@ -68,11 +71,17 @@ class LookResult:
 
 
 class Lookout:
-    """Asks the observers of `world`, which use the real names of `objects`."""
+    """Asks the observers of `world`, which use the real names of `objects`.
 
-    def __init__(self, world: World, objects: Bindings) -> None:
+    `take_turn` waits until the rate of an observer lets it be asked (None: nobody limits them).
+    """
+
+    def __init__(self, world: World, objects: Bindings, take_turn: TakeTurn | None = None) -> None:
         self._world = world
         self._objects = objects
+        self._take_turn = take_turn
+        self._admitted: set[Any] = set()
+        """Calls of observers whose turn has come, and that are still to be made."""
         self._listings = listings_of(world.model)
         self._strangers: dict[Atom, bool] = {}
         """Observed facts about objects that the problem lacks, with their latest values."""
@@ -84,6 +93,8 @@ class Lookout:
         """Time (of the event loop) by which all observers must have seen the latest act on a fact."""
         self._kept: dict[Any, tuple[float, Any]] = {}
         """Answers that count for a time, by call, with when they were given: none from before an act on their facts."""
+        self._acts = 0
+        """Number of acts that were noted."""
 
     def note_act(self, facts: Iterable[Atom]) -> None:
         """Note that an act just took place that should change `facts`."""
@@ -96,6 +107,7 @@ class Lookout:
 
     def forget(self, facts: Iterable[Atom]) -> None:
         """Forget the answers of all functions that observe one of `facts`: the next look is made anew."""
+        self._acts += 1
         if self._kept:
             functions = {observer.function for fact in facts for observer, _ in self._world.observers_of(fact)}
             self._kept = {call: each for call, each in self._kept.items() if call[0] not in functions}
@@ -123,7 +135,8 @@ class Lookout:
         Observers that find all facts of a pattern in `over` are asked, too: they may find objects that the problem
         lacks.
         """
-        facts, pause = list(facts), SHORTEST
+        facts = list(facts)
+        first = pause = self._find_first_pause(facts)
         while True:
             looked = await self._look(facts, beliefs, over)
             now = asyncio.get_running_loop().time()
@@ -136,7 +149,7 @@ class Lookout:
                 return self._add_untold(looked)
             self.forget(facts)
             await asyncio.sleep(min(pause, max(late) - now))
-            pause = min(2 * pause, LONGEST)
+            pause = min(2 * pause, max(first, LONGEST))
 
     async def _look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> LookResult:
         """Ask observers about `facts` and the patterns `over`; make each look once, all concurrently.
@@ -173,14 +186,51 @@ class Lookout:
 
     async def _gather_or_recall(self, firsts: Mapping[Any, tuple[Observer, Atom]]) -> dict[Any, Any]:
         """Return the answers of looks by call, of which some are young enough to count still."""
-        now, found = asyncio.get_running_loop().time(), dict[Any, Any]()
-        for call, (observer, _) in firsts.items():
-            if call in self._kept and now - self._kept[call][0] <= (observer.max_age or 0.0):
-                found[call] = self._kept[call][1]
+        now, acts = asyncio.get_running_loop().time(), self._acts
+        found = {call: self._kept[call][1] for call, (observer, _) in firsts.items() if self._counts(call, observer)}
         looks = {call: look for call, look in firsts.items() if call not in found}
         found |= zip(looks, await self.gather_answers(list(looks.values())), strict=True)
-        self._kept |= {call: (now, found[call]) for call, look in looks.items() if look[0].max_age}
+        if acts == self._acts:
+            self._kept |= {call: (now, found[call]) for call, look in looks.items() if look[0].max_age}
         return found
+
+    def _counts(self, call: Any, observer: Observer) -> bool:
+        """Return whether an earlier answer to `call` counts still."""
+        now = asyncio.get_running_loop().time()
+        return call in self._kept and now - self._kept[call][0] <= (observer.max_age or 0.0)
+
+    async def admit(self, facts: Iterable[Atom]) -> None:
+        """Wait until all observers of `facts` may be asked by their rates: the next look at `facts` does not wait."""
+        looks = {
+            (observer.function, observer.bind(look)): (observer, look)
+            for fact in facts
+            if self.can_see(fact)
+            for observer, look in self._world.observers_of(fact)
+            if observer.rate is not None
+        }
+        looks = {call: look for call, look in looks.items() if not self._counts(call, look[0])}
+        refused = await asyncio.gather(*[self._wait_for_turn(*look) for look in looks.values()])
+        self._admitted |= {call for call, reason in zip(looks, refused, strict=True) if not reason}
+
+    async def _wait_for_turn(self, observer: Observer, look: Atom) -> str:
+        """Wait until the rate of `observer` lets it be asked; return why it may not, if so."""
+        call = observer.function, observer.bind(look)
+        if observer.rate is None or self._take_turn is None or call in self._admitted:
+            self._admitted.discard(call)
+            return ""
+        return await self._take_turn(self.name_turn(observer, look), observer.rate)
+
+    def name_turn(self, observer: Observer, look: Atom) -> tuple[str, ...]:
+        """Return the key of what shares the rate of `observer`: all looks of its function, or all with like values."""
+        alike = [str(each.pattern) for each in self._world.observers if each.function is observer.function]
+        values = dict(observer.bind(look))
+        apart = [] if observer.rate is None else [self._objects.real_name(values[name]) for name in observer.rate.by]
+        return "look", self._world.model.name, *alike, *apart
+
+    def _find_first_pause(self, facts: Iterable[Atom]) -> float:
+        """Return the first pause between looks at `facts`, in seconds: as long as the rates of their observers ask."""
+        rates = [observer.rate for fact in facts for observer, _ in self._world.observers_of(fact)]
+        return max([SHORTEST, *[each.seconds / each.most for each in rates if each is not None]])
 
     def _note_listed(self, sightings: Iterable[tuple[Observer, Sighting]], looked: LookResult) -> None:
         """Note that all items of a pattern are known which a conclusive observer has found out."""
@@ -242,7 +292,7 @@ class Lookout:
         `settle_within` counts from `since`, in the time of the event loop.
         """
         settle = self.settle_within(facts)
-        pause = SHORTEST
+        first = pause = self._find_first_pause(facts)
         while True:
             now = asyncio.get_running_loop().time()
             looked = await self._look(facts, beliefs)
@@ -250,7 +300,7 @@ class Lookout:
                 return self._add_untold(looked)
             self.forget(facts)
             await asyncio.sleep(min(pause, since + settle - now))
-            pause = min(2 * pause, LONGEST)
+            pause = min(2 * pause, max(first, LONGEST))
 
     def settle_within(self, facts: Iterable[Atom]) -> float:
         """Return the longest `settle_within` of the observers of `facts`, in seconds."""
@@ -265,6 +315,9 @@ class Lookout:
 
     async def ask_observer(self, observer: Observer, look: Atom) -> Any:
         """Return the answer of `observer`, or a `Failure` with the reason why there is none."""
+        refused = await self._wait_for_turn(observer, look)
+        if refused:
+            return Failure(f"was not asked: {refused}")
         asked = self._call_observer(observer, look)
         try:
             return await (asked if observer.timeout is None else await_within(asked, observer.timeout))

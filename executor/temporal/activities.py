@@ -241,13 +241,24 @@ class WorldActivities:
 
     @activity.defn(name="observe")
     async def observe(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Ask an observer; return what it answers, or `failed` with the reason why there is no answer."""
+        """Ask an observer; return what it answers, or `failed` with the reason why there is no answer.
+
+        Where its rate does not let it be asked now, return in how many seconds to try again, as `later`.
+        """
         look: Atom = read_value(given["look"])
         found = [each for each in self.world.observers if (each.name, str(each.pattern)) == tuple(given["observer"])]
         if len(found) <= given["number"]:
             return {"about": str(look), "failed": "is none of this worker"}
         observer = found[given["number"]]
-        answer = await Lookout(self.world, _bind(given["kinds"])).ask_observer(observer, look)
+        lookout = Lookout(self.world, _bind(given["kinds"]))
+        if observer.rate is not None:
+            SERVED.set(activity.info().task_queue)
+            key = lookout.name_turn(observer, look)
+            reserved, delay = await self._performer.turns.reserve_start(key, observer.rate, 0.0)
+            if reserved is None:
+                told = {"later": delay} if observer.rate.wait else {"failed": f"was not asked: at most {observer.rate}"}
+                return {"about": str(look), **told}
+        answer = await lookout.ask_observer(observer, look)
         if isinstance(answer, Failure):
             return {"about": str(look), "failed": answer.reason}
         try:

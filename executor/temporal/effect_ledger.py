@@ -200,7 +200,7 @@ class WorkflowBook:
         """Return whether the run that has this flight is still at it."""
         return bool(await self._ask("is_at_work", flight))
 
-    async def wait_for_change(self, flight: Flight) -> None:
+    async def wait_for_change(self, flight: Flight, _: float) -> None:
         """Wait until a flight of another run may have changed."""
         self._watch(flight)
         pause = SIMULATED_PAUSE if self._is_at_hand else DOUBT

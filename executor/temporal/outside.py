@@ -166,7 +166,7 @@ class ActivityPerformer(Performer):
         del run
         return await self.limits.reserve(step, amounts)
 
-    async def wait_for_release(self, step: str, seconds: float) -> None:
+    async def wait_for_release(self, step: str, seconds: float, _: float) -> None:
         """Wait until others have released something that `step` waits for, but at most so many seconds."""
         await self.limits.wait_for_release(step, seconds)
         self.moves("")
@@ -326,7 +326,11 @@ async def _await_or_cancel(started: workflow.ActivityHandle[Any], aborted: async
 
 
 class ActivityLookout(Lookout):
-    """Asks observers by local activities."""
+    """Asks observers by local activities, until the run is `aborted`."""
+
+    def __init__(self, world: World, objects: Bindings, aborted: asyncio.Event) -> None:
+        super().__init__(world, objects)
+        self._aborted = aborted
 
     async def gather_answers(self, looks: Sequence[tuple[Observer, Atom]]) -> list[Any]:
         """Ask the observers in an order that is the same in every process, and return the answers in the given one."""
@@ -353,12 +357,20 @@ class ActivityLookout(Lookout):
             "kinds": make_plain({"": kinds})[""],
         }
         limit = AGES if observer.timeout is None else timedelta(seconds=observer.timeout + SLACK)
-        try:
-            told = await workflow.execute_local_activity(
-                "observe", given, start_to_close_timeout=limit, retry_policy=ONCE
-            )
-        except ActivityError as error:
-            return Failure(f"failed: {error.cause or error}")
+        while True:
+            try:
+                told = await workflow.execute_local_activity(
+                    "observe", given, start_to_close_timeout=limit, retry_policy=ONCE
+                )
+            except ActivityError as error:
+                return Failure(f"failed: {error.cause or error}")
+            if "later" not in told:
+                break
+            try:  # its rate does not let it be asked yet: a timer of the run waits, and no activity
+                await asyncio.wait_for(self._aborted.wait(), told["later"])
+                return Failure("was not asked: the run was called off")
+            except TimeoutError:
+                pass
         if told["about"] != str(real):
             raise RuntimeError(f"the history of this run has an answer about {told['about']} where {real} is asked")
         return read_answer(told["answer"]) if "answer" in told else Failure(told["failed"])

@@ -87,9 +87,9 @@ class WorkflowRun(Run):
             self._loop.inbox.pause = pause_by_activity
         self._listening.enter_context(self.audience.at(state, self.id))
 
-    def make_lookout(self, state: RunState) -> Lookout:
-        """Make what asks observers by activities."""
-        return ActivityLookout(self._executor.world, state.objects)
+    def make_lookout(self, state: RunState, aborted: asyncio.Event) -> Lookout:
+        """Make what asks observers by activities, until the run is `aborted`."""
+        return ActivityLookout(self._executor.world, state.objects, aborted)
 
     def emit(self, event: Event) -> None:
         """Keep an event, and apply it."""

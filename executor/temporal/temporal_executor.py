@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from typing import Any, Final, Literal
 from uuid import uuid4
 
@@ -15,6 +19,7 @@ from temporalio.client import (
     RPCError,
     WorkflowFailureError,
     WorkflowHandle,
+    WorkflowQueryFailedError,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
@@ -28,7 +33,7 @@ from executor.events.events import Event, event_from_data
 from executor.events.run_state import RunState
 from executor.events.stored_runs import RunInfo
 from executor.executor import Executor
-from executor.joining import hash_terms, state_terms
+from executor.joining import IDENTIFYING, hash_terms, state_terms
 from executor.learning.experience import Experience, Pricing
 from executor.loop.children import STEP
 from executor.loop.look_first import Look
@@ -70,6 +75,10 @@ NOT_HERE: Final[Mapping[str, str]] = {
 """Options of a run that an `Executor` takes, and why a run on Temporal does not."""
 POLL: Final = 0.2
 """Pause between two questions for new events, in seconds."""
+AT_ONCE: Final = 5.0
+"""Seconds within which equal requests without a name find each other, in any processes; at most twice as many."""
+ANSWERING: Final = timedelta(seconds=2)
+"""Time for a worker to say whether a run is at work."""
 TASK: Final = timedelta(seconds=10)
 """Time after which a workflow whose worker has died between two steps is given to another."""
 
@@ -148,6 +157,8 @@ class TemporalExecutor:
 
     async def enqueue(self, what: Any, **options: Any) -> str:
         """Leave a run to workers, and return its id as soon as the server has it; see `start`."""
+        if options.get("run") is None and STEP.get(None) is None:
+            options["run"] = uuid4().hex[:IDENTIFYING]  # each is a run of its own
         begun = self.start(what, **options)
         await begun.wait_until_begun()
         return begun.id
@@ -174,8 +185,10 @@ class TemporalExecutor:
 
         A handler that begins a run without an id begins a child of its step, whose id is the key of the step; another
         attempt at the step follows the same child. A request that names a known `run`, with the same goal and values,
-        joins it; with others, or with `join=False`, it raises `RunExists` when it is awaited. Raises as
-        `Executor.start` does, and `InputError` for the options of `NOT_HERE`.
+        joins it; with others, or with `join=False`, it raises `RunExists` when it is awaited. Equal requests without a
+        name, in whatever processes, are one run if they come within `AT_ONCE` seconds and it is at work; its `id` is
+        sure once it is awaited, or `wait_until_begun`. Raises as `Executor.start` does, and `InputError` for the
+        options of `NOT_HERE`.
         """
         check_id(run)
         check_named(memory=memory)
@@ -185,7 +198,7 @@ class TemporalExecutor:
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         step = None if run else STEP.get(None)
-        begun = TemporalRun(self, run or (uuid4().hex[:12] if step is None else step.take_name()))
+        begun = TemporalRun(self, run or (uuid4().hex[:IDENTIFYING] if step is None else step.take_name()))
         if made is not None:
             made = add_alternatives(made, alternatives)
             self._local.make_state(made)
@@ -197,8 +210,10 @@ class TemporalExecutor:
         wanted: Any = made or resolve_problem(what)
         request = hash_terms(state_terms(wanted, values, self.world.name, occasion, again))
         told = {"memory": values.to_dict(), "reported": reported or {}, "occasion": occasion, "again": again}
-        join = join or step is not None
-        begun.begin(self._begin(begun, given | told, request, join=join))
+        if join and run is None and step is None:
+            begun.begin(self._begin_shared(begun, given | told, request))
+        else:
+            begun.begin(self._begin(begun, given | told, request, join=join or step is not None))
         return begun
 
     async def _begin(self, begun: TemporalRun, given: dict[str, Any], request: str, *, join: bool) -> None:
@@ -206,9 +221,44 @@ class TemporalExecutor:
 
         Raises `RunExists`, and what the search for a hierarchical plan raises.
         """
-        run = begun.id
-        given = await self._state_plan(given)
-        given["reported"] = _write_facts(given["reported"])
+        if not await self._start_workflow(begun.id, await self._state_plan(given), request):
+            await self._join(begun, request, join=join)
+
+    async def _begin_shared(self, begun: TemporalRun, given: dict[str, Any], request: str) -> None:
+        """Start a run without a name, or join one at work that was begun for an equal request right before.
+
+        Its id is made of the request, the moment, and the number of such runs that were over or waiting by then.
+        """
+        given, moment = await self._state_plan(given), int(time.time() / AT_ONCE)
+        stem = hash_terms({"request": request, "by": make_plain(self._describe(""))})[:IDENTIFYING]
+        is_at_work: bool | None = False
+        for number in count():
+            begun.id = f"{stem}-{moment - 1:x}-{number}"
+            is_at_work = await self._is_at_work(begun.id)
+            if is_at_work is not False:
+                break
+        for number in count() if not is_at_work else ():
+            begun.id = f"{stem}-{moment:x}-{number}"
+            if await self._start_workflow(begun.id, given, request) or await self._is_at_work(begun.id):
+                break
+
+    async def _is_at_work(self, run: str) -> bool | None:
+        """Return whether a run is neither over nor waiting, as far as anybody says; None if there is no such run."""
+        handle = self.client.get_workflow_handle(run)
+        try:
+            if (await handle.describe()).close_time is not None:
+                return False
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise self.explain(error) from None
+        with suppress(RPCError, WorkflowQueryFailedError):  # no worker has it yet
+            told = await handle.query("told", sys.maxsize, rpc_timeout=ANSWERING)
+            return not (told["parked"] or told["over"])
+        return True
+
+    async def _start_workflow(self, run: str, given: dict[str, Any], request: str) -> bool:
+        """Start the workflow of a run; return False where there is one of this name already."""
         try:
             await self.client.start_workflow(
                 WORKFLOW,
@@ -222,9 +272,10 @@ class TemporalExecutor:
                 static_summary=str(given["plan"]["name"]),
             )
         except WorkflowAlreadyStartedError:
-            await self._join(begun, request, join=join)
+            return False
         except RPCError as error:
             raise self.explain(error) from None
+        return True
 
     async def _join(self, begun: TemporalRun, request: str, *, join: bool) -> None:
         """Take up a run that there is already; raises `RunExists` unless it was begun for the same `request`."""
@@ -254,7 +305,8 @@ class TemporalExecutor:
                 plan = ActionPlan(**statement_of(problem), alternatives=alternatives_of(others, problem))
                 planning = _write_planning(planning)
         told = [[str(each.condition), float(each.utility)] for each in dropped]
-        return {**given, "plan": plan.model_dump(mode="json"), "dropped": told, "search": planning}
+        stated = {"plan": plan.model_dump(mode="json"), "dropped": told, "search": planning}
+        return {**given, **stated, "reported": _write_facts(given["reported"])}
 
     async def _search_here(self, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any]) -> PreparedPlan:
         """Search for the plan of a hierarchical problem."""

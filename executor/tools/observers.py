@@ -11,6 +11,7 @@ from executor.events.fluent_values import FluentValue, is_numeric_fluent, patter
 from executor.plans.created_objects import name_of
 from executor.tools.containment import quote_value
 from executor.tools.json_data import dump_json
+from executor.tools.step_policy import Rate
 from planner.errors import InputError, did_you_mean
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.language.declare.fields import Place, find_definition
@@ -82,7 +83,8 @@ class Observer:
 
     If a `conclusive` observer does not see an effect `settle_within` seconds after the act (None: not stated), the act
     did not happen. An observer that takes longer than `timeout` seconds cannot decide. A look counts for `max_age`
-    seconds in its run, unless a step has acted on its fact since; without it, each look is made anew.
+    seconds in its run, unless a step has acted on its fact since; without it, each look is made anew. All looks of
+    `function` share its `rate`.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Observer:
     settle_within: float | None = None
     timeout: float | None = 10.0
     max_age: float | None = None
+    rate: Rate | None = None
     arities: Mapping[str, int] = field(default_factory=dict)
     tolerances: Mapping[str, Number] = field(default_factory=dict)
     """Tolerances of the numeric fluents, by name."""
@@ -116,6 +119,11 @@ class Observer:
                     f"{term!r} in {pattern} is neither a parameter of the observer nor a constant",
                     "an argument that the observer finds out is written _",
                 )
+        rate = options.get("rate")
+        for each in () if rate is None else rate.by:
+            if each not in parameters:
+                near = did_you_mean(each, parameters) or f"the pattern is {pattern}"
+                raise place.error(f"the observer has no parameter {each!r} to rate by", near)
         name = getattr(function, "__name__", pattern)
         plain = replace(atom, args=tuple(terms))
         arities = {predicate.name: len(predicate.parameters) for predicate in domain.predicates.values()}

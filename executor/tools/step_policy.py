@@ -21,10 +21,11 @@ TWICE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Rate limit: at most `most` steps of an action begin within any `seconds`.
+    """Rate limit: at most `most` steps of an action, or looks of an observer, begin within any `seconds`.
 
     `by` names parameters: steps with different values of these are counted separately. A step that exceeds the rate
-    waits for at most its `timeout`, and then fails without having begun. With `wait` False it fails at once.
+    waits for at most its `timeout`, and then fails without having begun. A look waits until its turn comes. With `wait`
+    False a step fails at once, and the observer cannot say.
 
     Raises `InputError` for fields that do not fit.
     """

@@ -14,7 +14,7 @@ from executor.tools.entities import Entities, Load
 from executor.tools.json_observers import UNSET, Reading, ReadOnlyTool, make_http_look, make_tool_look
 from executor.tools.observers import Observer
 from executor.tools.sql_observers import make_query_look, parse_observed
-from executor.tools.step_policy import DEFAULT, ExecutionPolicy, is_amount
+from executor.tools.step_policy import DEFAULT, ExecutionPolicy, Rate, is_amount
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare import Domain, resolve_action
 from planner.language.declare.action_parameters import check_handler, check_takes_some
@@ -146,6 +146,7 @@ class World:
         settle_within: float | None = None,
         timeout: float | None = 10.0,
         max_age: float | None = None,
+        rate: Rate | tuple[int, float] | None = None,
     ) -> Callable[[Function], Function]:
         """Return a decorator that makes a function an observer of the facts of `pattern`, such as `at(robot, _)`.
 
@@ -157,8 +158,9 @@ class World:
         If a `conclusive` observer does not see an effect within `settle_within` seconds, it did not come about. That an
         irreversible step in doubt did not happen is believed only of an observer that states `settle_within`: 0 says
         that it sees each change at once. A look counts for `max_age` seconds in its run, unless a step has acted on its
-        fact since: so an observer that may be asked only so often is not asked at each step. The decorator raises
-        `DeclarationError` if function and pattern do not fit.
+        fact since. With `rate`, a `Rate` or (number, seconds), no more looks than that begin in all runs of one
+        executor, or of all processes of its journal: each waits for its turn. The decorator raises `DeclarationError`
+        if function and pattern do not fit.
         """
         if not all(isinstance(each, str) for each in (pattern, *more)):
             raise InputError("@world.observer takes patterns of facts", hint="@world.observer('at(robot, _)')")
@@ -168,6 +170,7 @@ class World:
             raise InputError(f"timeout must be a number of seconds above 0, or None, got {timeout!r}")
         if max_age is not None and not is_amount(max_age):
             raise InputError(f"max_age must be a number of seconds, or None, got {max_age!r}")
+        limit = ExecutionPolicy(rate=rate).rate
 
         def bind(function: Function) -> Function:
             if not callable(function):
@@ -183,6 +186,7 @@ class World:
                     settle_within=settle_within,
                     timeout=timeout,
                     max_age=max_age,
+                    rate=limit,
                 )
                 self.add_observer(observer)
             return function
@@ -204,6 +208,7 @@ class World:
         settle_within: float | None = None,
         timeout: float | None = 10.0,
         max_age: float | None = None,
+        rate: Rate | tuple[int, float] | None = None,
     ) -> None:
         """Observe the facts of a pattern, or of several, by a SQL query, with the options of `observer`.
 
@@ -212,7 +217,8 @@ class World:
         For open arguments the query returns a column each. `database` is a function that opens a connection of the
         DB-API for each look, an engine of SQLAlchemy, or a connection. Raises `InputError` where these do not fit.
         """
-        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout, "max_age": max_age}
+        options: dict[str, Any] = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        options |= {"max_age": max_age, "rate": rate}
         self._observe(patterns, lambda pattern: make_query_look(pattern, query, database), options)
 
     def observe_http(
@@ -228,6 +234,7 @@ class World:
         settle_within: float | None = None,
         timeout: float | None = 10.0,
         max_age: float | None = None,
+        rate: Rate | tuple[int, float] | None = None,
     ) -> None:
         """Observe the facts of a pattern, or of several, by an HTTP GET, with the options of `observer`.
 
@@ -237,7 +244,8 @@ class World:
         of items with `fields`. Raises `InputError` where these do not fit.
         """
         reading = Reading(at, equals, fields)
-        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout, "max_age": max_age}
+        options: dict[str, Any] = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        options |= {"max_age": max_age, "rate": rate}
         self._observe(patterns, lambda pattern: make_http_look(pattern, url, reading, headers, timeout), options)
 
     def observe_tool(
@@ -253,6 +261,7 @@ class World:
         settle_within: float | None = None,
         timeout: float | None = 10.0,
         max_age: float | None = None,
+        rate: Rate | tuple[int, float] | None = None,
     ) -> None:
         """Observe the facts of a pattern, or of several, by a read-only tool: `tools["list_orders"]`.
 
@@ -260,7 +269,8 @@ class World:
         answer is read as that of `observe_http`. Raises `InputError` for a tool that is not known to be read-only.
         """
         reading = Reading(at, equals, fields)
-        options = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout, "max_age": max_age}
+        options: dict[str, Any] = {"conclusive": conclusive, "settle_within": settle_within, "timeout": timeout}
+        options |= {"max_age": max_age, "rate": rate}
         self._observe(patterns, lambda pattern: make_tool_look(pattern, tool, reading, arguments), options)
 
     def _observe(self, patterns: Any, make_look: Callable[[Atom], Callable[..., Any]], options: Any) -> None:

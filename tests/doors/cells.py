@@ -12,6 +12,7 @@ from doors.promises import PROMISES
 from doors.registry import DOORS
 from doors.scenes import Scene
 from doors.story import Story, play
+from executor.journal import Place
 
 SCENES = (
     Scene("seen"),
@@ -109,10 +110,10 @@ REFUSALS = (
 """Every refusal by name."""
 
 
-def judge(cell: Cell) -> tuple[Story, list[str]]:
-    """Play a cell; return its story, and what is broken in it, promise by promise, and not refused in words."""
+def judge(cell: Cell, place: Place | None = None) -> tuple[Story, list[str]]:
+    """Play a cell, its journal at `place` or else in a file; return its story, and each broken promise not refused."""
     with tempfile.TemporaryDirectory() as folder:
-        story = play(DOORS[cell.door], cell.scene, cell.fault, Path(folder))
+        story = play(DOORS[cell.door], cell.scene, cell.fault, Path(folder), place=place)
     return story, find_broken(story)
 
 

@@ -22,7 +22,7 @@ from planner import Domain, From
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from executor.journal import Journal
+    from executor.journal import AnyJournal
 
 AMOUNT, DAY = Decimal("60.00"), date(2026, 11, 30)
 LAG, SETTLES = 5.0, 8.0
@@ -63,7 +63,7 @@ class Site:
     fault: Fault
     flavour: Flavour
     folder: Path
-    journal: Journal | None
+    journal: AnyJournal | None
     domain: Domain
     methods: Methods | None
     world: World
@@ -100,7 +100,7 @@ class Site:
 
 
 def make_site(
-    bank: Bank, scene: Scene, fault: Fault, flavour: Flavour, *, journal: Journal | None, folder: Path
+    bank: Bank, scene: Scene, fault: Fault, flavour: Flavour, *, journal: AnyJournal | None, folder: Path
 ) -> Site:
     """Make the world of one process."""
     domain = _declare(scene, flavour)

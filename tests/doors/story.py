@@ -6,6 +6,7 @@ import asyncio
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -14,19 +15,17 @@ from doors.door import Door, Question, Told
 from doors.scenes import DAY, Site, clear_disk, make_site
 from executor import joining
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING, SO
-from executor.journal import Journal
-from executor.journal.reservations import ReservationsInJournal
+from executor.journal import AnyJournal, Journal, Place, open_journal
+from executor.journal.postgres.postgres_journal import PostgresJournal
 from executor.testing import Crash, run_virtual
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from doors.faults import Fault
     from doors.scenes import Scene
 
-PAUSE = 1.0
-"""Polling interval for reservations, in seconds of a story: each poll takes real time."""
 MOST_ANSWERS = 12
 """Answers to what one request asks, one after the other."""
 DONE_BEFORE = re.compile(r"was done.* by run")
@@ -71,8 +70,13 @@ class Story:
         return [each.error for each in self.told if each.error is not None]
 
 
-def play(door: type[Door], scene: Scene, fault: Fault, folder: Path, moves: Moves = MOVES) -> Story:
-    """Let a story happen in virtual time, its journal in `folder`."""
+def play(
+    door: type[Door], scene: Scene, fault: Fault, folder: Path, moves: Moves = MOVES, *, place: Place | None = None
+) -> Story:
+    """Let a story happen in virtual time, its journal at `place` or else in `folder`.
+
+    A database keeps its own time for leases and rates; all that a run reads of its clock is virtual.
+    """
     story = Story(door, scene, fault, moves=moves)
     if scene.is_paid:
         story.bank.pay_long_ago()
@@ -80,26 +84,29 @@ def play(door: type[Door], scene: Scene, fault: Fault, folder: Path, moves: Move
     with (
         ExitStack() as graves,
         mock.patch.object(Journal, "clock", CLOCK),
-        mock.patch.object(ReservationsInJournal, "pause", PAUSE),
+        mock.patch.object(PostgresJournal, "clock", CLOCK),
     ):
         deaths, left = 0, len(moves) if door.has_journal else 1
         while left:
             deaths = story.crashes
-            start = _process(story, ask_after_restart if story.process else ask_first, folder, start, graves)
+            part = ask_after_restart if story.process else ask_first
+            journal = open_journal(place or folder / "till.db") if door.has_journal else None
+            start = _process(story, partial(live, story, part, folder, journal), journal, start, graves)
             left -= left > 1 or story.crashes == deaths  # where the last one dies, there is another
             story.process = min(story.process + 1, len(moves) - 1)
         story.is_over = story.bank.is_closed = True
     return story
 
 
-def _process(story: Story, part: Any, folder: Path, start: float, graves: ExitStack) -> float:
+def _process(
+    story: Story, live_on: Callable[[], Any], journal: AnyJournal | None, start: float, graves: ExitStack
+) -> float:
     """Let one process live, until it ends or dies; return the time. No other process knows its runs at work."""
-    journal = Journal(folder / "till.db") if story.door.has_journal else None
     ended = [start]
 
     async def main() -> None:
         try:
-            await live(story, part, folder, journal)
+            await live_on()
         finally:
             ended[0] = asyncio.get_running_loop().time()
 
@@ -117,7 +124,7 @@ def _process(story: Story, part: Any, folder: Path, start: float, graves: ExitSt
     return ended[0] + PERSON_SECONDS
 
 
-async def live(story: Story, part: Any, folder: Path, journal: Journal | None) -> None:
+async def live(story: Story, part: Any, folder: Path, journal: AnyJournal | None) -> None:
     """Let one process live."""
     site = make_site(story.bank, story.scene, story.fault, story.door.flavour, folder=folder, journal=journal)
     await part(story, site)
@@ -125,7 +132,7 @@ async def live(story: Story, part: Any, folder: Path, journal: Journal | None) -
         story.reserved = _list_reserved(journal)
 
 
-def _list_reserved(journal: Journal) -> list[str]:
+def _list_reserved(journal: AnyJournal) -> list[str]:
     """Return the runs that hold an amount of the budget."""
     found = journal.reservations.reserve("probe", "probe", {"till budget": 0})
     journal.reservations.release("probe", "probe")

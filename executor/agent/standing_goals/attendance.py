@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, Final, Self
 
 from executor.agent import agent_events as told
@@ -163,7 +164,8 @@ class Attendance:
             if places.get(fact.predicate) == len(fact.args)
         }
         self.runs.problem = with_facts(self.runs.problem, known)
-        watch = GoalWatch(self.proposer.world, Picture(self.runs.problem))
+        take_turn = partial(self.runs.executor.performer.turns.take_turn, asyncio.Event())
+        watch = GoalWatch(self.proposer.world, Picture(self.runs.problem), take_turn)
         self._goals = DueGoals(self.board, self._goal_log, self.runs, watch, self.clock())
         self._pursuits = Pursuits(self._goals, self.runs, self.proposer, self._wake.set)
         self._look_at = None if self.poll is None else asyncio.get_running_loop().time()

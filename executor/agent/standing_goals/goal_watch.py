@@ -11,7 +11,7 @@ from executor.agent.agent_events import GoalInstance
 from executor.agent.standing_goals.goal_instances import Objects, Picture
 from executor.agent.standing_goals.standing_goal import StandingGoal
 from executor.events.events import Disagreement
-from executor.observe.observe import Lookout, LookResult
+from executor.observe.observe import Lookout, LookResult, TakeTurn
 from executor.plans.created_objects import Bindings
 from executor.tools.containment import OutOfTime, await_within, call_contained, describe_error
 from executor.tools.world import World
@@ -41,6 +41,8 @@ class GoalWatch:
 
     world: World
     picture: Picture
+    take_turn: TakeTurn | None = None
+    """Waits until the rate of an observer lets it be asked."""
     measured: dict[str, Measured] = field(default_factory=dict)
     """The latest values of Python conditions."""
     _lookout: Lookout = field(init=False)
@@ -52,7 +54,7 @@ class GoalWatch:
     def renew(self) -> None:
         """Take over the objects of a picture that was made anew."""
         self._objects = Bindings(self.picture.problem, self.picture.problem)
-        self._lookout = Lookout(self.world, self._objects)
+        self._lookout = Lookout(self.world, self._objects, self.take_turn)
 
     def find_in_force(self, goal: StandingGoal, changed: Collection[Atom] | None) -> set[Objects]:
         """Return the objects for which a goal is in force; with `changed`, those on which these facts may bear."""

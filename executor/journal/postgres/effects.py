@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from executor.journal.effects import ENTRY, FLIGHT, read_entry, row_of
 from executor.journal.postgres.connection import Database, Statements
-from executor.journal.postgres.sharing import PAUSE
 from executor.ledger.records import Entry, Flight
 
 _TAKE: Final = f"""INSERT INTO flights({FLIGHT}) VALUES (:item, :text, :run, :step, :key, CAST(:since AS float8),
@@ -21,9 +20,6 @@ _DOUBT: Final = f"UPDATE flights SET doubt = :doubt, until = CAST(:until AS floa
 
 class LedgerInPostgres:
     """The ledger in the database of a journal, which the processes of all hosts share."""
-
-    pause: Final = PAUSE
-    """Polling interval for a flight of somebody else, in seconds."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -98,7 +94,7 @@ def _find_flight(execute: Statements, item: str) -> Flight | None:
 
 
 def _list_entries(execute: Statements, which: str, **values: Any) -> list[Entry]:
-    found = execute(f"SELECT {ENTRY} FROM entries {which} ORDER BY number", **values)  # noqa: S608 - names of columns
+    found = execute(f"SELECT {ENTRY} FROM entries {which} ORDER BY at, number", **values)  # noqa: S608 - names of columns
     return [read_entry(tuple(row)) for row in found]
 
 

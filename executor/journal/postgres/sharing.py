@@ -16,17 +16,12 @@ from executor.journal.postgres.leases import Lease, bury
 from executor.journal.reservations import Reservation, read_amount
 from planner.model.arithmetic import Exact
 
-PAUSE: Final = 0.1
-"""Polling interval for what other processes have, in seconds: each poll is a question to the database."""
 _TAKE: Final = "INSERT INTO locks VALUES (:name, :holder) ON CONFLICT DO NOTHING RETURNING holder"
 _FREE: Final = "DELETE FROM locks WHERE name = :name AND holder NOT IN (SELECT number FROM holders) RETURNING 1"
 
 
 class LocksInPostgres:
     """Named locks in the database; `lease` is that of this process."""
-
-    pause: Final = PAUSE
-    """Polling interval for a lock that another process holds, in seconds."""
 
     def __init__(self, database: Database, lease: Lease) -> None:
         self._database = database
@@ -106,9 +101,6 @@ _EARLIER: Final = """SELECT run, item, amount FROM reservations WHERE run <> :ru
 
 class ReservationsInPostgres:
     """What steps have reserved of numbers that runs share; reservations are no events."""
-
-    pause: Final = PAUSE
-    """Polling interval for what others have reserved, in seconds."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

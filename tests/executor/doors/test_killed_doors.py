@@ -66,16 +66,32 @@ def end(process, story):
     [pytest.param(*case, marks=() if case in SAMPLE else pytest.mark.slow) for case in CASES],
 )
 def test_nothing_is_paid_twice_by_processes(door, fault, tmp_path):
+    assert find_broken(door, fault, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("door", "fault"),
+    [
+        pytest.param(*case, marks=() if case in SAMPLE else pytest.mark.slow)
+        for case in CASES
+        if case[0] in {"sequential", "worker", "planned calls"}
+    ],
+)
+def test_nothing_is_paid_twice_by_processes_on_postgres(door, fault, tmp_path, address):
+    assert find_broken(door, fault, tmp_path, address) == []
+
+
+def find_broken(door, fault, tmp_path, *place):
+    """Return the promises that are broken where processes die or ask at once."""
     is_double = fault == "two at once"
     scene = SCENES[0]
     story = Story(DOORS[door], scene, next(each for each in FAULTS if each.name == fault), Bank(tmp_path / "bank"))
     first = [door, "none" if is_double else fault, scene.name, "first"]
-    for each in [begin(tmp_path, *first) for _ in range(1 + is_double)]:
+    for each in [begin(tmp_path, *first, *place) for _ in range(1 + is_double)]:
         end(each, story)
     assert story.crashes == (not is_double)
-    end(begin(tmp_path, *first[:3], "restarted"), story)
-    broken = [f"{name}: {why}" for name in JUDGED for why in PROMISES[name](story)]
-    assert broken == []
+    end(begin(tmp_path, *first[:3], "restarted", *place), story)
+    return [f"{name}: {why}" for name in JUDGED for why in PROMISES[name](story)]
 
 
 WORLD = """

@@ -12,6 +12,7 @@ import pytest
 from executor.errors import JournalError, MovingError
 from executor.events.stored_runs import Retention, copy_run, delete_expired
 from executor.journal import Journal, open_journal
+from executor.ledger.records import Entry, Flight, Outcome
 from planner.cli import main
 
 
@@ -39,13 +40,14 @@ def test_a_move_that_is_killed_at_any_write_is_finished_by_the_same_copy(tmp_pat
     lines = [json.loads(each) for each in made.stdout.splitlines()]
     assert made.returncode == 0, made.stderr
     assert [each["code"] for each in lines] == [-9] * (len(lines) - 1) + [0]
-    assert len(lines) == 7, "create, restore, two marks, delete, the end of a mark; unharmed"
+    assert len(lines) == 9, "create, a flight, an entry, restore, two marks, delete, the end of a mark; unharmed"
     for each in lines:
         assert len(each["killed"]) <= 1
         assert each["again"] == 0
         assert each["due"] == [each["places"][1]]
         assert each["events"] == [[], [1]]
         assert each["answers"] == ["yes"]
+        assert each["ledger"] == [["lost"], 1]
 
 
 @pytest.fixture
@@ -102,3 +104,69 @@ def test_a_broken_move_goes_on_to_the_same_journal_only(broken, tmp_path):
         with pytest.raises(MovingError, match="broke off; finish it"):
             copy_run(old, other, "r")
         assert other.free(["ACTIVE"]) == []
+
+
+def make_entry(run, at, outcome=Outcome.DONE):
+    return Entry("pay", "pay()", outcome, run, "s1", f"key {at}", at)
+
+
+@pytest.fixture
+def journals(tmp_path):
+    """Two journals; the first one has a run that is over, and another one that waits."""
+    with Journal(tmp_path / "a.db") as old, Journal(tmp_path / "b.db") as new:
+        for run, status in (("over", "SUCCEEDED"), ("waits", "WAITING")):
+            old.create(run)
+            with old.drive(run):
+                old.append(run, "RunStarted", '{"plan": {}, "world": "shop"}', status="ACTIVE")
+                old.append(run, "RunEnded", "{}", status=status)
+        yield old, new
+
+
+def test_the_entries_of_a_copied_run_are_copied_once_and_the_newer_ones_stay_the_latest(journals):
+    old, new = journals
+    copied, refused = make_entry("over", 5.0), make_entry("over", 6.0, Outcome.REFUSED)
+    newer, other = make_entry("there", 7.0), make_entry("stays", 8.0)
+    for each in (copied, refused, other):
+        old.ledger.add(each)
+    new.ledger.add(newer)
+    for _ in range(2):
+        assert copy_run(old, new, "over") == "copied"
+    assert new.ledger.read("pay")[1] == new.ledger.entries() == [copied, refused, newer]
+    assert len(old.ledger.entries()) == 3
+
+
+def test_a_flight_moves_with_its_run_and_is_settled_where_the_run_is(journals):
+    old, new = journals
+    flight = Flight("pay", "pay()", "waits", "s1", "k", 5.0, doubt="reset")
+    old.ledger.take(flight)
+    assert copy_run(old, new, "waits") == "moved"
+    assert new.ledger.flights() == [flight]
+    assert [each.doubt for each in old.ledger.flights()] == [f"its run was moved to {new.place}"]
+    new.ledger.end(flight, make_entry("waits", 9.0))
+    assert copy_run(new, old, "waits") == "moved"
+    assert old.ledger.read("pay") == (None, [make_entry("waits", 9.0)])
+
+
+def test_a_flight_that_another_run_has_there_is_not_replaced(journals):
+    old, new = journals
+    old.ledger.take(Flight("pay", "pay()", "waits", "s1", "k", 5.0, doubt="reset"))
+    other = Flight("pay", "pay()", "there", "s1", "k", 6.0, doubt="reset")
+    new.ledger.take(other)
+    with pytest.raises(JournalError, match=r"pay\(\) of run 'waits' is .* in doubt, and so it is in run 'there' there"):
+        copy_run(old, new, "waits")
+    assert new.ledger.flights() == [other]
+    new.ledger.end(other, None)
+    assert copy_run(old, new, "waits") == "moved"
+
+
+def test_a_run_from_before_the_ledger_goes_only_where_its_effects_are_read(tmp_path):
+    with Journal(tmp_path / "a.db") as old, Journal(tmp_path / "b.db") as new:
+        old.create("r")
+        with old.drive("r"):
+            old.append("r", "RunStarted", '{"plan": {}, "domain": "shop"}', status="SUCCEEDED")
+        new.ledger.fill("shop", [], [])
+        with pytest.raises(JournalError, match="run 'r' is from before the ledger of effects"):
+            copy_run(old, new, "r")
+        old.ledger.fill("shop", [], [make_entry("r", 5.0)])
+        assert copy_run(old, new, "r") == "copied"
+        assert new.ledger.entries() == [make_entry("r", 5.0)]

@@ -3,12 +3,16 @@
 import asyncio
 import contextlib
 import json
+import shutil
+from pathlib import Path
 
 import pytest
+from earlier_shop import Bank, make_world
 from typer.testing import CliRunner
 
-from executor import Executor, RunStatus, World
+from executor import Executor, Journal, RunStatus, World
 from executor.cli.runs import app
+from executor.loop.past_effects import fill_ledger
 from planner import Domain
 
 
@@ -98,3 +102,33 @@ def test_an_answer_in_the_ledger_reaches_every_run_that_asks(place):
         for run in ("first", "second"):
             assert asyncio.run(executor.resume(run)).status is RunStatus.UNVERIFIED
     assert len(bank) == 1
+
+
+EARLIER = Path(__file__).parents[1] / "journal/data/shop-3c9c25d5.db"
+
+
+def test_runs_from_before_the_ledger_are_listed_by_their_domain(place, tmp_path):
+    shutil.copy(EARLIER, place)
+    code, lines = call(place)
+    assert (code, len(lines)) == (0, 1)
+    assert "runs from before the ledger are not listed" in lines[0]
+    shop = tmp_path / "shop.py"
+    shop.write_text("from earlier_shop import *\nshop = make_domain()\n", encoding="utf-8")
+    listed = call(place, "--domain", shop)[1]
+    assert len([each for each in listed if " DONE, " in each and " pay(" in each]) >= 3
+    assert {each.split()[2] for each in listed if "IN_DOUBT" in each} == {"pay(o2)", "pay(o4)"}
+    with Journal(place) as journal:
+        assert not journal.ledger.is_filled("shop"), "a list changes nothing"
+        fill_ledger(journal, make_world(Bank()).model, "shop")
+    assert call(place)[1] == call(place, "--domain", shop)[1] == listed
+
+
+def test_what_the_ledger_knows_of_an_earlier_run_is_not_filled_in_again(place):
+    shutil.copy(EARLIER, place)
+    world = make_world(Bank())
+    with Journal(place) as journal:
+        fill_ledger(journal, world.model, "shop")
+        before = journal.ledger.flights(), journal.ledger.entries()
+        journal._store.connection.execute("DELETE FROM filled_ledgers")
+        fill_ledger(journal, world.model, "shop")
+        assert (journal.ledger.flights(), journal.ledger.entries()) == before

@@ -11,6 +11,7 @@ import pytest
 
 from executor import ActionResult, ExecutionPolicy, Executor, Journal, RunOutcome, RunStatus, Wait, World
 from executor.journal.reservations import Reservation, Reservations, ReservationsInMemory
+from executor.loop.locks_and_rates import find_pause
 from executor.testing import run_virtual
 from planner import Domain
 from planner.model import Problem
@@ -155,3 +156,27 @@ def test_steps_of_one_run_that_change_one_number_do_not_overlap(model: Any) -> N
     problem = domain.problem(initial=["stock = 7"], goal=["a_done", "b_done", "c_done"])
     run_virtual(Executor(world, model=model).run(problem))
     assert (left, most) == ([1], [1])
+
+
+def test_the_longer_a_step_waits_the_less_often_it_asks():
+    assert [find_pause(each) for each in (0.0, 0.04, 1.0, 2.0, 60.0)] == [0.02, 0.02, 0.25, 0.5, 0.5]
+    bank, asked = Bank(), []
+    executor = Executor(bank.world)
+    reserve = executor.performer.reservations.reserve
+
+    def count(run: str, step: str, amounts: Any) -> list[Reservation]:
+        asked.append(run)
+        return reserve(run, step, amounts)
+
+    executor.performer.reservations.reserve = count  # type: ignore[method-assign]
+    held = {f"{executor.performer.domain} balance": Fraction(-60)}
+    reserve("another", "s1", held)
+
+    async def pay() -> RunOutcome:
+        paying = executor.start(bank.problem("b1"))
+        await asyncio.sleep(20)
+        executor.performer.reservations.release("another", "s1")
+        return await paying
+
+    assert run_virtual(pay()).status is RunStatus.SUCCEEDED
+    assert 20 < len(asked) < 60

@@ -62,7 +62,7 @@ def test_two_runs_at_once_pay_once(on_temporal, make_till):
 
     async def main():
         async with on_temporal(till.world) as executor:
-            return await asyncio.gather(*[executor.run(till.problem("slow")) for _ in range(3)])
+            return await asyncio.gather(*[executor.run(till.problem("slow"), join=False) for _ in range(3)])
 
     outcomes = asyncio.run(main())
     assert len(till.read()) == 1
@@ -194,7 +194,7 @@ def test_a_worker_that_dies_leaves_doubt_that_blocks_others_until_it_is_answered
         first = executor.start(till.problem("stuck"))
         await first.wait_until_begun()
         await until(till.read)
-        second = executor.start(till.problem("stuck"))
+        second = executor.start(till.problem("stuck"), join=False)
         await second.wait_until_begun()
         workers[0].kill()
         workers.append(start_worker())

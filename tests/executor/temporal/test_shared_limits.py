@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import time
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from importlib.util import module_from_spec, spec_from_file_location
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from executor import RunStatus
+from executor import RunStatus, World
+from planner import Domain
 
 pytest.importorskip("temporalio", reason="the extra `temporal` is not installed")
 pytestmark = pytest.mark.timeout(300)
@@ -85,6 +87,33 @@ def test_a_rate_is_that_of_all_workers(server, yards, tmp_path):
     assert [each.succeeded for each in outcomes] == [True] * 6
     begun = sorted(each[-1] for each in yard.read() if each[0] == "begins")
     assert all(later - begin > 0.9 for begin, later in zip(begun, begun[2:], strict=False)), "two a second, and no more"
+
+
+def test_a_rate_of_looks_is_that_of_all_runs(on_temporal):
+    domain, times = Domain("rated", types=["door"]), []
+    domain.action("ring", {"door": "door"}, provides=["rung(door)"], tags=["irreversible"])
+    world = World(domain)
+    rung = set()
+
+    @world.handler("ring")
+    async def ring(door):
+        rung.add(door)
+
+    @world.observer("rung(door)", conclusive=True, settle_within=0, rate=(1, 0.5))
+    async def look(door):
+        times.append(time.monotonic())
+        return door in rung
+
+    async def run():
+        async with on_temporal(world) as executor:
+            doors = {"d1": "door", "d2": "door"}
+            goals = [domain.problem(objects=doors, goal=[f"rung({each})"]) for each in doors]
+            return await asyncio.gather(*map(executor.run, goals))
+
+    outcomes = asyncio.run(run())
+    assert [each.succeeded for each in outcomes] == [True, True]
+    assert len(times) >= 4
+    assert min(later - earlier for earlier, later in pairwise(times)) > 0.4
 
 
 def start_worker(server, queue, file):
