@@ -39,7 +39,8 @@ class Verdict(Enum):
 class Asker:
     """Who wants to begin a step: a run, and what its request says.
 
-    `accepts` tells that the request, or an approval that showed the earlier entries, wants the step done again.
+    `accepts` tells that a person has said so to the very question, `approves` that an approval showed the earlier
+    entries, and `wants` that the request names the step as one to be done again.
     `repeats` tells that the plan has more such steps than the run has done. `may_ask` is false where no person has
     asked for the run. `knew_part` tells that the plan was made knowing which part of the effect holds.
     """
@@ -47,6 +48,8 @@ class Asker:
     run: str
     occasion: str = ""
     accepts: bool = False
+    approves: bool = False
+    wants: bool = False
     repeats: bool = False
     may_ask: bool = True
     knew_part: bool = False
@@ -94,7 +97,7 @@ def rule(sight: Sight, flight: Flight | None, entries: Sequence[Entry], asker: A
         is_over = flight is not None and not (is_alive or flight.is_waiting)
         return Ruling(Verdict.ALREADY, HELD, _find_last(entries), Outcome.DONE if is_over else None)
     refusal = _find_refusal(entries, asker.occasion)
-    if refusal is not None and not asker.accepts:
+    if refusal is not None and not (asker.accepts or asker.approves):
         return Ruling(Verdict.ASK_AGAIN if asker.may_ask else Verdict.REFUSED, REFUSED, refusal)
     if flight is not None and (is_alive or flight.is_waiting):
         return Ruling(Verdict.WAIT, UNDER_WAY)
@@ -104,14 +107,17 @@ def rule(sight: Sight, flight: Flight | None, entries: Sequence[Entry], asker: A
         return Ruling(Verdict.BEGIN, IDEMPOTENT, settles=Outcome.NOT_DONE)
     if flight is not None:
         return Ruling(Verdict.ASK_DOUBT, IN_DOUBT)
-    if asker.accepts and refusal is not None:
+    if refusal is not None:
         return Ruling(Verdict.BEGIN, ACCEPTED, refusal)
     found = _rule_by_history(sight, find_last_done(entries, asker), asker)
     return Ruling(Verdict.BEGIN, ACCEPTED, found.entry) if _is_answered(found, asker) else found
 
 
 def _is_answered(found: Ruling, asker: Asker) -> bool:
-    return asker.accepts and found.verdict is Verdict.ASK_AGAIN
+    """Return whether the question of a ruling is answered; beforehand only that of doing once more what was done."""
+    is_repetition = found.row in {UNSEEN_DONE, REPORTED_ONLY, CHANGED_BACK}
+    beforehand = is_repetition and (asker.approves or asker.wants)
+    return found.verdict is Verdict.ASK_AGAIN and (asker.accepts or beforehand)
 
 
 def _rule_by_history(sight: Sight, done: Entry | None, asker: Asker) -> Ruling:

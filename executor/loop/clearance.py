@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
@@ -48,6 +49,8 @@ DENIED: Final = "somebody says that it did not happen"
 BY_WORD: Final = "somebody settled it in the ledger"
 LOST: Final = "the run was broken off while it was being done"
 GONE: Final = "its run was deleted, or ended by hand"
+MOST_VARIED: Final = 4
+"""Most data parameters of which any may or may not have been known to an earlier run."""
 MOST_NAMED: Final = 5
 """Most objects that a question names which a step may have created."""
 _SKIPS: Final = "it is not done again"
@@ -173,7 +176,7 @@ class Clearance:
         flight, entries = await self.book.read(item)
         asker = self._describe_asker(record, entries)
         done = find_last_done(entries, replace(asker, repeats=True))
-        if flight is not None or done is None or asker.accepts:
+        if flight is not None or done is None or asker.accepts or asker.approves or asker.wants:
             return False
         if (await self._evidence.look(record)).sight is Sight.MISSING:
             return False
@@ -274,11 +277,7 @@ class Clearance:
 
         Return the ruling, with the flight that it speaks of and the latest view; `view` was looked at right before.
         """
-        state, facts = self.state, [fact for fact, holds in self._finder.find_effect(record).items() if holds]
-        for step in state.find_irreversible_providers(facts):
-            item = self._identify(step, {})
-            if step == record.step or item == self.identify(record):
-                continue
+        for item in self._list_like(record):
             flight, entries = await self.book.read(item)
             if flight is not None and any(flight.is_same(each) for each in self._flights.values()):
                 flight = None  # the run knows itself what its steps do
@@ -289,7 +288,7 @@ class Clearance:
             if flight is not None:
                 seen = await self._evidence.look(record, replace(flight, traces=""))
                 view = replace(seen, traces=view.traces)
-            asker = replace(self._describe_asker(record, entries), accepts=False, repeats=True)
+            asker = replace(self._describe_asker(record, entries), accepts=False, approves=False, repeats=True)
             is_alive = flight is not None and await self._is_alive(flight)
             ruling = rule(view.sight, flight, entries, asker, is_alive=is_alive)
             if ruling.verdict in {Verdict.WAIT, Verdict.ALREADY}:
@@ -301,6 +300,29 @@ class Clearance:
                 how = "was refused" if ruling.entry.outcome is Outcome.REFUSED else "was done"
                 return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, view
         return Ruling(Verdict.BEGIN, FIRST), None, view
+
+    def _list_like(self, record: StepRecord) -> list[str]:
+        """Return the identities of other steps that bring a fact of a step's effect, and the other ones of the step.
+
+        Who gave a value tells whether it counts: a model may have written what a request gives in another run.
+        """
+        facts = [fact for fact, holds in self._finder.find_effect(record).items() if holds]
+        steps = dict.fromkeys([record.step, *self.state.find_irreversible_providers(facts)])
+        found = [
+            identify_step(self.world, step.action, self._name_given(step), known)
+            for step in steps
+            for known in self._list_known(record, step)
+        ]
+        return [each for each in dict.fromkeys(found) if each != self.identify(record)]
+
+    def _list_known(self, record: StepRecord, step: Step) -> Iterator[dict[str, Any]]:
+        """Yield the values of `record` that may have been known of `step`: any of its parameters, up to a limit."""
+        values, data = self._values[record.id], self.state.domain.actions[step.action].data
+        shared = {each.name: values[each.name] for each in data if each.name in values}
+        numbers = range(len(shared) + 1) if len(shared) <= MOST_VARIED else (0, len(shared))
+        yield find_known_values(self.state.domain.actions[step.action], {}, self.state.request)
+        for number in numbers:
+            yield from map(dict, combinations(shared.items(), number))
 
     async def _is_alive(self, flight: Flight) -> bool:
         """Return whether the owner of `flight` is at it, or its handler in this process though it was given up."""
@@ -381,13 +403,12 @@ class Clearance:
     def _describe_asker(self, record: StepRecord, entries: Sequence[Entry]) -> Asker:
         own = sum(1 for each in entries if each.run == self.state.run and each.outcome is Outcome.DONE)
         told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
-        is_approved = told > 0 and self._is_approved_again(record, _describe_latest(entries))
-        is_wanted = self._is_asked_for(record) and not own
-        accepts = is_approved or is_wanted or self._is_accepted(record, told) or self._is_denied(record, entries)
         return Asker(
             self.state.run,
             self.state.occasion,
-            accepts=accepts,
+            accepts=self._is_accepted(record, told) or self._is_denied(record, entries),
+            approves=told > 0 and self._is_approved_again(record, _describe_latest(entries)),
+            wants=self._is_asked_for(record) and not own,
             repeats=self._may_repeat(record, own),
             may_ask=not self.state.plan.basis.is_unattended,
         )
@@ -550,8 +571,9 @@ class Clearance:
         effect = {**self._finder.find_declared(record.step), **view.effect}
         notes = [each for each in view.looked.notes if each.fact in effect]
         seen, assumed = events.Provenance.OBSERVED, events.Provenance.ASSUMED
-        born = self._finder.find_births(record.step).items() if view.created else ()
-        notes += [events.Note(fact, holds, seen if fact in view.effect else assumed) for fact, holds in born]
+        also = dict(self._finder.find_births(record.step)) if view.created else {}
+        also |= {each: holds for each, holds in self._finder.find_effect(record).items() if each not in view.effect}
+        notes += [events.Note(each, holds, seen if each in view.effect else assumed) for each, holds in also.items()]
         is_own = by is not None and by.run == self.state.run
         status = events.StepStatus.SUCCEEDED if is_own else events.StepStatus.SKIPPED
         result = data_of(ActionResult(created=view.created)) if view.created else None

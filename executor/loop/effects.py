@@ -20,7 +20,7 @@ from executor.plans.action_plan import references
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Action, Atom
 from planner.model.actions import When, negated_atoms, positive_atoms
-from planner.model.formulas import TRUE
+from planner.model.formulas import TRUE, atoms_in
 from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
 
@@ -70,11 +70,42 @@ class EffectFinder:
         return taken if taken or is_for_numbers else own
 
     def find_declared(self, step: Step) -> Facts:
-        """Return the facts that `step` declares to bring or to end whatever holds, with their values."""
+        """Return the facts that `step` declares to bring or to end, with their values; conditional ones as of now."""
         exists, is_internal = self.state.objects.exists, self.state.beliefs.is_internal
-        return {
-            fact: holds for fact, holds in self.list_declared(step).items() if exists(fact) and not is_internal(fact)
-        }
+        found = {**self._find_conditional(step), **self.list_declared(step)}
+        return {fact: holds for fact, holds in found.items() if exists(fact) and not is_internal(fact)}
+
+    def _find_conditional(self, step: Step) -> Facts:
+        """Return the facts of conditional effects that `step` would have now, with their values."""
+        beliefs = self.state.beliefs
+        effects = [each for each in self.state.problem.domain.actions[step.action].effects if not _is_certain(each)]
+        if not effects:
+            return {}
+        changes = beliefs.simulation.changes(step)
+        brought = {atom.predicate for each in effects for atom in positive_atoms(each.provides)}
+        ended = {atom.predicate for each in effects for atom in negated_atoms(each.provides)}
+        found = {fact: False for fact in changes.removed if fact.predicate in ended}
+        found |= {fact: True for fact in changes.provided if fact.predicate in brought}
+        return {fact: holds for fact, holds in found.items() if not beliefs.is_listing(fact)}
+
+    def find_derived(self, record: StepRecord) -> Facts:
+        """Return the derived facts that the goal or a later step needs and that a step brings about if done now."""
+        beliefs = self.state.beliefs
+        needs = [self.state.goal, *(beliefs.precondition_of(each.step) for each in self._list_coming(record))]
+        wanted = [fact for each in needs for fact in beliefs.derived_of(each)]
+        if not wanted or beliefs.simulation.find_objection(record.step) is not None:
+            return {}
+        then = beliefs.simulation.copy()
+        then.apply(record.step)
+        return {fact: True for fact in wanted if then.holds(fact) and not beliefs.simulation.holds(fact)}
+
+    def find_needed_directly(self, record: StepRecord) -> frozenset[str]:
+        """Return the predicates that the goal or a later step names itself, and not only by axioms."""
+        needs = [
+            self.state.goal,
+            *(self.state.beliefs.precondition_of(each.step) for each in self._list_coming(record)),
+        ]
+        return frozenset([each.predicate for need in needs for each in atoms_in(need)])
 
     def find_births(self, step: Step) -> Facts:
         """Return the facts about objects that `step` is still to create, with their values after it."""
@@ -91,7 +122,7 @@ class EffectFinder:
         """Return the items that `step` changes in place."""
         action = self.state.problem.domain.actions[step.action]
         binding, declared = dict(bind_parameters(action, step)), self.list_declared(step)
-        items = [each.substitute(binding) for effect in _find_certain_effects(action) for each in effect.modifies]
+        items = [each.substitute(binding) for effect in filter(_is_certain, action.effects) for each in effect.modifies]
         return [each for each in items if is_in_place(each) and each.is_ground and declared.get(each, True)]
 
     def list_declared(self, step: Step) -> Facts:
@@ -104,7 +135,7 @@ class EffectFinder:
     def _iterate_declared(self, step: Step) -> Iterator[tuple[Atom, bool]]:
         action, beliefs = self.state.problem.domain.actions[step.action], self.state.beliefs
         binding = dict(bind_parameters(action, step))
-        effects = _find_certain_effects(action)
+        effects = list(filter(_is_certain, action.effects))
         ended = [(fact, False) for each in effects for fact in negated_atoms(each.provides)]
         brought = [(fact, True) for each in effects for fact in positive_atoms(each.provides)]
         for pattern, holds in (*ended, *brought):
@@ -120,11 +151,13 @@ class EffectFinder:
     def _find_wanted(self, record: StepRecord) -> set[Atom]:
         """Return the facts on which the goal and the steps that are still to come depend."""
         beliefs = self.state.beliefs
-        coming = [each for each in self.state.pending() if each is not record]
-        needed = [fact for each in coming for fact in beliefs.facts_of_precondition(each.step)]
+        needed = [fact for each in self._list_coming(record) for fact in beliefs.facts_of_precondition(each.step)]
         return {*beliefs.facts_of(self.state.goal, {}), *needed}
 
+    def _list_coming(self, record: StepRecord) -> list[StepRecord]:
+        return [each for each in self.state.pending() if each is not record]
 
-def _find_certain_effects(action: Action) -> list[When]:
-    """Return the effects that `action` has whatever holds."""
-    return [each for each in action.effects if each.requires == TRUE and not each.variables]
+
+def _is_certain(effect: When) -> bool:
+    """Return whether an action has `effect` whatever holds."""
+    return effect.requires == TRUE and not effect.variables

@@ -68,7 +68,7 @@ class Evidence:
         While the flight is in doubt, observers first have their time. That all is missing counts for nothing where they
         had not, or where the handler may still be at work.
         """
-        effect, step = self.finder.find_effect(record), record.step
+        effect, step = self._find_visible_effect(record), record.step
         items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
         visible = [fact for fact in dict.fromkeys([*effect, *items]) if self.lookout.can_see(fact)]
         is_early = False
@@ -85,6 +85,16 @@ class Evidence:
         view = self._compare(record, flight, view)
         is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
         return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
+
+    def _find_visible_effect(self, record: StepRecord) -> Facts:
+        """Return the effect of a step, in which derived facts that are seen stand for what they alone need, unseen."""
+        effect, can_see = self.finder.find_effect(record), self.lookout.can_see
+        if all(map(can_see, effect)):
+            return effect
+        derived = {fact: holds for fact, holds in self.finder.find_derived(record).items() if can_see(fact)}
+        direct = self.finder.find_needed_directly(record) if derived else frozenset[str]()
+        kept = {fact: holds for fact, holds in effect.items() if can_see(fact) or fact.predicate in direct}
+        return {**kept, **derived} if derived else effect
 
     async def _is_stopped_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
