@@ -125,6 +125,18 @@ class EffectFinder:
         items = [each.substitute(binding) for effect in filter(_is_certain, action.effects) for each in effect.modifies]
         return [each for each in items if is_in_place(each) and each.is_ground and declared.get(each, True)]
 
+    def list_outcomes(self, step: Step) -> list[Facts]:
+        """Return what each declared outcome of `step` brings or ends, without what all of them do."""
+        action = self.state.problem.domain.actions[step.action]
+        binding, declared = dict(bind_parameters(action, step)), self.list_declared(step)
+        found = list[Facts]()
+        for outcome in action.outcomes:
+            changes = [(fact, False) for fact in negated_atoms(outcome.provides)]
+            changes += [(fact, True) for fact in positive_atoms(outcome.provides)]
+            facts = {fact.substitute(binding): holds for fact, holds in changes}
+            found.append({fact: holds for fact, holds in facts.items() if declared.get(fact) is not holds})
+        return found
+
     def list_declared(self, step: Step) -> Facts:
         """Return what `step` declares to bring or to end, also about objects that it is still to create."""
         found = self._declared.get(step)

@@ -70,7 +70,9 @@ class Evidence:
         """
         effect, step = self._find_visible_effect(record), record.step
         items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
-        visible = [fact for fact in dict.fromkeys([*effect, *items]) if self.lookout.can_see(fact)]
+        outcomes = [each for each in self.finder.list_outcomes(step) if not self._is_believed(each)] if flight else []
+        facts = dict.fromkeys([*effect, *items, *(fact for each in outcomes for fact in each)])
+        visible = [fact for fact in facts if self.lookout.can_see(fact)]
         is_early = False
         if flight is not None and flight.doubt:
             settle = self.lookout.settle_within([*visible, *patterns.values()])
@@ -82,9 +84,12 @@ class Evidence:
         if flight is None:
             return View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False))
         view = View(looked, effect, await self._look_at_traces(looked, items, patterns))
-        view = self._compare(record, flight, view)
+        view = _judge_outcomes(self._compare(record, flight, view), outcomes, in_doubt=bool(flight.doubt))
         is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
         return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
+
+    def _is_believed(self, facts: Facts) -> bool:
+        return all(self.state.beliefs.holds(fact) is holds for fact, holds in facts.items())
 
     def _find_visible_effect(self, record: StepRecord) -> Facts:
         """Return the effect of a step, in which derived facts that are seen stand for what they alone need, unseen."""
@@ -193,6 +198,24 @@ class Evidence:
     def _name(self, fact: Atom) -> str:
         """Return a fact or a pattern as text that is the same in all runs."""
         return str(self.state.objects.real_fact(fact))
+
+
+def _judge_outcomes(view: View, outcomes: Sequence[Facts], *, in_doubt: bool) -> View:
+    """Return `view` with what it shows of the declared `outcomes` that were not believed before.
+
+    One that is wholly seen is what was done, where no effect is common to all; nothing was done only if none of their
+    facts is there.
+    """
+    sights = [judge_sight(each, view.looked, in_doubt=in_doubt) for each in outcomes]
+    is_missing = all(each is Sight.MISSING for each in sights)
+    if not outcomes or (view.effect and (view.sight is not Sight.MISSING or is_missing)):
+        return view
+    if view.effect:
+        return replace(view, sight=Sight.UNKNOWN)
+    came = next((each for each, sight in zip(outcomes, sights, strict=True) if sight is Sight.HOLDS), None)
+    if came is not None:
+        return replace(view, effect=came, sight=Sight.HOLDS)
+    return replace(view, sight=Sight.MISSING if is_missing else Sight.UNKNOWN)
 
 
 def judge_sight(effect: Facts, looked: LookResult, *, in_doubt: bool) -> Sight:

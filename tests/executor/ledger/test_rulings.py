@@ -138,6 +138,26 @@ ROWS = {
 }
 
 
+REPEATED = [(Sight.UNKNOWN, SEEN), (Sight.MISSING, REPORTED), (Sight.MISSING, entry(run="me"))]
+UNCLEAR = [(Sight.DISPUTED, SEEN), (Sight.PARTLY, SEEN), (Sight.CLAIMED, entry(Outcome.NOT_DONE))]
+BEFOREHAND = {
+    "whether to repeat": (REPEATED, {"wants", "approves"}),
+    "whether to do what was refused": ([(Sight.MISSING, REFUSED)], {"approves"}),
+    "what is unclear": (UNCLEAR, set()),
+}
+"""Questions, by what is asked, and what answers them before they are asked."""
+
+
+@pytest.mark.parametrize("flag", ["wants", "approves", "accepts"])
+@pytest.mark.parametrize("asked", BEFOREHAND)
+def test_a_request_and_an_approval_answer_only_whether_to_repeat(asked, flag):
+    cases, answering = BEFOREHAND[asked]
+    for sight, known in cases:
+        found = rule(sight, None, [known], Asker("me", **{flag: True}), is_alive=False)
+        begins = flag == "accepts" or flag in answering
+        assert found.verdict is (Verdict.BEGIN if begins else Verdict.ASK_AGAIN), (sight, known)
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_row(name):
     sight, flight, entries, asker, verdict, row = ROWS[name]
