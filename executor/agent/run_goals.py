@@ -289,7 +289,8 @@ class Runs:
         state = executor.make_initial_state(ActionPlan(**statement_of(problem)), problem)
         lookout = Lookout(executor.world, state.objects)
         survey = Survey(state, lookout, lambda event: state.apply(event, executor.clock.time()))
-        relevant = find_relevant_predicates(problem.domain, problem.goal)
+        goals = [problem.goal.hard, *[each.condition for each in problem.goal.soft]]
+        relevant = frozenset(name for each in goals for name in find_relevant_predicates(problem.domain, each))
         if not (lookout.has_observers and await survey.look_everywhere(relevant)):
             return problem
         self.problem = self.problem_after(state)
