@@ -533,6 +533,20 @@ class Clearance:
                 elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
                     self.leave(record)
 
+    async def is_refused(self, record: StepRecord, item: str) -> bool:
+        """Return whether a step of a run that nobody asked for was refused, or one for the same; end it if so."""
+        if not self.state.plan.basis.is_unattended:
+            return False
+        _, entries = await self.book.read(item)
+        ruling = rule(Sight.MISSING, None, entries, self._describe_asker(record, entries), is_alive=False)
+        if ruling.verdict is not Verdict.REFUSED:
+            ruling, _, _ = await self._rule_on_others(record, self._finder.find_effect(record), LookResult())
+        if ruling.verdict is not Verdict.REFUSED:
+            return False
+        reason = f"{REFUSED} before: {ruling.row if ruling.entry is None else _describe_entry(ruling.entry)}"
+        self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
+        return True
+
 
 def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> Outcome | None:
     """Return the outcome of the flight of a step that ended with `status`; None while it is in doubt."""
