@@ -151,6 +151,13 @@ def check_again(given: object, actions: Collection[str]) -> tuple[str, ...]:
     return steps
 
 
+def check_request(run: object, occasion: object, again: object, actions: Collection[str]) -> None:
+    """Raise `InputError` for an invalid name of a run, an occasion that is no text, and steps that are none."""
+    check_id(run)
+    check_occasion(occasion)
+    check_again(again, actions)
+
+
 def check_texts(what: str, given: object) -> tuple[str, ...]:
     """Return `given` as a tuple of texts; raises `InputError` for anything but a collection of texts."""
     if isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(each, str) for each in given):

@@ -51,8 +51,12 @@ def read_call(world: World, problem: Problem, state: RunState, name: str, argume
     if not isinstance(arguments, Mapping) or not all(isinstance(each, str) for each in arguments):
         return refuse(f"arguments are a mapping from names, got {printable(repr(arguments)):.80}")
     action = world.model.actions.get(name) if isinstance(name, str) else None
-    if action is None or action.name in world.without_handler():
-        hint = did_you_mean(str(name), world.model.actions) or "call one of those that are offered"
+    without = set(world.without_handler())
+    if action is not None and action.name in without:
+        return refuse(f"the tool {action.name!r} has no handler: @world.handler({action.name!r}) says who does it")
+    if action is None:
+        tools = [each for each in world.model.actions if each not in without]
+        hint = did_you_mean(str(name), tools) or "call one of those that are offered"
         return refuse(f"there is no tool {str(name)!r}; {hint}")
     created = {each.removeprefix("?"): f"{each.removeprefix('?')}-new" for each in action.creates}
     [found] = resolve_calls(problem, [Call(name, named={**arguments, **created}, text=name)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
@@ -24,9 +24,11 @@ from executor.adapters.believed_problem import (
 )
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.adapters.session import OPEN, Session
+from executor.arguments import check_request
 from executor.events.events import Asked, Rung
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.loop.look_first import Look
 from executor.loop.parameters import Missing, fill_parameters, find_returned_text
 from executor.recovery.ask_people import Callback, make_approval_question, make_request
 from executor.run import Run
@@ -90,8 +92,8 @@ class PlannedCalls:
     needs it next.
 
     `memory` are the initial values of working memory. `approve` is a callback as in `Executor`; without one, a call
-    that needs an approval waits, and `answer` answers. `occasion` and `again` are as in `Executor.start`. Each search
-    for a plan takes `time_limit` seconds at most.
+    that needs an approval waits, and `answer` answers. `occasion` and `again` are as in `Executor.start`, `look` as
+    in `Executor`. Each search for a plan takes `time_limit` seconds at most.
     """
 
     def __init__(
@@ -109,7 +111,8 @@ class PlannedCalls:
         journal: Any = None,
         time_limit: float = 5.0,
         occasion: str = "",
-        again: Iterable[str] = (),
+        again: Collection[str] = (),
+        look: Look = "plan",
     ) -> None:
         if not isinstance(world, World):
             raise InputError(f"the first argument is a World, not {kind_of(world)}", hint="World(domain) makes one")
@@ -127,7 +130,8 @@ class PlannedCalls:
             most_patches=PERSISTENCE,
             most_repeats=PERSISTENCE,
         )
-        executor = Executor(world, journal, approve=approve, ask="later", recovery=recovery)
+        check_request(run, occasion, again, world.model.actions)
+        executor = Executor(world, journal, approve=approve, ask="later", recovery=recovery, look=look)
         request = {"memory": dict(memory or {}), "occasion": occasion, "again": tuple(again)}
         self._session = Session(executor, self._source, run, request, time_limit)
         self._guard = asyncio.Lock()

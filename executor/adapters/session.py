@@ -92,6 +92,10 @@ class Session:
         if state.plan.goal != goals_of(self.problem.goal):
             found, hint = f"the run {self.name!r} has another goal: {state.goal}", "give it that goal, or another name"
             raise InputError(found, hint=hint)
+        begun = {"occasion": state.occasion, "again": tuple(state.again)}
+        for what in [each for each, value in begun.items() if value != self.request[each]]:
+            found, hint = f"the run {self.name!r} was begun for another {what}: {begun[what]!r}", "give it another name"
+            raise InputError(found, hint=hint)
         return await self._take_up()
 
     async def _begin(self, name: str) -> Run:

@@ -16,10 +16,10 @@ from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.plan_search import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.propose import Proposer
-from executor.agent.run_goals import CONFIRMS, Runs
+from executor.agent.run_goals import CONFIRMS, Runs, RunTerms
 from executor.agent.standing_goals.goal_authoring import StandingGoals
 from executor.agent.why import Why, why
-from executor.arguments import check_named
+from executor.arguments import check_named, check_request
 from executor.events.events import StepStatus
 from executor.executor import Executor
 from executor.language_model.protocol import Allowance, LanguageModel, Meter, Part
@@ -176,14 +176,18 @@ class Agent(StandingGoals):
             self._rooms[name] = Room(self, name, load_room(self.executor.journal, name))
         return self._rooms[name]
 
-    async def plan(self, request: Any, *, context: Collection[Part] = ()) -> Proposal:
+    async def plan(
+        self, request: Any, *, context: Collection[Part] = (), occasion: str = "", again: Collection[str] = ()
+    ) -> Proposal:
         """Make a proposal for `request`, with a plan if there is one; carry out nothing.
 
-        A request is a sentence, a goal (conditions in a list, or `{"hard": …, "soft": …}`) or a `Problem`. Raises
+        A request is a sentence, a goal (conditions in a list, or `{"hard": …, "soft": …}`) or a `Problem`. What was
+        done on another `occasion`, or is to be done `again`, and was not seen since, counts as not done. Raises
         `InputError` for an invalid goal, and for a sentence without a model.
         """
         check_given(context=context)
-        return await self.propose(request, self.problem, context)
+        terms = self.read_terms(None, occasion, again)
+        return await self.propose(request, self.runs.current_problem(terms=terms), context)
 
     async def candidates(self, request: Any, k: int = 3, **options: Any) -> tuple[Proposal, ...]:
         """Make a proposal for each of the `k` cheapest plans of `request`, the cheapest first; carry out nothing.
@@ -228,15 +232,24 @@ class Agent(StandingGoals):
         *,
         memory: Mapping[str, Any] | None = None,
         context: Collection[Part] = (),
+        run: str | None = None,
+        join: bool = True,
+        occasion: str = "",
+        again: Collection[str] = (),
         tell: agent_events.Tell = agent_events.ignore_event,
     ) -> Achieved:
-        """Plan for `request`, have the plan confirmed if needed, and carry it out; `tell` gets the events."""
+        """Plan for `request`, have the plan confirmed if needed, and carry it out; `tell` gets the events.
+
+        `run`, `join`, `occasion` and `again` are as for `Executor.start`.
+        """
         check_named(memory=memory)
         check_given(context=context, tell=tell)
+        terms = self.read_terms(run, occasion, again, join=join)
         tell(agent_events.Heard(str(request)))
-        proposal, may_be_done = await self.settle(await self.plan(request, context=context), tell)
+        proposal = await self.plan(request, context=context, occasion=occasion, again=again)
+        proposal, may_be_done = await self.settle(proposal, tell)
         if may_be_done:
-            achieved = await self.carry_out(proposal, memory=memory, tell=tell)
+            achieved = await self.carry_out(proposal, memory=memory, tell=tell, **dict(terms))
         else:
             achieved = Achieved(proposal)
         tell(agent_events.Finished(achieved))
@@ -256,24 +269,43 @@ class Agent(StandingGoals):
         memory: Mapping[str, Any] | None = None,
         alternatives: Iterable[Proposal] = (),
         tell: agent_events.Tell = agent_events.ignore_event,
+        **terms: Any,
     ) -> Achieved:
         """Carry out the plan of `proposal`, which counts as confirmed; raises `InputError` if it has none.
 
         Steps for parts that no fact expresses count as approved exactly as shown; values that are filled in later need
         approval then. If the plan fails, the run goes on with the end of one of the `alternatives` that fits.
+        `terms` are the other options of `start`.
         """
-        run = self.start(proposal, memory=memory, alternatives=alternatives)
+        run = self.start(proposal, memory=memory, alternatives=alternatives, **terms)
         return Achieved(proposal, await self.runs.follow(run, tell))
 
     def start(
-        self, proposal: Proposal, *, memory: Mapping[str, Any] | None = None, alternatives: Iterable[Proposal] = ()
+        self,
+        proposal: Proposal,
+        *,
+        memory: Mapping[str, Any] | None = None,
+        alternatives: Iterable[Proposal] = (),
+        run: str | None = None,
+        join: bool = True,
+        occasion: str = "",
+        again: Collection[str] = (),
     ) -> Run:
-        """Start a run of the plan of `proposal`, and return the run."""
+        """Start a run of the plan of `proposal`, and return the run.
+
+        `run`, `join`, `occasion` and `again` are as for `Executor.start`; give the latter two to `plan`, too.
+        """
         check_named(memory=memory)
         check_given(proposal=proposal)
+        terms = self.read_terms(run, occasion, again, join=join)
         if proposal.standing in CONFIRMS:
             self.remember(proposal, meant=True)
-        return self.runs.start(proposal, memory or {}, alternatives)
+        return self.runs.start(proposal, memory or {}, alternatives, terms=terms)
+
+    def read_terms(self, run: str | None, occasion: str, again: Collection[str], *, join: bool = True) -> RunTerms:
+        """Return the terms on which a request is carried out; raises `InputError` for invalid ones."""
+        check_request(run, occasion, again, self.world.model.actions)
+        return RunTerms(run=run, join=join, occasion=occasion, again=tuple(again))
 
     async def resume(
         self, run: str, *, tell: agent_events.Tell = agent_events.ignore_event, **given: Any

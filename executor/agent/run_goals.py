@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from pydantic import BaseModel, ConfigDict
+
 from executor.adapters.believed_problem import make_believed_problem
 from executor.agent.agent_events import Began, Tell
 from executor.agent.confirmation import ApproveShown
@@ -40,6 +42,22 @@ STATED: Final = "stated as a goal"
 READS: Final = "waived, or its plan only reads"
 CONFIRMS: Final = frozenset({Standing.UNCONFIRMED, Standing.UNVERIFIED, Standing.UNMODELLED})
 """Standings of proposals that are carried out only if a person confirms them."""
+
+
+class RunTerms(BaseModel):
+    """Terms of a request: the name of its run, whether it joins others, its occasion, and what is done once more.
+
+    See `Executor.start`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    run: str | None = None
+    join: bool = True
+    occasion: str = ""
+    again: tuple[str, ...] = ()
+
+
+NO_TERMS: Final = RunTerms()
 
 
 def plan_to_run(proposal: Proposal) -> PreparedPlan:
@@ -95,6 +113,8 @@ class ActiveRun:
     run: Run
     approved: ApproveShown
     filler: Filler | None
+    was_over: bool = False
+    """Whether the run was over before it was asked for: its beliefs are of that time."""
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +134,8 @@ class Runs:
     """Facts of the present state that careful steps may rest on and that nobody has seen."""
     ended: dict[str, RunState] = field(init=False, default_factory=dict)
     """The last states of the latest runs that are in no journal."""
+    _done: dict[Atom, tuple[str, str]] = field(init=False, default_factory=dict)
+    """The facts that irreversible steps have brought and nobody has seen, with occasion and step."""
 
     def start(
         self,
@@ -121,19 +143,19 @@ class Runs:
         memory: Mapping[str, Any],
         alternatives: Iterable[Proposal] = (),
         *,
-        run: str | None = None,
+        terms: RunTerms = NO_TERMS,
         is_shown: bool = True,
         reported: Mapping[Atom, bool] | None = None,
-        occasion: str = "",
         is_unattended: bool = False,
     ) -> Run:
         """Start a run of the plan of `proposal`; raises `InputError` if it has none.
 
-        `run` is its id. Unless the plan `is_shown` to somebody, none of its steps counts as approved. The values of
-        `reported` facts count as reported, as do facts that earlier runs have only reported or assumed. No person waits
-        for a run that `is_unattended`: what was refused before stays refused. `occasion` is as for `Executor.start`.
+        Unless the plan `is_shown` to somebody, none of its steps counts as approved. The values of `reported` facts
+        count as reported, as do facts that earlier runs have only reported or assumed. No person waits for a run that
+        `is_unattended`: what was refused before stays refused.
         """
-        unseen = {fact: True for fact in self.unseen if fact in frozenset(self.problem.initial)}
+        held = frozenset(self.current_problem(terms=terms).initial)
+        unseen = {fact: True for fact in self.unseen if fact in held}
         made, memory = self._with_results(plan_to_run(proposal)), {**self.memory, **memory}
         if is_unattended:
             basis = made.plan.basis.model_copy(update={"is_unattended": True})
@@ -143,17 +165,17 @@ class Runs:
         filler, client = self._filler(proposal.request, memory, meter), self._client(meter)
         shown = list(made.plan.steps) if is_shown else []
         approved = ApproveShown(self.executor.world.model.actions, self.executor.approve, shown)
+        is_over = terms.run is not None and self.is_known(terms.run) and self.state_of(terms.run).status.is_over
         begun = self.executor.start(
             add_alternatives(made, others),
-            run=run,
             memory=memory,
             fill=filler,
             approve=approved,
             client=client,
             reported={**unseen, **(reported or {})},
-            occasion=occasion,
+            **dict(terms),
         )
-        self.active[begun.id] = ActiveRun(begun, approved, filler)
+        self.active[begun.id] = ActiveRun(begun, approved, filler, is_over)
         return begun
 
     def take_up(self, run: str, **given: Any) -> Run:
@@ -170,16 +192,20 @@ class Runs:
         """Wait for the end of `run`, and take over its beliefs as the present state."""
         tell(Began(run.id))
         run.listen(tell)
+        was_over = run.id in self.active and self.active[run.id].was_over
         try:
             outcome: RunOutcome = await run
         finally:
             self.active.pop(run.id, None)
+        if was_over:
+            return outcome
         if self.executor.journal is None and outcome.status.is_over:
             self.ended[run.id] = outcome.state
             while len(self.ended) > MOST_ENDED:
                 del self.ended[next(iter(self.ended))]
         self.problem = self._join_changes(self.problem_after(outcome.state), frozenset(outcome.state.source.initial))
         self.unseen = _find_unseen(outcome.state)
+        self._done |= _find_done(outcome.state)
         self._note_results(outcome.state)
         return outcome
 
@@ -239,9 +265,22 @@ class Runs:
         now = replace(self.problem, objects=objects, initial=facts, values=values, entities=entities)
         return replace(now, unknown=unknown, likely=likely)
 
-    def current_problem(self, run: str = "") -> Problem:
-        """Return the problem in the present state, or as `run` believes if it is active."""
-        return self.problem_after(self.active[run].run.state) if run in self.active else self.problem
+    def current_problem(self, run: str = "", terms: RunTerms = NO_TERMS) -> Problem:
+        """Return the problem in the present state, or as `run` believes if it is active.
+
+        What was done on another occasion than that of `terms`, or is to be done again, and was not seen since, does not
+        count as done.
+        """
+        problem = self.problem_after(self.active[run].run.state) if run in self.active else self.problem
+        again = {each.replace(" ", "") for each in terms.again}
+        left = {
+            fact
+            for fact, (occasion, step) in self._done.items()
+            if (terms.occasion and occasion != terms.occasion) or step.replace(" ", "") in again
+        }
+        if left.isdisjoint(problem.initial):
+            return problem
+        return replace(problem, initial=tuple([fact for fact in problem.initial if fact not in left]))
 
     async def look(self, problem: Problem) -> Problem:
         """Look at what a plan for `problem` may depend on; return `problem` as it is, or in the state that was seen."""
@@ -338,6 +377,17 @@ def _find_unseen(state: RunState) -> frozenset[Atom]:
     notes = [note for note in state.beliefs.notes() if note.holds and note.fact.predicate in careful]
     unseen = [note.fact for note in notes if not state.beliefs.is_seen(note.fact)]
     return frozenset([Atom(fact.predicate, tuple(map(state.objects.real_name, fact.args))) for fact in unseen])
+
+
+def _find_done(state: RunState) -> dict[Atom, tuple[str, str]]:
+    """Return the facts that irreversible steps of a run have brought and nobody has seen, with occasion and step."""
+    real_name, found = state.objects.real_name, dict[Atom, tuple[str, str]]()
+    for fact, id_ in state.providers.items():
+        record = state.steps[id_]
+        if state.is_irreversible(record) and state.beliefs.is_noted(fact) and not state.beliefs.is_seen(fact):
+            step = replace(record.step, arguments=tuple(map(real_name, record.step.arguments)))
+            found[Atom(fact.predicate, tuple(map(real_name, fact.args)))] = (state.occasion, str(step))
+    return found
 
 
 def _data_parameters(domain: DomainModel) -> Iterator[DataParameter]:

@@ -19,6 +19,7 @@ from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import usage_of
 from executor.agent.run_goals import plan_to_run
 from executor.cli.sentence import SentenceContext, SentenceOptions, propose_sentence
+from executor.errors import NoRunError
 from executor.events.run_state import RunState
 from executor.events.tasks import Hierarchy
 from executor.journal import Place, open_journal
@@ -108,6 +109,8 @@ LONGEST: Final = 86_400.0
 """Seconds for a simulated step whose duration depends on its arguments or the state."""
 PATIENCE: Final = 60.0
 """Timeout of a simulated handler beyond the declared duration of its action, in seconds of simulated time."""
+LONGEST_NAME: Final = 64
+"""Most characters of the name of a simulated run: with a journal, it is a part of a file's name."""
 KINDS: Final = (
     FaultKind.FAILS,
     FaultKind.RAISES,
@@ -144,6 +147,10 @@ class RunOptions:
     seed: int = 0
     journal: Place | None = None
     enqueues: bool = False
+    run: str | None = None
+    """The name of the run."""
+    occasion: str = ""
+    again: tuple[str, ...] = ()
     resume: str | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
@@ -259,7 +266,7 @@ def run_task(
     """Carry out one task; `limits` are those of planning and of running, in seconds. Raises as `carry_out` does."""
     planning, running = limits
     with interruptible(planning() if fill is None else None), name_source(wanted.domain, wanted.problem):
-        run = wanted.resume or uuid4().hex[:12]
+        run = wanted.resume or wanted.run or uuid4().hex[:12]
         simulated = None if wanted.is_real else make_simulation(wanted, found.problem, run)
         world = find_world(wanted, source, found.problem.domain) if simulated is None else simulated.world
     watcher = Watcher()
@@ -273,7 +280,7 @@ def run_task(
         what, options = found.executor_arguments(planning())
         if isinstance(what, PreparedPlan) and what.plan.basis.unverified:
             options["approve"] = ApproveShown(world.model.actions, executor.approve, list(what.plan.steps))
-        options["enqueue"] = wanted.enqueues
+        options |= {"enqueue": wanted.enqueues, "occasion": wanted.occasion, "again": wanted.again}
         main = executor.run(what, run=run, memory={} if fill is not None else sample_memory(simulated), **options)
     else:
         main = _resume(executor, wanted, run, found.entities)
@@ -306,10 +313,11 @@ def _find_times(wanted: RunOptions, problem: AnyProblem) -> tuple[float, float]:
     """
     start = classical_of(problem).starts_at
     now = time.time() if start is None else start.timestamp()
-    if wanted.resume is None or wanted.journal is None:
+    name, times = wanted.resume or wanted.run, list[float]()
+    if name is None or wanted.journal is None:
         return now, now
-    with open_journal(wanted.journal) as journal:
-        times = [each.time for each in journal.read(wanted.resume)]
+    with open_journal(wanted.journal) as journal, suppress(NoRunError):
+        times = [each.time for each in journal.read(name)]
     if not times:
         return now, now
     return times[0] if start is None else now, max(time.time() if start is None else now, times[-1])
@@ -370,23 +378,51 @@ def check_options(wanted: RunOptions) -> None:
         raise InputError("--enqueue leaves the run to workers, and --stay stays with it", hint="leave one of them out")
     if wanted.resume is not None:
         _check_resumed(wanted, wanted.resume)
-    elif wanted.answers:
+        return
+    if wanted.run is not None:
+        _check_named(wanted, wanted.run)
+    if wanted.answers:
         raise InputError("--answer belongs to --resume RUN", hint="a run that begins has no open questions")
-    elif wanted.results:
+    if wanted.results:
         raise InputError("--complete belongs to --resume RUN", hint="in a run that begins no step waits yet")
 
 
 def _check_resumed(wanted: RunOptions, run: str) -> None:
     """Raise `InputError` where the run cannot be resumed."""
+    begins = {"--run": wanted.run, "--occasion": wanted.occasion, "--again": wanted.again}
+    for option in [name for name, value in begins.items() if value]:
+        raise InputError(f"{option} belongs to a run that begins, and --resume takes one up", hint="leave one out")
     if wanted.journal is None:
         raise InputError("--resume takes up a run from a journal", hint="name its file with --journal FILE")
     if isinstance(wanted.journal, Path) and not wanted.journal.exists():
         raise InputError("there is no such journal", Location(str(wanted.journal)))
-    is_simulated = ledger_path(wanted.journal, run).exists()
+    _check_world(wanted, wanted.journal, run)
+
+
+def _check_named(wanted: RunOptions, run: str) -> None:
+    """Raise `InputError` for a name that a run cannot have, or that a run of another world has."""
+    if wanted.journal is None:
+        raise InputError("--run names a run in a journal", hint="name its file with --journal FILE")
+    if not wanted.is_real:
+        check_run_name(run)
+    with open_journal(wanted.journal) as journal, suppress(NoRunError):
+        if next(iter(journal.read(run)), None) is not None:
+            _check_world(wanted, wanted.journal, run)
+
+
+def _check_world(wanted: RunOptions, journal: Place, run: str) -> None:
+    """Raise `InputError` for a run of a simulated world with `--real`, and for any other without."""
+    is_simulated = ledger_path(journal, run).exists()
     if is_simulated is wanted.is_real:
         hint = "leave --real out" if is_simulated else "say --real, or name a run of this journal"
         where = "a simulated world" if is_simulated else "no simulated world"
-        raise InputError(f"the run {run!r} has {where}", Location(str(wanted.journal)), hint)
+        raise InputError(f"the run {run!r} has {where}", Location(str(journal)), hint)
+
+
+def check_run_name(name: str) -> None:
+    """Raise `InputError` for a name that cannot be a part of a file's name."""
+    if not (name.replace("-", "").replace("_", "").isalnum() and len(name) <= LONGEST_NAME):
+        raise InputError(f"{name!r:.80} is no name of a run", hint="letters, digits, - and _, at most 64 of them")
 
 
 def ledger_path(journal: Place, run: str) -> Path:

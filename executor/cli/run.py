@@ -91,6 +91,19 @@ def run(
     enqueue: Annotated[
         bool, typer.Option("--enqueue", help="Record the run, or the answers to it, for `forethought worker`.")
     ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--run", metavar="NAME", help="Name the run: one of that name, with the same goal and values, is joined."
+        ),
+    ] = None,
+    occasion: Annotated[
+        str, typer.Option(metavar="TEXT", help="What it is for, such as 2026-11: done on another one counts no more.")
+    ] = "",
+    again: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STEP", help="Do this irreversible step, such as 'pay(o7)', once more if it was done."),
+    ] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Take up a run from the journal.")] = None,
     answer: Annotated[
         list[str] | None, typer.Option(metavar="QUESTION=ANSWER", help="Answer an open question of that run.")
@@ -157,6 +170,9 @@ def run(
             seed=seed,
             journal=journal,
             enqueues=enqueue,
+            run=name,
+            occasion=occasion,
+            again=tuple(again or ()),
             resume=resume,
             answers=split_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
             results=_read_results(complete or []),

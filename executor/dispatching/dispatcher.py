@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
@@ -224,7 +224,10 @@ class Dispatcher:
         return text
 
     def take_ready(self, at_work: Iterable[str], most: int | None, is_held: Callable[[str], bool]) -> list[str]:
-        """Return the steps that may start now, while `at_work` have been begun and at most `most` may be."""
+        """Return the steps that may start now, while `at_work` have been begun and at most `most` may be.
+
+        An irreversible step that the plan takes twice waits for the end of the first one.
+        """
         at_work = list(at_work)
         if self._network is None or self.held or self.now() < self._quiet_until:
             return []
@@ -234,7 +237,19 @@ class Dispatcher:
             return []
         ready = [each for each in self._network.find_ready(now, times) if each not in at_work and not is_held(each)]
         ready = [each for each in ready if self.state.steps[each].is_pending]
+        ready = list(self._leave_out_repeated(ready, at_work))
         return ready if most is None else ready[: max(most - len(at_work), 0)]
+
+    def _leave_out_repeated(self, ready: Sequence[str], at_work: Iterable[str]) -> Iterator[str]:
+        """Yield the steps that are `ready`, without irreversible ones that are the same as one before, or `at_work`."""
+        records = [self.state.steps[each] for each in at_work]
+        records += self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        begun = {each.step for each in records}
+        for id_ in ready:
+            record = self.state.steps[id_]
+            if not (record.step in begun and self.state.is_irreversible(record)):
+                begun.add(record.step)
+                yield id_
 
     def has_ready(self, is_held: Callable[[str], bool]) -> bool:
         """Return whether some step may start now, for which not `is_held`."""

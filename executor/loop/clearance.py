@@ -37,7 +37,7 @@ from executor.loop.effects import EffectFinder, Facts, find_known_values
 from executor.loop.evidence import Evidence, Traces, View
 from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.loop.parameters import describe_values
-from executor.observe.observe import Lookout
+from executor.observe.observe import Lookout, LookResult
 from executor.tools.clock import Clock
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
@@ -317,7 +317,7 @@ class Clearance:
 
     def _list_known(self, record: StepRecord, step: Step) -> Iterator[dict[str, Any]]:
         """Yield the values of `record` that may have been known of `step`: any of its parameters, up to a limit."""
-        values, data = self._values[record.id], self.state.domain.actions[step.action].data
+        values, data = self._values.get(record.id, {}), self.state.domain.actions[step.action].data
         shared = {each.name: values[each.name] for each in data if each.name in values}
         numbers = range(len(shared) + 1) if len(shared) <= MOST_VARIED else (0, len(shared))
         yield find_known_values(self.state.domain.actions[step.action], {}, self.state.request)
@@ -683,6 +683,21 @@ class Clearance:
                     self._doubt(flight, flight.doubt or LOST)
                 elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
                     self.leave(record)
+
+    async def is_refused(self, record: StepRecord, item: str) -> bool:
+        """Return whether a step of a run that nobody asked for was refused, or one for the same; end it if so."""
+        if not self.state.plan.basis.is_unattended:
+            return False
+        _, entries = await self.book.read(item)
+        ruling = rule(Sight.MISSING, None, entries, self._describe_asker(record, entries), is_alive=False)
+        if ruling.verdict is not Verdict.REFUSED:
+            unseen = View(LookResult(), self._finder.find_effect(record), {}, Sight.MISSING)
+            ruling, _, _ = await self._rule_on_others(record, unseen)
+        if ruling.verdict is not Verdict.REFUSED:
+            return False
+        reason = f"{REFUSED} before: {ruling.row if ruling.entry is None else _describe_entry(ruling.entry)}"
+        self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
+        return True
 
 
 def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> Outcome | None:

@@ -190,7 +190,8 @@ class Stepper:
             return
         item = self.clearance.identify(record) if self.state.is_irreversible(record) else ""
         is_free = self.asker.permit is None and filling.needs_no_approval(self.state, record, action, values, sources)
-        if item and not is_free and another is None and await self.clearance.is_already_so(record):
+        is_new = bool(item) and not is_free and another is None
+        if is_new and (await self.clearance.is_already_so(record) or await self.clearance.is_refused(record, item)):
             return
         refused = "" if is_free else await self._ask_for_approval(record, action, (values, sources), item, another)
         if refused is None or self._is_overtaken(another, plan):

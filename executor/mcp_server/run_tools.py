@@ -20,6 +20,7 @@ from executor.cli.execute import (
     RunOptions,
     RunReport,
     check_options,
+    check_run_name,
     find_world,
     ledger_path,
     make_simulation,
@@ -43,8 +44,6 @@ Tell = Callable[[float, float | None, str], None]
 """Told, from any thread, how much is done, of how much, and what happened."""
 MOST_RUNS: Final = 1_000
 """Most runs that are remembered without a journal; of more, the oldest that nobody drives are forgotten."""
-LONGEST_NAME: Final = 64
-"""Most characters of a run's name: with a journal, it is a part of a file's name."""
 PATIENCE_SECONDS: Final = 10.0
 """Seconds that steps at work have to end when the server stops."""
 
@@ -127,22 +126,28 @@ class RunTools:
         ).expect_plan()
 
     async def begin(
-        self, problem: AnyProblem, plan: Plan | None, limits: Limits, tell: Tell, name: str | None = None
+        self,
+        problem: AnyProblem,
+        plan: Plan | None,
+        limits: Limits,
+        tell: Tell,
+        name: str | None = None,
+        **options: Any,
     ) -> tool_data.RunAnswer:
         """Begin a run of `plan`, or of the solution of `problem`, and return how it ends.
 
-        In the real world, a request joins runs as `Executor.start` says. Where the last caller is cancelled, the run
-        begins no more steps. Raises `NoPlan`, and `InputError` for mistakes.
+        `options` are others of `Executor.start`. In the real world, a request joins runs as that says. Where the last
+        caller is cancelled, the run begins no more steps. Raises `NoPlan`, and `InputError` for mistakes.
         """
         what: Any = problem if plan is None else plan
-        options: dict[str, Any] = {}
         if plan is None:
-            options = {"time_limit": limits.remaining, "memory_limit": limits.memory_limit}
+            options |= {"time_limit": limits.remaining, "memory_limit": limits.memory_limit}
         if self._executor is None:
             found = self._add(name, problem)
             options |= {"memory": sample_memory(found.simulated), "run": found.name}
             return await self._drive(found, lambda: found.executor.start(what, **options), tell)
-        _check_name(name)
+        if name is not None:
+            check_run_name(name)
         run = self._executor.start(what, run=name, **options)
         found = self._known.setdefault(run.id, KnownRun(run.id, self._executor, None))
         found.is_driven, found.is_stopped = True, False
@@ -188,7 +193,7 @@ class RunTools:
         )
         if taken:
             raise InputError(f"there is already a run {name!r}", hint="take another name, or `resume` it")
-        _check_name(name)
+        check_run_name(name)
         idle = [each.name for each in self._known.values() if not each.is_driven]
         self._forget(idle[: max(len(self._known) - MOST_RUNS, 0)])
         found = self._known[name] = self._make(name, problem)
@@ -275,13 +280,6 @@ class RunTools:
         data["waits"] = [{"step": step, **wait} for step, wait in data["waits"].items()]
         holds = None if found.is_driven else found.holds
         return tool_data.RunAnswer(**data, simulated=found.simulated is not None, goal_holds=holds)
-
-
-def _check_name(name: str | None) -> None:
-    """Raise `InputError` for an invalid name of a run."""
-    if name is None or (name.replace("-", "").replace("_", "").isalnum() and len(name) <= LONGEST_NAME):
-        return
-    raise InputError(f"{name!r:.80} is no name of a run", hint="letters, digits, - and _, at most 64 of them")
 
 
 @dataclass(slots=True, eq=False)

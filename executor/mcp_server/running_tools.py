@@ -57,9 +57,27 @@ class RunningTools:
         steps: Annotated[
             Steps | None, Field(description="Carry out this plan; by default, one that is found now.")
         ] = None,
+        *,
         name: Annotated[
-            str | None, Field(description="A name for the run: a second call with it is refused, not done twice.")
+            str | None,
+            Field(
+                description="A name for the run: a second call with it and the same goal and values joins the run, "
+                "any other is refused; in a simulated world, every other."
+            ),
         ] = None,
+        occasion: Annotated[
+            str,
+            Field(
+                description="What the run is for, such as '2026-11': what was done on another one may be done again."
+            ),
+        ] = "",
+        again: Annotated[
+            list[str],
+            Field(description="Irreversible steps, such as 'pay(o7)', to do once more though they were done before."),
+        ] = [],  # noqa: B006 - not written
+        join: Annotated[
+            bool, Field(description="Whether the call may join a run for the same; false: it is a run of its own.")
+        ] = True,
         time_limit: Seconds = None,
     ) -> RunAnswer | types.InputRequiredResult:
         """Carry out a plan, and observe what each step does: patch it where the world differs, and say how it ended.
@@ -68,9 +86,11 @@ class RunningTools:
         """
 
         async def begin(tell: Tell) -> RunAnswer:
-            return await self._begin(about, steps, name, time_limit, tell)
+            options = {"name": name, "occasion": occasion, "again": again, "join": join}
+            return await self._begin(about, steps, options, time_limit, tell)
 
-        return await self._drive(context, begin, None if about is None else about.model_dump(), steps, name)
+        told = None if about is None else about.model_dump()
+        return await self._drive(context, begin, told, steps, name, occasion, again)
 
     async def answer(
         self,
@@ -100,7 +120,12 @@ class RunningTools:
             return tool_data.RunsAnswer(runs=self._runs.list_runs())
 
     async def _begin(
-        self, about: Given | None, steps: Any, name: str | None, seconds: float | None, tell: Tell
+        self,
+        about: Given | None,
+        steps: Any,
+        options: Mapping[str, Any],
+        seconds: float | None,
+        tell: Tell,
     ) -> RunAnswer:
         limits = self._desk.limits.limit_search(seconds)
         given = about or Given()
@@ -115,7 +140,7 @@ class RunningTools:
 
         tell(0, None, "planning")
         problem, plan = await call_in_thread(prepare, limits)
-        return await self._runs.begin(problem, plan, limits, tell, name)
+        return await self._runs.begin(problem, plan, limits, tell, **options)
 
     async def _drive(
         self, context: Context, drive: Callable[[Tell], Awaitable[RunAnswer]], *arguments: Any

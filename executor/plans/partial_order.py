@@ -156,8 +156,8 @@ class Edge:
     "item" (both access an item, and one writes it), "look" (`earlier` senses a fact that `later` supposes), "undone"
     (one makes a fact true, the other makes it false; if they overlapped, observers could confirm neither), "data" (a
     parameter or a reference takes a result), "object" (`earlier` creates an object of `later`), "declared"
-    (`depends_on`), or "given" (both mention a fact in a plan that does not work as far as is known, so that they keep
-    the given order).
+    (`depends_on`), "twice" (`later` is the same irreversible step once more), or "given" (both mention a fact in a plan
+    that does not work as far as is known, so that they keep the given order).
     """
 
     earlier: str
@@ -205,9 +205,8 @@ def _order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
     flow = find_flows(spelled.problem, steps, ground, provided)
     places = {each.id: place for place, each in enumerate(steps)}
     seen = [(one, other, "look", str(fact)) for one, other, fact in find_looks(problem.domain, ground, steps)]
-    pairs = dict.fromkeys(
-        [*causal, *seen, *_data_pairs(flow), *_creation_pairs(steps), *_declared_pairs(steps, places)]
-    )
+    stated = [*_data_pairs(flow), *_creation_pairs(steps), *_declared_pairs(steps, places)]
+    pairs = dict.fromkeys([*causal, *seen, *stated, *_find_repeated(problem, steps)])
     before: list[set[str]] = [set() for _ in steps]
     for one, other, _, _ in pairs:
         before[other].add(steps[one].id)
@@ -278,6 +277,17 @@ def _declared_pairs(steps: Sequence[PlanStep], places: Mapping[str, int]) -> Ite
     for place, each in enumerate(steps):
         yield from ((places[name], place, "declared", "") for name in each.depends_on if name in places)
         yield from ((places[name], place, "data", name) for name in references(each.parameters) if name in places)
+
+
+def _find_repeated(problem: Problem, steps: Sequence[PlanStep]) -> Iterator[Pair]:
+    """Yield the order of irreversible steps that the plan takes more than once."""
+    careful = {name for name, each in problem.domain.actions.items() if "irreversible" in each.tags}
+    alike: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for place, each in enumerate(steps) if careful else ():
+        step = each.step(problem.domain)
+        if step.action in careful:  # objects that it creates are others each time
+            alike.setdefault((step.action, step.arguments[: len(step.arguments) - len(each.creates)]), []).append(place)
+    return ((one, other, "twice", action) for (action, _), same in alike.items() for one, other in pairwise(same))
 
 
 def _source_pairs(flow: Mapping[Atom, Flow], steps: Sequence[PlanStep]) -> Iterator[tuple[tuple[str, str], str]]:

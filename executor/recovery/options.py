@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -112,16 +113,25 @@ class Options:
         """Return the number of remaining steps that can be skipped, so that the others still work; None if none work.
 
         This is the furthest point of the plan whose conditions hold (Fikes, Hart and Nilsson, 1972). A step is not
-        skipped if it senses an unknown fact that a later step supposes.
+        skipped if it senses an unknown fact that a later step supposes, nor if it is irreversible and the plan takes it
+        more than once.
         """
         found = self._find_furthest_by_state()
         left = self.find_remaining() if found else []
-        if not found or not any(record.plan.supposes for record in left):
+        if not found:
             return found
-        pairs = find_looks(self.state.domain, [record.step for record in left], [record.plan for record in left])
-        open_looks = [at for at, _, fact in pairs if self.state.beliefs.holds(fact) is None]
-        start = min([found, *open_looks])
+        kept = self._find_repeated(left)
+        if any(record.plan.supposes for record in left):
+            pairs = find_looks(self.state.domain, [record.step for record in left], [record.plan for record in left])
+            kept += [at for at, _, fact in pairs if self.state.beliefs.holds(fact) is None]
+        start = min([found, *kept])
         return start if start == found or self.still_works(left[start:]) else found
+
+    def _find_repeated(self, left: Sequence[StepRecord]) -> list[int]:
+        """Return the places in `left` of irreversible steps that the plan of the run takes more than once."""
+        careful = [place for place, each in enumerate(left) if self.state.is_irreversible(each)]
+        times = Counter(each.step for each in self.state.steps.values() if not each.because) if careful else {}
+        return [place for place in careful if times[left[place].step] > 1]
 
     def _find_furthest_by_state(self) -> int | None:
         """Return the number of steps to skip if all suppositions are right."""

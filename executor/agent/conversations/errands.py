@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +12,8 @@ from executor.agent.conversations.record import Errand
 from executor.agent.plan_search import restrict_to_handlers, solve_in_thread
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.propose import join_problems
-from executor.agent.run_goals import PERSON
-from executor.errors import RunError
+from executor.agent.run_goals import NO_TERMS, PERSON, RunTerms
+from executor.errors import RunError, RunExists
 from executor.events.events import Asked
 from executor.plans.action_plan import ActionPlan
 from executor.run import Run, RunOutcome
@@ -32,6 +33,7 @@ class RoomTask:
     number: int
     proposal: Proposal
     priority: int = 0
+    terms: RunTerms = NO_TERMS
     run: str = ""
     gives_way: bool = False
     """Whether its run was interrupted for a more urgent task."""
@@ -127,7 +129,8 @@ class Errands:
             if is_begun:
                 ended.append(await self._agent.resume(errand.run, tell=tell))
             elif errand.wanted is not None:
-                task = RoomTask(errand.number, await self._restore_proposal(errand, errand.wanted), errand.priority)
+                proposal = await self._restore_proposal(errand, errand.wanted)
+                task = RoomTask(errand.number, proposal, errand.priority, errand.terms)
                 found = await self._carry_out_in_turn(task, {}, tell)
                 ended += [] if found is None else [found]
                 continue
@@ -136,7 +139,8 @@ class Errands:
 
     async def _restore_proposal(self, errand: Errand, wanted: ActionPlan) -> Proposal:
         """Plan `errand` anew from the present state; it was confirmed before the process ended."""
-        now, problem = self._agent.problem, wanted.problem(self._agent.world.model)
+        now = self._agent.runs.current_problem(terms=errand.terms)
+        problem = wanted.problem(self._agent.world.model)
         objects = {each.name: each for each in (*problem.objects, *now.objects)}
         problem = replace(problem, initial=now.initial, objects=tuple(objects.values()))
         found = await self._agent.proposer.propose_goal(problem)
@@ -159,14 +163,16 @@ class Errands:
         self.note_end(errand.number, outcome)
         return Achieved(Proposal(Standing.PLANNED, errand.request, words=errand.words), outcome)
 
-    async def carry_out(self, proposal: Proposal, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
-        """Carry out `proposal` in its turn, or as a part of the active task."""
+    async def carry_out(
+        self, proposal: Proposal, priority: int, memory: Mapping[str, Any], terms: RunTerms, tell: Tell
+    ) -> Achieved:
+        """Carry out `proposal` on its `terms` in its turn, or as a part of the active task if it has none."""
         active = self.active
         if active is not None and proposal.relation != "alone":
-            outcome = await self._join_active(active, proposal, tell)
+            outcome = await self._join_active(active, proposal, terms, tell)
             if outcome is not None:
                 return Achieved(proposal, outcome)
-        task = RoomTask(self._room.record.count + 1, proposal, priority)
+        task = RoomTask(self._room.record.count + 1, proposal, priority, terms)
         for other in self._agenda.tasks:
             if not other.is_displaced and await self._are_incompatible(task, other):
                 stays, goes = (other, task) if task.priority <= other.priority else (task, other)
@@ -179,15 +185,17 @@ class Errands:
         outcome = await self._carry_out_in_turn(task, memory, tell)
         return Achieved(task.proposal, outcome)
 
-    async def _join_active(self, task: RoomTask, proposal: Proposal, tell: Tell) -> RunOutcome | None:
+    async def _join_active(self, task: RoomTask, proposal: Proposal, terms: RunTerms, tell: Tell) -> RunOutcome | None:
         """Redirect the active run to the goal of `proposal`, and return its end; None where that is impossible.
 
         If `proposal` was to replace the active task, that task then gives way for good.
         """
         also = proposal.relation == "also"
-        try:
-            run = self._agent.runs.redirect(task.run, proposal, also=also)
-        except RunError:
+        run = None
+        if terms == NO_TERMS:
+            with contextlib.suppress(RunError):
+                run = self._agent.runs.redirect(task.run, proposal, also=also)
+        if run is None:
             task.is_displaced = not also
             if task.is_displaced:
                 task.gives_way = self._agent.runs.interrupt(task.run)
@@ -204,6 +212,9 @@ class Errands:
             await self._agenda.wait_for_turn(task)
             try:
                 outcome = await self._carry_out_once(task, memory, tell)
+            except RunExists:
+                self.note_end(task.number, None)
+                raise
             finally:
                 self._agenda.end_turn(task)
             gave_way, task.gives_way = task.gives_way, False
@@ -220,10 +231,11 @@ class Errands:
             facts = {fact: fact in now for fact in before ^ now} if task.left_at is not None else {}
             run = runs.take_up(task.run, facts=facts)
         else:
-            task.proposal = await self._agent.proposer.renew(task.proposal, self._agent.problem)
+            present = self._agent.runs.current_problem(terms=task.terms)
+            task.proposal = await self._agent.proposer.renew(task.proposal, present)
             if task.proposal.plan is None or task.proposal.standing is Standing.UNPLANNED:
                 return None
-            run = self._agent.start(task.proposal, memory=memory)
+            run = self._agent.start(task.proposal, memory=memory, **dict(task.terms))
         self._agenda.note_run(task, run.id)
         self._note(task)
         return await runs.follow(run, tell)
@@ -239,7 +251,7 @@ class Errands:
         return found.status is Status.UNSOLVABLE
 
     def _note(self, task: RoomTask) -> None:
-        errand = Errand.of(task.number, task.proposal, task.priority, task.run)
+        errand = Errand.of(task.number, task.proposal, task.priority, task.run, task.terms)
         self._room.note(self._room.record.with_errand(errand))
 
     def note_end(self, number: int, outcome: RunOutcome | None) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from executor.agent.goal_reading.goal_problem import Meaning
 from executor.agent.improvise import Proposed, Serving
 from executor.agent.proposals import Proposal
-from executor.agent.run_goals import basis_of
+from executor.agent.run_goals import NO_TERMS, RunTerms, basis_of
 from executor.journal import AnyJournal
 from executor.language_model.protocol import Origin, Part
 from executor.plans.action_plan import ActionPlan, statement_of
@@ -45,13 +45,14 @@ class OpenSentence(_Kept):
     question: str = ""
     serving: tuple[Serving, ...] = ()
     proposing: str = ""
+    terms: RunTerms = NO_TERMS
 
     @classmethod
-    def of(cls, proposal: Proposal) -> OpenSentence:
-        """Return the record of `proposal`."""
+    def of(cls, proposal: Proposal, terms: RunTerms = NO_TERMS) -> OpenSentence:
+        """Return the record of `proposal`, which is to be carried out on `terms`."""
         meanings = tuple([each.meaning for each in proposal.readings if each.meaning is not None])
         standing, question = proposal.standing.name, proposal.question
-        made = cls(sentence=proposal.request, meanings=meanings, standing=standing, question=question)
+        made = cls(sentence=proposal.request, meanings=meanings, standing=standing, question=question, terms=terms)
         found = proposal.improvised
         return made if found is None else made.model_copy(update={"serving": found.serving, "proposing": found.thought})
 
@@ -74,16 +75,16 @@ class Errand(_Kept):
     priority: int = 0
     run: str = ""
     wanted: ActionPlan | None = None
+    terms: RunTerms = NO_TERMS
 
     @classmethod
-    def of(cls, number: int, proposal: Proposal, priority: int, run: str) -> Errand:
+    def of(cls, number: int, proposal: Proposal, priority: int, run: str, terms: RunTerms) -> Errand:
         """Make the errand of `proposal`; with unverified steps, a person has to confirm it again after a restart."""
         problem, wanted = proposal.problem, None
         if problem is not None and proposal.improvised is None:
             wanted = ActionPlan(**statement_of(problem), basis=basis_of(proposal))
-        return cls(
-            number=number, request=proposal.request, words=proposal.words, priority=priority, run=run, wanted=wanted
-        )
+        request, words = proposal.request, proposal.words
+        return cls(number=number, request=request, words=words, priority=priority, run=run, wanted=wanted, terms=terms)
 
 
 class RoomRecord(_Kept):

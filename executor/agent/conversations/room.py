@@ -6,7 +6,7 @@ Requests are carried out one at a time, the most urgent first.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -19,6 +19,7 @@ from executor.agent.conversations.errands import Errands
 from executor.agent.fill_parameters import answer_of, required_parameters
 from executor.agent.goal_reading.goal_problem import Meanings
 from executor.agent.proposals import Achieved, Proposal, Standing
+from executor.agent.run_goals import NO_TERMS, RunTerms
 from executor.arguments import check_named
 from executor.errors import ModelError
 from executor.events.answers import is_clear, is_filling
@@ -83,10 +84,10 @@ class OpenProposal:
     agent: Agent
     proposal: Proposal | None = None
 
-    def keep(self, proposal: Proposal | None) -> room_record.OpenSentence | None:
-        """Make `proposal` the open one, if there is one; return its record."""
+    def keep(self, proposal: Proposal | None, terms: RunTerms) -> room_record.OpenSentence | None:
+        """Make `proposal` the open one, if there is one, with its `terms`; return its record."""
         self.proposal = proposal
-        return None if proposal is None else room_record.OpenSentence.of(proposal)
+        return None if proposal is None else room_record.OpenSentence.of(proposal, terms)
 
     async def take_answer(
         self, text: str, said: room_record.OpenSentence | None, tell: agent_events.Tell
@@ -180,6 +181,10 @@ class Room:
         *,
         priority: int = 0,
         memory: Mapping[str, Any] | None = None,
+        run: str | None = None,
+        join: bool = True,
+        occasion: str = "",
+        again: Collection[str] = (),
         tell: agent_events.Tell = agent_events.ignore_event,
     ) -> Achieved:
         """Carry out `request` in this room, or take it as the answer to the open question; return what happened.
@@ -187,10 +192,13 @@ class Room:
         A sentence is read with the turns before it. It may add to the goal of the active run, or replace it; the plan
         of that run is then patched. Otherwise the request waits for its turn or, with a higher `priority`, interrupts
         the active run at the end of a step. Of two incompatible requests, the less urgent one is not carried out.
-        Raises as `Agent.plan` does.
+
+        `run`, `join`, `occasion` and `again` are as for `Executor.start`; a request with any of them is a run of its
+        own, and an answer to the question about a request leaves those of the request. Raises as `Agent.plan` does.
         """
         check_given(priority=priority, tell=tell)
         check_named(memory=memory)
+        terms = self._agent.read_terms(run, occasion, again, join=join)
         tell(agent_events.Heard(str(request)))
         achieved = None
         if isinstance(request, str):
@@ -199,7 +207,7 @@ class Room:
             self.note(self.record.with_turn("user", request))
             achieved = await self._obey_command(request, tell) or await self._answer_run(request, tell)
         if achieved is None:
-            achieved = await self._handle_request(request, priority, memory or {}, tell)
+            achieved = await self._handle_request(request, priority, memory or {}, terms, tell)
         self.note(self.record.with_turn("agent", _reply_to(achieved)))
         tell(agent_events.Finished(achieved))
         return achieved
@@ -219,15 +227,18 @@ class Room:
         return await self._errands.resume(tell)
 
     async def _handle_request(
-        self, request: Any, priority: int, memory: Mapping[str, Any], tell: agent_events.Tell
+        self, request: Any, priority: int, memory: Mapping[str, Any], terms: RunTerms, tell: agent_events.Tell
     ) -> Achieved:
         """Carry out `request`, or keep the question that a person has to answer first."""
-        settled = await self._opened.take_answer(request, self.record.open, tell) if isinstance(request, str) else None
+        opened = self.record.open
+        settled = await self._opened.take_answer(request, opened, tell) if isinstance(request, str) else None
+        if settled is not None and opened is not None and terms == NO_TERMS:
+            terms = opened.terms
         if settled is None:
             active = self._errands.active
             proposal = await self._agent.propose(
                 request,
-                self._agent.runs.current_problem("" if active is None else active.run),
+                self._agent.runs.current_problem("" if active is None else active.run, terms),
                 tuple(room_record.context_parts(self.record, None if active is None else active.proposal.words)),
                 None if active is None else active.proposal.problem,
             )
@@ -236,8 +247,10 @@ class Room:
         if proposal.standing in NOT_HEARD and self.record.open is not None:
             return Achieved(replace(proposal, question=self.question))
         is_open = bool(proposal.question) and not may_be_done and proposal.standing is not Standing.DECLINED
-        self.note(self.record.model_copy(update={"open": self._opened.keep(proposal if is_open else None)}))
-        return await self._errands.carry_out(proposal, priority, memory, tell) if may_be_done else Achieved(proposal)
+        self.note(self.record.model_copy(update={"open": self._opened.keep(proposal if is_open else None, terms)}))
+        if not may_be_done:
+            return Achieved(proposal)
+        return await self._errands.carry_out(proposal, priority, memory, terms, tell)
 
     def _ignore_empty(self, proposal: Proposal, tell: agent_events.Tell) -> Achieved:
         """Return that nothing was asked for; an open question stays open."""

@@ -15,7 +15,7 @@ from executor.agent import agent_events as told
 from executor.agent.agent_events import GoalInstance
 from executor.agent.proposals import Proposal, Standing
 from executor.agent.propose import Proposer
-from executor.agent.run_goals import Runs, find_careful_predicates
+from executor.agent.run_goals import Runs, RunTerms, find_careful_predicates
 from executor.agent.standing_goals.due_goals import DueGoals
 from executor.agent.standing_goals.goal_instances import Picture
 from executor.agent.standing_goals.goal_log import GoalLog, Pursuit
@@ -143,10 +143,8 @@ class Pursuits:
         careful = find_careful_predicates(self.goals.picture.problem.domain)
         reported = {fact: holds for fact, holds in self.goal_log.reported().items() if fact.predicate in careful}
         try:
-            occasion = self._name_occasion(goals)
-            run = self.runs.start(
-                proposal, {}, is_shown=False, reported=reported, occasion=occasion, is_unattended=True
-            )
+            terms = RunTerms(occasion=self._name_occasion(goals))
+            run = self.runs.start(proposal, {}, terms=terms, is_shown=False, reported=reported, is_unattended=True)
         except ForethoughtError as error:
             self._end_pursuit("", goals, str(error))
             return

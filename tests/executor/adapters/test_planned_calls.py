@@ -430,3 +430,21 @@ def test_a_goal_that_is_wrong_is_not_blamed_on_this_package() -> None:
     world, _ = desk_world()
     with pytest.raises(InputError, match=r"^the goal of the planned calls: 'o99' in shipped\(o99\)"):
         PlannedCalls(world, desk_problem(world, "shipped(o7)"), "shipped(o99)")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("publish", "the tool 'publish' has no handler: @world.handler('publish') says who does it"),
+        ("publisher", "there is no tool 'publisher'; call one of those that are offered"),
+        ("wriet", "there is no tool 'wriet'; did you mean 'write'?"),
+    ],
+)
+def test_a_tool_without_a_handler_is_told_from_one_that_does_not_exist(name, reason) -> None:
+    press = Domain("press")
+    press.action("write", provides=["written"])
+    press.action("publish", requires=["written"], provides=["published"])
+    world = World(press)
+    world.handler("write")(lambda: None)
+    [report] = play(PlannedCalls(world, press.problem(goal=["written"])), (name, {}))
+    assert (report.status, report.reason) == ("REFUSED", reason)

@@ -200,3 +200,14 @@ def test_an_agent_looks_before_it_says_that_there_is_no_plan():
     assert agent.problem.values == {Atom("budget", ()): 100}
     assert asyncio.run(agent.carry_out(proposal)).outcome.succeeded
     assert bank == [60]
+
+
+def test_an_agent_looks_at_the_facts_that_a_plan_rests_on():
+    till, seen = Domain("till"), []
+    till.action("pay", {}, requires=["open"], provides=["paid"], cost=1)
+    world = World(till)
+    world.handler("pay")(lambda: None)
+    world.observer("open", conclusive=True)(lambda: not seen.append("open"))
+    proposal = asyncio.run(Agent(world, till.problem()).plan(["paid"]))
+    assert seen
+    assert [each.action for each in proposal.plan.steps] == ["pay"]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from executor import ActionResult, Executor, NothingDone, RunStatus, StepStatus, World
+from executor import ActionResult, Agent, Executor, NothingDone, RunStatus, StepStatus, World
 from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome
 from planner import Domain
 from planner.errors import InputError
@@ -296,3 +296,47 @@ def test_nobody_has_refused_where_the_callback_raises():
     assert "crashed" in first.reason
     assert second.status is RunStatus.UNVERIFIED
     assert shop.bank == ["pay"]
+
+
+async def keep_paid(world, problem, journal, lives=2, changes=2):
+    """Attend to a standing goal in several processes, answer every question with "no", and return the questions."""
+    asked, told = [], []
+    for _ in range(lives):
+        agent = Agent(world, problem, journal=journal)
+        agent.maintain("paid", name="keep")
+        async with agent.attend(poll=None, tell=told.append) as attending:
+            for _ in range(changes):
+                await asyncio.wait_for(attending.settled(), 20)
+                for run in list(attending.waiting):
+                    open_ = agent.executor.state_of(run).open_questions
+                    asked += open_.values()
+                    await agent.resume(run, answers=dict.fromkeys(open_, "no"))
+                agent.notify("rain")
+                await asyncio.wait_for(attending.settled(), 20)
+                agent.notify("not rain")
+        agent.executor.journal.close()
+    return asked, [each.reason for each in told if type(each).__name__ == "Paused"]
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["the same step", "another step for the same"])
+def test_a_standing_goal_that_was_refused_is_not_asked_about_again(other, tmp_path):
+    shop = Shop(tags=("irreversible", "needs_approval"))
+    shop.domain.predicate("rain")
+    if other:
+        tags = ["irreversible", "needs_approval"]
+        shop.domain.action("transfer", provides=["paid"], tags=tags, cost=9)
+    world = World(shop.domain)
+    world.handler("pay")(shop.pay)
+    if other:
+        world.handler("transfer")(lambda: shop.bank.append("transfer"))
+    asked, paused = asyncio.run(keep_paid(world, shop.domain.problem(), tmp_path / "runs.db"))
+    assert [each.question for each in asked] == ["approve:s1"]
+    assert any("approval was refused before: pay() was refused by run" in each for each in paused)
+    assert shop.bank == []
+
+    async def ask_as_a_person():
+        return await Executor(world, tmp_path / "runs.db").run(shop.wanted())
+
+    waiting = asyncio.run(ask_as_a_person())
+    assert waiting.status is RunStatus.WAITING
+    assert any("was refused" in each for each in waiting.questions[0].known)
