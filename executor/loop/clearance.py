@@ -159,6 +159,13 @@ class Clearance:
         _, entries = await self.book.read(item)
         return _describe_latest(entries)
 
+    async def find_owner(self, record: StepRecord) -> str:
+        """Return the other run that has the flight of a step, "" if none has: the step begins only after that is settled."""
+        if not self.state.is_irreversible(record) or record.id in self._flights:
+            return ""
+        flight, _ = await self.book.read(self.identify(record))
+        return "" if flight is None or self._is_own(flight, record) else flight.run
+
     async def is_already_so(self, record: StepRecord) -> bool:
         """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so."""
         view = await self._evidence.look(record)

@@ -345,7 +345,8 @@ class Stepper:
             if reason or not earlier:
                 return reason
             names = {f"{self.performer.domain} {self.state.objects.real_fact(each.fluent)}": each for each in changes}
-            taken = [(names[each.item].fluent, each) for each in earlier]
+            owner = await self.clearance.find_owner(record)  # the step waits for that run anyway
+            taken = [(names[each.item].fluent, each) for each in earlier if each.run != owner]
             reason = self.conditions.find_shortage(record, taken)
             if not reason or clock() >= until or self.paused.is_set():
                 return reason

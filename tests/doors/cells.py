@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from doors.agent_doors import AgentDoor
 from doors.faults import FAULTS, Fault
 from doors.promises import PROMISES
 from doors.registry import DOORS
@@ -105,6 +106,24 @@ REFUSALS = (
         "",
         "there is no money to pay again, and nobody can say for sure that it was paid",
         lambda story: story.scene.has_budget and (story.scene.sight != "conclusive" or story.fault.looks == "disagree"),
+    ),
+    Refusal(
+        "resumed",
+        "other runs have reserved",
+        "a run that died before it began, and that nobody takes up, keeps what it has reserved: it is named",
+        lambda story: story.scene.has_budget and story.crashes > 0 and story.fault.host.startswith("two"),
+    ),
+    Refusal(
+        "never overdrawn, and released",
+        "",
+        "a run that died, and that nobody takes up, keeps what it has reserved",
+        lambda story: story.crashes > 0 and story.fault.host.startswith("two") and story.bank.money() >= 0,
+    ),
+    Refusal(
+        "resumed",
+        "",
+        "who plans anew after somebody else has paid knows no day: a value that only the payment tells is not asked for",
+        lambda story: story.scene.has_types and not story.bank.acts("pay") and issubclass(story.door, AgentDoor),
     ),
 )
 """Every refusal by name."""
