@@ -160,7 +160,7 @@ class Clearance:
         return _describe_latest(entries)
 
     async def find_owner(self, record: StepRecord) -> str:
-        """Return the other run that has the flight of a step, "" if none has: the step begins only after that is settled."""
+        """Return the other run that has the flight of a step, for whose end the step waits; "" if none has."""
         if not self.state.is_irreversible(record) or record.id in self._flights:
             return ""
         flight, _ = await self.book.read(self.identify(record))

@@ -122,7 +122,7 @@ REFUSALS = (
     Refusal(
         "resumed",
         "",
-        "who plans anew after somebody else has paid knows no day: a value that only the payment tells is not asked for",
+        "who plans anew after somebody else has paid knows no day: only the payment tells it",
         lambda story: story.scene.has_types and not story.bank.acts("pay") and issubclass(story.door, AgentDoor),
     ),
 )
