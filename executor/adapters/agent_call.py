@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from executor import StepStatus, World
-from executor.adapters.believed_problem import predict_facts
 from executor.agent.foreign_plans.parse_steps import Call, resolve_calls
 from executor.events.remaining_budget import can_be_paid
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.driver import Choice
+from executor.observe.believed_problem import predict_facts
 from executor.observe.step_verdict import expect_effects
 from executor.plans.action_plan import steps_of
 from executor.plans.created_objects import find_similar_steps

@@ -15,13 +15,6 @@ from typing import Any, Final, Literal, TypeVar
 
 from executor import Executor, Recovery, RunStatus, StepStatus, World
 from executor.adapters.agent_call import AgentCall, Wish, find_choice, find_waiting, read_call
-from executor.adapters.believed_problem import (
-    make_believed_problem,
-    name_differences,
-    predict_facts,
-    real_facts,
-    real_step,
-)
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.adapters.session import OPEN, Session
 from executor.arguments import check_request
@@ -30,6 +23,13 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.look_first import Look
 from executor.loop.parameters import Missing, fill_parameters, find_returned_text
+from executor.observe.believed_problem import (
+    make_believed_problem,
+    name_differences,
+    predict_facts,
+    real_facts,
+    real_step,
+)
 from executor.recovery.ask_people import Callback, make_approval_question, make_request
 from executor.run import Run
 from executor.tools.json_data import dump_json, load_json

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from executor.adapters.believed_problem import make_believed_problem
 from executor.agent.agent_events import Began, Tell
 from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import Filler, usage_of
@@ -22,6 +21,7 @@ from executor.language_model.checked_answers import ModelClient
 from executor.language_model.protocol import Allowance, LanguageModel, Meter
 from executor.loop.look_first import find_relevant_predicates
 from executor.observe.beliefs import CAREFUL
+from executor.observe.believed_problem import make_believed_problem
 from executor.observe.condition_facts import find_predicates
 from executor.observe.observe import Lookout, Survey
 from executor.plans.action_plan import ActionPlan, Basis, statement_of
