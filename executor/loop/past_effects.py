@@ -69,6 +69,10 @@ class _PastRun:
     flights: dict[str, Flight] = field(default_factory=dict)
     """The flights of steps that were begun and have not ended, by step."""
     entries: list[Entry] = field(default_factory=list)
+    creates: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """The placeholders of what steps create, by parameter, by step."""
+    names: dict[str, str] = field(default_factory=dict)
+    """The names of what was created, by placeholder."""
 
     def read(self, told: Told) -> _PastRun:
         """Take over the events of a run, unless it is one that had the ledger, or one of another domain."""
@@ -83,13 +87,17 @@ class _PastRun:
                     self._learn_steps(steps)
                 case events.StepStarted(step) if step in self.steps:
                     self._begin(event, at)
-                case events.StepEnded(step) if step in self.flights:
-                    self._end(event, at)
+                case events.StepEnded(step):
+                    made, created = (event.result or {}).get("created") or {}, self.creates.get(step, {})
+                    self.names |= {each: made[name] for name, each in created.items() if name in made}
+                    if step in self.flights:
+                        self._end(event, at)
         return self
 
     def _learn_steps(self, steps: Iterable[Mapping[str, Any]]) -> None:
         for data in steps:
             action = self.model.actions.get(data.get("action", ""))
+            self.creates[data.get("id", "")] = data.get("creates") or {}
             if action is None or "irreversible" not in action.tags:
                 continue
             try:
@@ -100,6 +108,7 @@ class _PastRun:
 
     def _begin(self, event: events.StepStarted, at: float) -> None:
         step = self.steps[event.step]
+        step = replace(step, arguments=tuple([self.names.get(each, each) for each in step.arguments]))
         action = self.model.actions[step.action]
         known = find_known_values(action, self.planned[event.step].parameters, self.request)
         item = identify_step(self.world, step.action, step.arguments[: len(action.parameters)], known)

@@ -1,13 +1,15 @@
 """Journals of earlier versions open, and their unfinished runs go on."""
 
 import asyncio
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 from earlier_shop import GOALS, Bank, make_world
 
-from executor import Executor, Journal, RunStatus, StepStatus
+from executor import ActionResult, Executor, Journal, RunStatus, StepStatus, World
+from planner import Domain
 
 DATA = Path(__file__).parent / "data"
 STATUSES = {
@@ -70,3 +72,26 @@ def test_an_earlier_run_in_doubt_pays_again_only_if_somebody_says_that_it_did_no
     assert outcome.status in {RunStatus.SUCCEEDED, RunStatus.UNVERIFIED}, outcome.reason
     assert bank.acts.count("pay o4") == payments
     assert bank.acts.count("archive o4") == 1
+
+
+def test_what_was_paid_for_a_created_object_is_known_by_the_name_of_the_object(tmp_path):
+    desk, bank = Domain("desk", types=["ticket"]), []
+    desk.action("open", provides=["open(t)"], creates={"t": "ticket"}, tags=["trusted"])
+    desk.action("pay", {"t": "ticket"}, requires=["open(t)"], provides=["paid(t)"], tags=["irreversible"])
+    desk.action("close", {"t": "ticket"}, requires=["paid(t)"], provides=["closed"], tags=["trusted"])
+    world = World(desk)
+    world.handler("open")(lambda: ActionResult(created={"t": "T1"}))
+    world.handler("pay")(lambda t: bank.append(str(t)))
+    world.handler("close")(lambda t: None)  # noqa: ARG005 - handlers take the action's parameters
+    with Journal(tmp_path / "now.db") as now:
+        assert asyncio.run(Executor(world, now).run(desk.problem(goal=["closed"]), run="r")).succeeded
+        events = [(each.kind, json.loads(each.data)) for each in now.read("r")]
+    with Journal(tmp_path / "earlier.db") as earlier:
+        earlier.create("r")
+        with earlier.drive("r"):
+            for kind, data in events:
+                told = {**data, "world": ""} if kind == "RunStarted" else data  # it named no world then
+                earlier.append("r", kind, json.dumps(told))
+        problem = desk.problem(objects={"T1": "ticket"}, initial=["open(T1)"], goal=["paid(T1)"])
+        assert asyncio.run(Executor(world, earlier).run(problem)).status is RunStatus.WAITING
+    assert bank == ["T1"]
