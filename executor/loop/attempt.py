@@ -195,7 +195,8 @@ _guard: Final = threading.Lock()
 def record_abandoned(call: Call, works: Callable[[], bool]) -> None:
     """Record the abandoned handler of `call`, which is at work while `works` returns true."""
     with _guard:
-        _ended.extend([each for each, is_working in _abandoned if not is_working()])
+        ended = [each for each, is_working in _abandoned if not is_working()]
+        _ended.extend([each._replace(origin="") if isinstance(each.origin, RunState) else each for each in ended])
         _abandoned[:] = [each for each in _abandoned if each[1]()]
         _abandoned.append((call, works))
 
