@@ -58,8 +58,8 @@ from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
 from executor.loop.books import BookHere, BookInJournal, read_events
 from executor.loop.children import STEP
-from executor.loop.clearance import Book
 from executor.loop.driver import Driver
+from executor.loop.flights import Book
 from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.look_first import Look
 from executor.loop.parameters import Fill

@@ -32,6 +32,8 @@ from executor.loop.aftermath import object_to_result
 from executor.loop.attempt import is_left_at_work
 from executor.loop.clearance import Clearance
 from executor.loop.driver import Driver
+from executor.loop.effects import EffectFinder
+from executor.loop.flights import Flights
 from executor.loop.look_first import FirstLook
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
@@ -191,18 +193,17 @@ class Run:
         aborted, paused = asyncio.Event(), asyncio.Event()
         lookout = self.make_lookout(state, aborted)
         rng = random.Random(f"{executor.seed} {self.id}")
-        clearance = Clearance(
+        flights = Flights(
             state,
             self.emit,
-            lookout,
             executor.book,
             executor.world.name,
-            asking,
             executor.clock,
-            paused,
+            EffectFinder(state),
             executor.performer.release,
             partial(is_left_at_work, executor.world, state.journal),
         )
+        clearance = Clearance(state, self.emit, lookout, flights, asking, executor.clock, paused)
         self._stepper = stepper = Stepper(
             executor.world,
             state,
@@ -289,7 +290,7 @@ class Run:
         """Apply an event that was kept to the state, to reservations and to flights."""
         self.state.apply(event, now)
         self._release_reserved(event)
-        self._stepper.clearance.note(event)
+        self._stepper.clearance.flights.note(event)
 
     def _status_after(self, event: run_events.Event) -> str | None:
         """Return the status of the run for the journal if `event` changes it."""
@@ -320,13 +321,13 @@ class Run:
         """Drive the run until it ends, or waits."""
         watch = self._start_watching_posted()
         try:
-            await self._stepper.clearance.take_up()
+            await self._stepper.clearance.flights.take_up()
             ended = await self._loop.drive()
         except asyncio.CancelledError:
             self._stepper.abort()
             raise
         finally:
-            self._stepper.clearance.break_off()
+            self._stepper.clearance.flights.break_off()
             if watch is not None:
                 watch.cancel()
         self.emit(ended)

@@ -14,7 +14,8 @@ from executor.errors import NoRunError
 from executor.events.events import Event, RunEnded, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
-from executor.loop.clearance import BY_WORD, GONE, LOST, entry_of, outcome_of
+from executor.loop.clearance import BY_WORD
+from executor.loop.flights import GONE, LOST, entry_of, outcome_of
 from executor.loop.locks_and_rates import find_pause
 from executor.tools.json_data import load_json
 from planner.errors import InputError

@@ -7,13 +7,11 @@ the step settles its flight. No two runs of a journal ever have the flight of on
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, Protocol
 
-from executor.errors import JournalError
 from executor.events import events
 from executor.events.answers import (
     AGAIN,
@@ -29,12 +27,13 @@ from executor.events.answers import (
 )
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
+from executor.ledger.records import Entry, Flight, Outcome, identify_step
 from executor.ledger.rulings import FIRST, UNSEEN_DONE, Asker, Ruling, Sight, Verdict, find_last_done, rule
-from executor.loop.aftermath import STILL_AT_WORK, object_to_result
+from executor.loop.aftermath import object_to_result
 from executor.loop.children import is_below
 from executor.loop.effects import EffectFinder, Facts, find_known_values
-from executor.loop.evidence import Evidence, Traces, View
+from executor.loop.evidence import Evidence, View
+from executor.loop.flights import Flights
 from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.loop.parameters import describe_values
 from executor.observe.observe import Lookout, LookResult
@@ -47,51 +46,11 @@ from planner.plan import Step
 SETTLED: Final = "somebody says that it happened"
 DENIED: Final = "somebody says that it did not happen"
 BY_WORD: Final = "somebody settled it in the ledger"
-LOST: Final = "the run was broken off while it was being done"
-GONE: Final = "its run was deleted, or ended by hand"
 MOST_VARIED: Final = 4
 """Most data parameters of which any may or may not have been known to an earlier run."""
 MOST_NAMED: Final = 5
 """Most objects that a question names which a step may have created."""
 _SKIPS: Final = "it is not done again"
-
-
-class Book(Protocol):
-    """The ledger as a run reads and writes it, wherever it is, with what became of the owners of flights."""
-
-    @property
-    def owns_names(self) -> bool:
-        """Whether no two runs have one name at the same time."""
-
-    async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
-        """Return the flight of a step, if there is one, and its entries, the oldest first."""
-
-    async def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
-        """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
-
-    async def find_own(self, run: str, items: Collection[str]) -> list[Flight]:
-        """Return the flights that `run` has, at least of the steps `items`."""
-
-    async def settle(self, flight: Flight) -> Flight | None:
-        """Settle a flight of another run whose step is over; return the flight that is left, with its doubt if any."""
-
-    async def is_at_work(self, flight: Flight) -> bool:
-        """Return whether the run that has this flight is still at it."""
-
-    async def wait_for_change(self, flight: Flight, waited: float) -> None:
-        """Wait until a flight of another run may have changed, for which somebody has `waited` so many seconds."""
-
-    def is_free(self, item: str) -> bool:
-        """Return whether no step that waits for something from outside has the flight of a step."""
-
-    def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
-
-    def end(self, flight: Flight, entry: Entry | None) -> None:
-        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
-
-    def add(self, entry: Entry) -> None:
-        """Add an entry without a flight."""
 
 
 class Asking(Protocol):
@@ -103,68 +62,29 @@ class Asking(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Clearance:
-    """Clears the irreversible steps of one run by the ledger in `book`, in which the world has the name `world`."""
+    """Clears the irreversible steps of one run by the ledger in which `flights` are."""
 
     state: RunState
     emit: Callable[[events.Event], None]
     lookout: Lookout
-    book: Book
-    world: str
+    flights: Flights
     asking: Asking
     clock: Clock
     stopped: asyncio.Event
     """Set when no more steps may begin."""
-    release: Callable[[str, str], None]
-    """Releases what a step of a run has reserved."""
-    is_left_at_work: Callable[[str], bool | None]
-    """Whether a handler that was given up here is still at work under an idempotency key; None if there is none."""
     _finder: EffectFinder = field(init=False)
     _evidence: Evidence = field(init=False)
-    _flights: dict[str, Flight] = field(init=False, default_factory=dict)
-    """The flights that this run has, by step."""
-
     _values: dict[str, Mapping[str, Any]] = field(init=False, default_factory=dict)
     """The values with which steps are to be done, by step."""
 
     def __post_init__(self) -> None:
-        self._finder = EffectFinder(self.state)
+        self._finder = self.flights.finder
         self._evidence = Evidence(self.state, self.emit, self.lookout, self.clock, self.stopped, self._finder)
-
-    def identify(self, record: StepRecord) -> str:
-        """Return the identity of a step, which does not change while the run goes on."""
-        return self._identify(record.step, record.plan.parameters)
-
-    def _identify(self, step: Step, planned: Mapping[str, Any]) -> str:
-        known = find_known_values(self.state.domain.actions[step.action], planned, self.state.request)
-        return identify_step(self.world, step.action, self._name_given(step), known)
-
-    def _name_given(self, step: Step) -> list[str]:
-        """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""
-        given = step.arguments[: len(self.state.domain.actions[step.action].parameters)]
-        return [*map(self.state.objects.real_name, given)]
-
-    async def _find_item(self, record: StepRecord, item: str) -> str:
-        """Return the identity by which the ledger knows a step: earlier versions added the names of what it creates."""
-        if not record.plan.creates or await self.book.read(item) != (None, []):
-            return item
-        known = find_known_values(
-            self.state.domain.actions[record.step.action], record.plan.parameters, self.state.request
-        )
-        names = [*self._name_given(record.step), *record.plan.creates.values()]
-        earlier = identify_step(self.world, record.step.action, names, known)
-        return item if await self.book.read(earlier) == (None, []) else earlier
 
     async def describe_earlier(self, item: str) -> tuple[str, ...]:
         """Describe what was done or refused before of the step `item`, for its approval, which answers for it then."""
-        _, entries = await self.book.read(item)
+        _, entries = await self.flights.book.read(item)
         return _describe_latest(entries)
-
-    async def find_owner(self, record: StepRecord) -> str:
-        """Return the other run that has the flight of a step, for whose end the step waits; "" if none has."""
-        if not self.state.is_irreversible(record) or record.id in self._flights:
-            return ""
-        flight, _ = await self.book.read(self.identify(record))
-        return "" if flight is None or self._is_own(flight, record) else flight.run
 
     async def is_already_so(self, record: StepRecord) -> bool:
         """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so."""
@@ -179,8 +99,8 @@ class Clearance:
 
         Where nobody asks that, as it was never done or conclusive observers do not see it, return False.
         """
-        item = self.identify(record)
-        flight, entries = await self.book.read(item)
+        item = self.flights.identify(record)
+        flight, entries = await self.flights.book.read(item)
         asker = self._describe_asker(record, entries)
         done = find_last_done(entries, replace(asker, repeats=True))
         if flight is not None or done is None or asker.accepts or asker.approves or asker.wants:
@@ -194,13 +114,13 @@ class Clearance:
 
         Whoever is asked is shown the `values` of its data parameters.
         """
-        self._values[record.id], item = values, await self._find_item(record, item)
+        self._values[record.id], item = values, await self.flights.find_item(record, item)
         while not self.stopped.is_set():
             await self.lookout.admit(self._finder.find_effect(record))  # not while it has the flight
-            other, entries = await self._take(record, item)
+            other, entries = await self.flights.take(record, item)
             effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
             known = {fact for fact, value in effect.items() if holds(fact) is value}
-            view = await self._evidence.look(record, other or self._flights[record.id])
+            view = await self._evidence.look(record, other or self.flights.get(record))
             if self.stopped.is_set():  # the look may have come before observers had their time
                 break
             seen, shows = view.looked.seen, view.effect
@@ -209,7 +129,7 @@ class Clearance:
                 is_idempotent="idempotent" in self.state.domain.actions[record.step.action].tags,
                 knew_part=all(seen.get(fact) is not value or fact in known for fact, value in shows.items()),
             )
-            is_alive = other is not None and await self._is_alive(other)
+            is_alive = other is not None and await self.flights.is_alive(other)
             if other is None and self._is_told_done(record, entries):
                 self._end_as_told(record, f"{SETTLED} (run {entries[-1].run!r})", self._find_told(record, entries[-1]))
                 return False
@@ -222,10 +142,10 @@ class Clearance:
                     ruling = refusal
             cleared = await self._follow(ruling, record, item, view, other)
             if cleared:
-                await self._record_traces(record, view.traces)
+                await self.flights.record_traces(record, self._evidence.write_traces(record.step, view.traces))
             if cleared is not None:
                 return cleared
-        self.leave(record)
+        self.flights.leave(record)
         return False
 
     async def settle(self, record: StepRecord, *, may_retry: bool) -> bool:
@@ -233,10 +153,10 @@ class Clearance:
 
         That it did not happen, counts only if no other effect may be there than those that the plan takes from it.
         """
-        flight = self._flights.get(record.id)
-        if flight is None or self.is_left_at_work(flight.key):
+        flight = self.flights.get(record)
+        if flight is None or self.flights.is_left_at_work(flight.key):
             return False
-        self._flights[record.id] = flight = self._renew_doubt(flight)
+        flight = self.flights.renew_doubt(flight)
         view = await self._evidence.look(record, flight)
         if view.sight is Sight.MISSING and self._may_be_there_in_part(record, view):
             return False
@@ -264,19 +184,13 @@ class Clearance:
         named = [", ".join(each.values()) for each in self._evidence.candidates.get(record.id, ())]
         return f" It may have created {' or '.join(named[:MOST_NAMED])}." if named else ""
 
-    async def _record_traces(self, record: StepRecord, traces: Traces) -> None:
-        """Record what there is before a step begins, unless it is begun again in the same flight."""
-        flight, text = self._flights[record.id], self._evidence.write_traces(record.step, traces)
-        if text and not flight.traces:
-            self._flights[record.id] = await self.book.take(replace(flight, traces=text), flight)
-
     def _find_refusal_of_like(self, record: StepRecord, effect: Facts, asker: Asker) -> Ruling | None:
         """Return the ruling that a refusal in this run asks for: it covers every step that brings the same fact."""
         for each in self.state.steps.values():
             is_refused = each is not record and each.reason.startswith(REFUSED) and not each.attempts
             if is_refused and not effect.items().isdisjoint(self._finder.find_declared(each.step).items()):
                 verdict = Verdict.ASK_AGAIN if asker.may_ask else Verdict.REFUSED
-                return Ruling(verdict, f"somebody has refused {self._name(each)}, which is for the same")
+                return Ruling(verdict, f"somebody has refused {self.flights.name(each)}, which is for the same")
         return None
 
     async def _rule_on_others(self, record: StepRecord, view: View) -> tuple[Ruling, Flight | None, View]:
@@ -285,18 +199,18 @@ class Clearance:
         Return the ruling, with the flight that it speaks of and the latest view; `view` was looked at right before.
         """
         for item in self._list_like(record):
-            flight, entries = await self.book.read(item)
-            if flight is not None and any(flight.is_same(each) for each in self._flights.values()):
+            flight, entries = await self.flights.book.read(item)
+            if flight is not None and self.flights.has(flight):
                 flight = None  # the run knows itself what its steps do
             elif flight is not None:
-                flight = await self._settle_other(flight)
+                flight = await self.flights.settle_other(flight)
             if flight is None and not entries:
                 continue
             if flight is not None:
                 seen = await self._evidence.look(record, replace(flight, traces=""))
                 view = replace(seen, traces=view.traces)
             asker = replace(self._describe_asker(record, entries), accepts=False, approves=False, repeats=True)
-            is_alive = flight is not None and await self._is_alive(flight)
+            is_alive = flight is not None and await self.flights.is_alive(flight)
             ruling = rule(view.sight, flight, entries, asker, is_alive=is_alive)
             if ruling.verdict in {Verdict.WAIT, Verdict.ALREADY}:
                 return ruling, flight, view
@@ -316,11 +230,11 @@ class Clearance:
         facts = [fact for fact, holds in self._finder.find_effect(record).items() if holds]
         steps = dict.fromkeys([record.step, *self.state.find_irreversible_providers(facts)])
         found = [
-            identify_step(self.world, step.action, self._name_given(step), known)
+            identify_step(self.flights.world, step.action, self.flights.name_given(step), known)
             for step in steps
             for known in self._list_known(record, step)
         ]
-        return [each for each in dict.fromkeys(found) if each != self.identify(record)]
+        return [each for each in dict.fromkeys(found) if each != self.flights.identify(record)]
 
     def _list_known(self, record: StepRecord, step: Step) -> Iterator[dict[str, Any]]:
         """Yield the values of `record` that may have been known of `step`: any of its parameters, up to a limit."""
@@ -331,21 +245,15 @@ class Clearance:
         for number in numbers:
             yield from map(dict, combinations(shared.items(), number))
 
-    async def _is_alive(self, flight: Flight) -> bool:
-        """Return whether the owner of `flight` is at it, or its handler in this process though it was given up."""
-        if self.is_left_at_work(flight.key):
-            return True
-        return not flight.doubt and await self.book.is_at_work(flight)
-
     async def _follow(
         self, ruling: Ruling, record: StepRecord, item: str, view: View, other: Flight | None
     ) -> bool | None:
         """Do what a ruling says; return whether the step may begin, and None where the ledger is to be read again."""
         if ruling.settles is not None and other is not None:
-            self._end_flight(other, ruling.settles, seen=True, reason=ruling.row)
+            self.flights.end(other, ruling.settles, seen=True, reason=ruling.row)
         match ruling.verdict:
             case Verdict.ALREADY:
-                own = self._flights.get(record.id) if record.attempts else None
+                own = self.flights.get(record) if record.attempts else None
                 self._end_as_so(record, view, other or own or ruling.entry)
                 return False
             case Verdict.BEGIN if ruling.settles is None:
@@ -359,53 +267,6 @@ class Clearance:
                 self._refuse(record, item, "it was refused before")
                 return False
         return await self._ask(ruling, record, item, other)
-
-    async def _take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
-        """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
-        flight, entries = await self.book.read(item)
-        is_own = flight is not None and self._is_own(flight, record)
-        if flight is not None:
-            flight = self._renew_doubt(flight) if is_own else await self._settle_other(flight)
-        if flight is not None and (flight.doubt or not is_own):
-            return flight, entries
-        key, known = self._make_key(item, entries) if flight is None else flight.key, len(entries)
-        own = Flight(
-            item, str(self._name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
-        )
-        own = own if flight is None else replace(own, traces=flight.traces)
-        taken = await self.book.take(own, flight)
-        if not taken.is_same(own):
-            return taken, entries
-        _, entries = await self.book.read(item)  # a flight that has ended since they were read has left an entry
-        if flight is None and len(entries) > known:
-            taken = await self.book.take(replace(own, key=self._make_key(item, entries)), own)
-        self._flights[record.id] = taken
-        record.key = taken.key
-        return None, entries
-
-    def _is_own(self, flight: Flight, record: StepRecord) -> bool:
-        """Return whether this run has taken `flight` for a step, and no earlier run of its name."""
-        held = self._flights.get(record.id)
-        if held is not None:
-            return flight.is_same(held)
-        is_of_name = self.book.owns_names and flight.is_of(self.state.run, record.id)
-        return is_of_name and flight.since >= self.state.started
-
-    async def _settle_other(self, flight: Flight) -> Flight | None:
-        """Settle a flight of another run, or of another step, whose owner is over; return what is left of it."""
-        is_open = flight.is_waiting or not flight.doubt
-        if self.book.owns_names and flight.run == self.state.run and flight.since < self.state.started:
-            return self._doubt(flight, GONE) if is_open else flight
-        return await self.book.settle(flight) if is_open else self._renew_doubt(flight)
-
-    def _make_key(self, item: str, entries: Sequence[Entry]) -> str:
-        """Return the key of the next entry of a step on the occasion of the run."""
-        done = sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
-        return make_key(item, self.state.occasion, done + 1)
-
-    def _name(self, record: StepRecord) -> Step:
-        """Return the step with the real names of its objects."""
-        return replace(record.step, arguments=tuple(map(self.state.objects.real_name, record.step.arguments)))
 
     def _describe_asker(self, record: StepRecord, entries: Sequence[Entry]) -> Asker:
         own = sum(1 for each in entries if each.run == self.state.run and each.outcome is Outcome.DONE)
@@ -434,7 +295,7 @@ class Clearance:
     def _is_asked_for(self, record: StepRecord) -> bool:
         """Return whether the request says that the step is to be done again."""
         wanted = {each.replace(" ", "") for each in self.state.again}
-        return str(self._name(record)).replace(" ", "") in wanted
+        return str(self.flights.name(record)).replace(" ", "") in wanted
 
     def _is_accepted(self, record: StepRecord, told: int) -> bool:
         """Return whether a person has said that the step is to be done, knowing the `told` entries."""
@@ -470,16 +331,16 @@ class Clearance:
         if self.state.policy is not None:
             return True
         planned = [each.step for each in self.state.steps.values() if not each.because]
-        same = record.step.action, self._name_given(record.step)
-        return done < sum(1 for step in planned if (step.action, self._name_given(step)) == same)
+        same = record.step.action, self.flights.name_given(record.step)
+        return done < sum(1 for step in planned if (step.action, self.flights.name_given(step)) == same)
 
     async def _give_way(self, record: StepRecord, other: Flight) -> bool | None:
         """Wait until a flight is over, or nobody is at work on it, or no step may begin any more; return as `_follow`.
 
         The step leaves its own flight meanwhile, as the other one may wait for that.
         """
-        may_wait_for_this = record.id in self._flights
-        self.leave(record)
+        may_wait_for_this = self.flights.get(record) is not None
+        self.flights.leave(record)
         if is_below(f"{other.run}/{other.step}"):
             self._refuse_below(record, other)
             return False
@@ -489,16 +350,16 @@ class Clearance:
         flight: Flight | None = other
         clock = asyncio.get_running_loop().time
         since = clock()
-        while flight == other and not self.stopped.is_set() and await self._is_alive(other):
-            await wait_unless_cancelled(self.book.wait_for_change(other, clock() - since), self.stopped)
-            flight, _ = await self.book.read(other.item)
+        while flight == other and not self.stopped.is_set() and await self.flights.is_alive(other):
+            await wait_unless_cancelled(self.flights.book.wait_for_change(other, clock() - since), self.stopped)
+            flight, _ = await self.flights.book.read(other.item)
         if may_wait_for_this and other.run < self.state.run:  # both have given way: the other one goes first
-            await wait_unless_cancelled(self.book.wait_for_change(other, clock() - since), self.stopped)
+            await wait_unless_cancelled(self.flights.book.wait_for_change(other, clock() - since), self.stopped)
         return None
 
     async def _ask(self, ruling: Ruling, record: StepRecord, item: str, other: Flight | None) -> bool | None:
         """Ask a person about a step; return as `_follow`."""
-        _, entries = await self.book.read(item)
+        _, entries = await self.flights.book.read(item)
         told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
         is_doubt, creates = ruling.verdict is Verdict.ASK_DOUBT and other is not None, tuple[str, ...]()
         if is_doubt and other is not None:
@@ -509,10 +370,10 @@ class Clearance:
             text += self.describe_candidates(record) + ask_for_created(creates)
         else:
             name, choices = _name_question(record, told), (YES, NO, SO)
-            text = f"May {self._name(record)} be done? {ruling.row[0].upper()}{ruling.row[1:]}."
+            text = f"May {self.flights.name(record)} be done? {ruling.row[0].upper()}{ruling.row[1:]}."
         earlier = () if ruling.entry is None else (_describe_entry(ruling.entry),)
         known = (ruling.row, *earlier, *describe_values(self._values.get(record.id, {})))
-        self.leave(record)
+        self.flights.leave(record)
         asked = events.Asked(name, record.id, text, choices, known, self.state.purpose_of(record), creates)
         answer = await self.asking.answer(asked)
         if answer is None:
@@ -521,7 +382,7 @@ class Clearance:
         meant = interpret_answer(asked, answer)
         if is_doubt and other is not None:
             outcome = Outcome.DONE if meant == HAPPENED else Outcome.NOT_DONE
-            self._end_flight(other, outcome, seen=False, reason=SETTLED if meant == HAPPENED else DENIED)
+            self.flights.end(other, outcome, seen=False, reason=SETTLED if meant == HAPPENED else DENIED)
             if meant == HAPPENED:
                 self._end_as_told(record, f"{SETTLED} (run {other.run!r})", answer)
                 return False
@@ -542,8 +403,8 @@ class Clearance:
             self._refuse(record, item, f"somebody says that it must not be done ({ruling.row})")
 
     def _refuse(self, record: StepRecord, item: str, reason: str) -> None:
-        self.leave(record)
-        self.note_refusal(record, item, reason)
+        self.flights.leave(record)
+        self.flights.note_refusal(record, item, reason)
         self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
 
     def _refuse_below(self, record: StepRecord, other: Flight) -> None:
@@ -554,27 +415,10 @@ class Clearance:
         end = events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True)
         self.emit(end.as_obstacle(record.attempts))
 
-    def note_refusal(self, record: StepRecord, item: str, reason: str) -> None:
-        """Add the refusal of a step to the ledger, on the occasion of the run."""
-        self.book.add(self._make_entry(record, item, Outcome.REFUSED, "", seen=False, reason=reason))
-
-    def _make_entry(
-        self, record: StepRecord, item: str, outcome: Outcome, key: str, *, seen: bool, reason: str
-    ) -> Entry:
-        state, now = self.state, self.clock.time()
-        return Entry(
-            item, str(self._name(record)), outcome, state.run, record.id, key, now, state.occasion, seen, reason
-        )
-
-    def _end_flight(self, flight: Flight, outcome: Outcome, *, seen: bool, reason: str) -> None:
-        if flight.run != self.state.run:
-            self.release(flight.run, flight.step)
-        self.book.end(flight, entry_of(flight, outcome, self.clock.time(), seen=seen, reason=reason))
-
     def _end_as_so(self, record: StepRecord, view: View, by: Flight | Entry | None) -> None:
         """End a step whose effect was seen to hold, before it began or before it is tried again."""
-        if by is not self._flights.get(record.id):
-            self.leave(record)
+        if by is not self.flights.get(record):
+            self.flights.leave(record)
         effect = {**self._finder.find_declared(record.step), **view.effect}
         notes = [each for each in view.looked.notes if each.fact in effect]
         seen, assumed = events.Provenance.OBSERVED, events.Provenance.ASSUMED
@@ -588,7 +432,7 @@ class Clearance:
 
     def _end_as_told(self, record: StepRecord, reason: str, answer: Any = None) -> None:
         """End a step of which a person, or an entry, says that it was done before; `answer` may say what it created."""
-        self.leave(record)
+        self.flights.leave(record)
         told = read_told_result(answer)
         wrong = "" if told is None else object_to_result(self.state, record, told)
         if wrong:
@@ -604,98 +448,11 @@ class Clearance:
         reason, result = f"{events.ALREADY_SO}: {reason}", None if told is None else data_of(told)
         self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, reason, result, tuple(notes)))
 
-    def leave(self, record: StepRecord) -> None:
-        """Give up the flight of a step whose handler was not called."""
-        flight = self._flights.pop(record.id, None)
-        if flight is not None:
-            self.book.end(flight, None)
-
-    async def take_up(self) -> None:
-        """Find the flights of this run that an earlier process took, and what others have settled of them since."""
-        begun = self.state.with_status(events.StepStatus.RUNNING, events.StepStatus.WAITING, events.StepStatus.IN_DOUBT)
-        begun = [each for each in begun if each.attempts and self.state.is_irreversible(each)]
-        items = {each.id: self.identify(each) for each in begun}
-        for flight in await self.book.find_own(self.state.run, list(items.values())):
-            record = self.state.steps.get(flight.step)
-            if flight.since < self.state.started:
-                continue  # it is that of a run of this name which was deleted
-            if record is None or (record.status is events.StepStatus.PENDING and not record.attempts):
-                self.book.end(flight, None)
-                continue
-            self._flights[flight.step] = flight
-            if record.status.is_over:
-                self._settle(events.StepEnded(record.id, record.status, record.reason, repeatable=False))
-        for record in begun:
-            is_open = record.status is events.StepStatus.IN_DOUBT or record.result is None
-            if is_open and record.id not in self._flights:
-                await self._learn_outcome(record, items[record.id])
-
-    async def _learn_outcome(self, record: StepRecord, item: str) -> None:
-        """End a step in doubt whose flight somebody has settled meanwhile, as the ledger says."""
-        _, entries = await self.book.read(item)
-        own = [each for each in entries if each.key == record.key and each.run == self.state.run]
-        entry = own[-1] if own else None
-        if entry is None:
-            return
-        is_done = entry.outcome is Outcome.DONE
-        asked = [name for name, each in self.state.questions.items() if each.step == record.id]
-        if asked:
-            self.emit(events.Answered(asked[0], HAPPENED if is_done else NOTHING))
-            return
-        awaited = {each.fact: each.holds for each in record.awaited} or self._finder.find_declared(record.step)
-        notes = [
-            events.Note(fact, holds if is_done else not holds, events.Provenance.REPORTED, events.ANSWER)
-            for fact, holds in awaited.items()
-        ]
-        status = events.StepStatus.UNVERIFIED if is_done else events.StepStatus.PENDING
-        reason = f"{entry.outcome.value}: {entry.reason}"
-        facts = tuple(self.state.beliefs.select_news(notes))
-        self.emit(events.StepEnded(record.id, status, reason, facts=facts))
-
-    def note(self, event: events.Event) -> None:
-        """Settle the flight of a step that has ended, or that is in doubt."""
-        if isinstance(event, events.StepWaiting) and event.step in self._flights and "question" not in event.wait:
-            self.book.doubt(replace(self._flights[event.step], doubt=WAITS))
-        if isinstance(event, events.StepEnded) and event.step in self._flights:
-            self._settle(event)
-
-    def _settle(self, end: events.StepEnded) -> None:
-        flight = self._flights.pop(end.step)
-        outcome = outcome_of(end.status, repeatable=end.repeatable, denied=end.denied)
-        if outcome is None:
-            self._flights[end.step] = self._doubt(flight, end.reason or LOST)
-        else:
-            self._end_flight(flight, outcome, seen=end.is_seen, reason=end.reason)
-
-    def _doubt(self, flight: Flight, reason: str) -> Flight:
-        """Keep that nobody can say whether a flight happened that is over now, or whose handler is still at work."""
-        is_at_work = self.is_left_at_work(flight.key) and not reason.endswith(STILL_AT_WORK)
-        reason = f"{reason}, and {STILL_AT_WORK}" if is_at_work else reason
-        found = replace(flight, doubt=reason, until=self.clock.time())
-        self.book.doubt(found)
-        return found
-
-    def _renew_doubt(self, flight: Flight) -> Flight:
-        """Return `flight`; a handler that was left at work in this process and has ended since is at work no more."""
-        if not flight.doubt.endswith(STILL_AT_WORK) or self.is_left_at_work(flight.key) is not False:
-            return flight
-        return self._doubt(flight, flight.doubt.removesuffix(f", and {STILL_AT_WORK}"))
-
-    def break_off(self) -> None:
-        """Leave the flights of steps at work in doubt: the run ends without knowing what became of them."""
-        for id_, flight in list(self._flights.items()):
-            record = self.state.steps[id_]
-            with contextlib.suppress(JournalError):  # whoever finds the flight looks what became of its run
-                if record.status is events.StepStatus.RUNNING:
-                    self._doubt(flight, flight.doubt or LOST)
-                elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
-                    self.leave(record)
-
     async def is_refused(self, record: StepRecord, item: str) -> bool:
         """Return whether a step of a run that nobody asked for was refused, or one for the same; end it if so."""
         if not self.state.plan.basis.is_unattended:
             return False
-        _, entries = await self.book.read(item)
+        _, entries = await self.flights.book.read(item)
         ruling = rule(Sight.MISSING, None, entries, self._describe_asker(record, entries), is_alive=False)
         if ruling.verdict is not Verdict.REFUSED:
             unseen = View(LookResult(), self._finder.find_effect(record), {}, Sight.MISSING)
@@ -705,22 +462,6 @@ class Clearance:
         reason = f"{REFUSED} before: {ruling.row if ruling.entry is None else _describe_entry(ruling.entry)}"
         self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
         return True
-
-
-def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> Outcome | None:
-    """Return the outcome of the flight of a step that ended with `status`; None while it is in doubt."""
-    if status.is_done or status is events.StepStatus.PARTIAL:
-        return Outcome.DONE
-    if status is events.StepStatus.FAILED and not (repeatable or denied):
-        return None
-    return None if status is events.StepStatus.IN_DOUBT else Outcome.NOT_DONE
-
-
-def entry_of(flight: Flight, outcome: Outcome, at: float, *, seen: bool, reason: str) -> Entry:
-    """Return the entry with which a flight ends."""
-    return Entry(
-        flight.item, flight.text, outcome, flight.run, flight.step, flight.key, at, flight.occasion, seen, reason
-    )
 
 
 def _name_question(record: StepRecord, told: int) -> str:

@@ -399,7 +399,7 @@ class Loop:
     def _has_answer(self, record: StepRecord) -> bool:
         wait = record.wait or {}
         if "flight" in wait:
-            return self.stepper.clearance.book.is_free(wait["flight"])
+            return self.stepper.clearance.flights.book.is_free(wait["flight"])
         return bool(wait.get("held")) or wait.get("question") in self.state.answers
 
     def _hand_over(self) -> bool:

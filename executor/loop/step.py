@@ -188,7 +188,7 @@ class Stepper:
         if reason:
             self._end_unbegun(record, reason, another)
             return
-        item = self.clearance.identify(record) if self.state.is_irreversible(record) else ""
+        item = self.clearance.flights.identify(record) if self.state.is_irreversible(record) else ""
         is_free = self.asker.permit is None and filling.needs_no_approval(self.state, record, action, values, sources)
         is_new = bool(item) and not is_free and another is None
         if is_new and (await self.clearance.is_already_so(record) or await self.clearance.is_refused(record, item)):
@@ -198,7 +198,7 @@ class Stepper:
             return
         if refused:
             if item and f"approve:{record.id}" in self.state.answers and UNDECIDED not in refused:
-                self.clearance.note_refusal(record, item, refused)
+                self.clearance.flights.note_refusal(record, item, refused)
             self._end_unbegun(record, refused, another, repeatable=False)
             return
         if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
@@ -313,7 +313,7 @@ class Stepper:
             if record.status not in OPEN:
                 self.performer.release(self.state.run, record.id)
             if record.status is events.StepStatus.PENDING:
-                self.clearance.leave(record)
+                self.clearance.flights.leave(record)
         if reason:
             self._end_unbegun(record, reason, another)
         elif another is not None:
@@ -345,7 +345,7 @@ class Stepper:
             if reason or not earlier:
                 return reason
             names = {f"{self.performer.domain} {self.state.objects.real_fact(each.fluent)}": each for each in changes}
-            owner = await self.clearance.find_owner(record)  # the step waits for that run anyway
+            owner = await self.clearance.flights.find_owner(record)  # the step waits for that run anyway
             taken = [(names[each.item].fluent, each) for each in earlier if each.run != owner]
             reason = self.conditions.find_shortage(record, taken)
             if not reason or clock() >= until or self.paused.is_set():

@@ -102,13 +102,13 @@ class WorkflowRun(Run):
 
     async def follow_plan(self) -> RunEnded:
         """Drive the run until it ends or waits, and return its end, which is not kept yet."""
-        await self._stepper.clearance.take_up()
+        await self._stepper.clearance.flights.take_up()
         try:
             ended = await self._loop.drive()
         except asyncio.CancelledError:  # a worker drops the workflow, and another goes on
             self._stepper.abort()
             raise
-        self._stepper.clearance.break_off()
+        self._stepper.clearance.flights.break_off()
         return ended
 
     def wake(self) -> None:

@@ -15,10 +15,12 @@ from executor.journal.effects import LedgerInJournal
 from executor.journal.journal import Journal
 from executor.ledger.records import Outcome
 from executor.ledger.rulings import Sight
-from executor.loop import clearance, run_loop
+from executor.loop import clearance, evidence, flights, run_loop
 from executor.loop.attempt import Performer
 from executor.loop.books import BookInJournal
 from executor.loop.clearance import Clearance
+from executor.loop.evidence import Evidence, View
+from executor.loop.flights import Flights
 from executor.loop.step import Stepper
 from executor.observe import step_verdict
 from executor.observe.observe import Lookout, LookResult
@@ -85,17 +87,17 @@ def drop_doubt(patch: Patch) -> None:
             return None
         return left
 
-    def leave_all(self: Clearance) -> None:
-        for id_ in list(self._flights):
+    def leave_all(self: Flights) -> None:
+        for id_ in list(self._held):
             self.leave(self.state.steps[id_])
 
-    patch.setattr(Clearance, "break_off", leave_all)
+    patch.setattr(Flights, "break_off", leave_all)
     patch.setattr(BookInJournal, "settle", free)
 
 
 @plant("looks are skipped before irreversible steps", "sequential:done-by-hand-meanwhile:seen")
 def skip_looks(patch: Patch) -> None:
-    patch.setattr(Clearance, "_look", _answering((LookResult(), Sight.UNKNOWN)))
+    patch.setattr(Evidence, "look", _answering(View(LookResult(), {}, {})))
 
 
 @plant("nobody is asked for approval", "sequential:none:approved")
@@ -148,7 +150,7 @@ def begin_early(patch: Patch) -> None:
 
 @plant("a step that raised was not done", "sequential:raises-after-acting:blind")
 def forget_doubt(patch: Patch) -> None:
-    patch.setattr(clearance, "outcome_of", lambda status, **_: Outcome.DONE if status.is_done else Outcome.NOT_DONE)
+    patch.setattr(flights, "outcome_of", lambda status, **_: Outcome.DONE if status.is_done else Outcome.NOT_DONE)
     decide = step_verdict._decide_status
 
     def fail(*given: Any) -> Any:
@@ -211,13 +213,13 @@ def retry_in_doubt(patch: Patch) -> None:
     "sequential:disagreeing-observers:paid-already",
 )
 def ignore_disputes(patch: Patch) -> None:
-    judge = clearance.judge_sight
+    judge = evidence.judge_sight
 
     def settle(*given: Any, **named: Any) -> Any:
         sight = judge(*given, **named)
         return Sight.MISSING if sight is Sight.DISPUTED else sight
 
-    patch.setattr(clearance, "judge_sight", settle)
+    patch.setattr(evidence, "judge_sight", settle)
 
 
 @plant("reasons are left out", "sequential:none:no-form")
@@ -249,7 +251,7 @@ def forget_beginnings(patch: Patch) -> None:
 
 @plant("identities differ from process to process", "sequential:none:blind")
 def vary_identities(patch: Patch) -> None:
-    patch.setattr(Clearance, "identify", lambda self, record, _: f"{id(self.ledger)}{record.step}")
+    patch.setattr(Flights, "identify", lambda self, record, _: f"{id(self.ledger)}{record.step}")
 
 
 @plant("a person's no to one more payment is not heard", "sequential:none:blind")

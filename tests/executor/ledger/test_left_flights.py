@@ -11,7 +11,7 @@ from executor.events.events import StepEnded, StepReturned, StepStarted, StepSta
 from executor.journal import Journal
 from executor.ledger.records import Flight
 from executor.loop.books import read_fate
-from executor.loop.clearance import GONE
+from executor.loop.flights import GONE
 from planner import Domain
 
 

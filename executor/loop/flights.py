@@ -1,0 +1,303 @@
+"""Own the flights of the irreversible steps of one run: take, hold, doubt and end them in the ledger.
+
+No two runs of a journal ever have the flight of one step, on whatever hosts they are. The end of a step settles its
+flight; whoever finds one whose owner is gone settles it by what the owner has told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from executor.errors import JournalError
+from executor.events import events
+from executor.events.answers import HAPPENED, NOTHING
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
+from executor.loop.aftermath import STILL_AT_WORK
+from executor.loop.effects import EffectFinder, find_known_values
+from executor.tools.clock import Clock
+from planner.lightweight import dataclass, field, replace
+from planner.plan import Step
+
+LOST: Final = "the run was broken off while it was being done"
+GONE: Final = "its run was deleted, or ended by hand"
+
+
+class Book(Protocol):
+    """The ledger as a run reads and writes it, wherever it is, with what became of the owners of flights."""
+
+    @property
+    def owns_names(self) -> bool:
+        """Whether no two runs have one name at the same time."""
+
+    async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Return the flight of a step, if there is one, and its entries, the oldest first."""
+
+    async def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
+        """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+
+    async def find_own(self, run: str, items: Collection[str]) -> list[Flight]:
+        """Return the flights that `run` has, at least of the steps `items`."""
+
+    async def settle(self, flight: Flight) -> Flight | None:
+        """Settle a flight of another run whose step is over; return the flight that is left, with its doubt if any."""
+
+    async def is_at_work(self, flight: Flight) -> bool:
+        """Return whether the run that has this flight is still at it."""
+
+    async def wait_for_change(self, flight: Flight, waited: float) -> None:
+        """Wait until a flight of another run may have changed, for which somebody has `waited` so many seconds."""
+
+    def is_free(self, item: str) -> bool:
+        """Return whether no step that waits for something from outside has the flight of a step."""
+
+    def doubt(self, flight: Flight) -> None:
+        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+
+    def end(self, flight: Flight, entry: Entry | None) -> None:
+        """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry without a flight."""
+
+
+@dataclass(slots=True, eq=False)
+class Flights:
+    """The flights of one run in the ledger of `book`, in which the world has the name `world`."""
+
+    state: RunState
+    emit: Callable[[events.Event], None]
+    book: Book
+    world: str
+    clock: Clock
+    finder: EffectFinder
+    release: Callable[[str, str], None]
+    """Releases what a step of a run has reserved."""
+    is_left_at_work: Callable[[str], bool | None]
+    """Whether a handler that was given up here is still at work under an idempotency key; None if there is none."""
+    _held: dict[str, Flight] = field(init=False, default_factory=dict)
+    """The flights that this run has, by step."""
+
+    def get(self, record: StepRecord) -> Flight | None:
+        """Return the flight that the run has for a step."""
+        return self._held.get(record.id)
+
+    def has(self, flight: Flight) -> bool:
+        """Return whether the run has `flight`, for whichever of its steps."""
+        return any(flight.is_same(each) for each in self._held.values())
+
+    def identify(self, record: StepRecord) -> str:
+        """Return the identity of a step, which does not change while the run goes on."""
+        return self.identify_step(record.step, record.plan.parameters)
+
+    def identify_step(self, step: Step, planned: Mapping[str, Any]) -> str:
+        """Return the identity of a step whose data parameters have the `planned` values."""
+        known = find_known_values(self.state.domain.actions[step.action], planned, self.state.request)
+        return identify_step(self.world, step.action, self.name_given(step), known)
+
+    def name_given(self, step: Step) -> list[str]:
+        """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""
+        given = step.arguments[: len(self.state.domain.actions[step.action].parameters)]
+        return [*map(self.state.objects.real_name, given)]
+
+    async def find_item(self, record: StepRecord, item: str) -> str:
+        """Return the identity by which the ledger knows a step: earlier versions added the names of what it creates."""
+        if not record.plan.creates or await self.book.read(item) != (None, []):
+            return item
+        known = find_known_values(
+            self.state.domain.actions[record.step.action], record.plan.parameters, self.state.request
+        )
+        names = [*self.name_given(record.step), *record.plan.creates.values()]
+        earlier = identify_step(self.world, record.step.action, names, known)
+        return item if await self.book.read(earlier) == (None, []) else earlier
+
+    def name(self, record: StepRecord) -> Step:
+        """Return the step with the real names of its objects."""
+        return replace(record.step, arguments=tuple(map(self.state.objects.real_name, record.step.arguments)))
+
+    async def find_owner(self, record: StepRecord) -> str:
+        """Return the other run that has the flight of a step, for whose end the step waits; "" if none has."""
+        if not self.state.is_irreversible(record) or record.id in self._held:
+            return ""
+        flight, _ = await self.book.read(self.identify(record))
+        return "" if flight is None or self._is_own(flight, record) else flight.run
+
+    async def take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
+        """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
+        flight, entries = await self.book.read(item)
+        is_own = flight is not None and self._is_own(flight, record)
+        if flight is not None:
+            flight = self.renew_doubt(flight) if is_own else await self.settle_other(flight)
+        if flight is not None and (flight.doubt or not is_own):
+            return flight, entries
+        key, known = self._make_key(item, entries) if flight is None else flight.key, len(entries)
+        own = Flight(
+            item, str(self.name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
+        )
+        own = own if flight is None else replace(own, traces=flight.traces)
+        taken = await self.book.take(own, flight)
+        if not taken.is_same(own):
+            return taken, entries
+        _, entries = await self.book.read(item)  # a flight that has ended since they were read has left an entry
+        if flight is None and len(entries) > known:
+            taken = await self.book.take(replace(own, key=self._make_key(item, entries)), own)
+        self._held[record.id] = taken
+        record.key = taken.key
+        return None, entries
+
+    def _is_own(self, flight: Flight, record: StepRecord) -> bool:
+        """Return whether this run has taken `flight` for a step, and no earlier run of its name."""
+        held = self._held.get(record.id)
+        if held is not None:
+            return flight.is_same(held)
+        is_of_name = self.book.owns_names and flight.is_of(self.state.run, record.id)
+        return is_of_name and flight.since >= self.state.started
+
+    async def settle_other(self, flight: Flight) -> Flight | None:
+        """Settle a flight of another run, or of another step, whose owner is over; return what is left of it."""
+        is_open = flight.is_waiting or not flight.doubt
+        if self.book.owns_names and flight.run == self.state.run and flight.since < self.state.started:
+            return self._doubt(flight, GONE) if is_open else flight
+        return await self.book.settle(flight) if is_open else self.renew_doubt(flight)
+
+    def _make_key(self, item: str, entries: Sequence[Entry]) -> str:
+        """Return the key of the next entry of a step on the occasion of the run."""
+        done = sum(1 for each in entries if each.outcome is Outcome.DONE and each.occasion == self.state.occasion)
+        return make_key(item, self.state.occasion, done + 1)
+
+    async def is_alive(self, flight: Flight) -> bool:
+        """Return whether the owner of `flight` is at it, or its handler in this process though it was given up."""
+        if self.is_left_at_work(flight.key):
+            return True
+        return not flight.doubt and await self.book.is_at_work(flight)
+
+    async def record_traces(self, record: StepRecord, text: str) -> None:
+        """Record what there is before a step begins, unless it is begun again in the same flight."""
+        flight = self._held[record.id]
+        if text and not flight.traces:
+            self._held[record.id] = await self.book.take(replace(flight, traces=text), flight)
+
+    def note_refusal(self, record: StepRecord, item: str, reason: str) -> None:
+        """Add the refusal of a step to the ledger, on the occasion of the run."""
+        self.book.add(self._make_entry(record, item, Outcome.REFUSED, "", seen=False, reason=reason))
+
+    def _make_entry(
+        self, record: StepRecord, item: str, outcome: Outcome, key: str, *, seen: bool, reason: str
+    ) -> Entry:
+        state, now = self.state, self.clock.time()
+        return Entry(
+            item, str(self.name(record)), outcome, state.run, record.id, key, now, state.occasion, seen, reason
+        )
+
+    def end(self, flight: Flight, outcome: Outcome, *, seen: bool, reason: str) -> None:
+        """End a flight, of this run or another one, with the entry of its outcome."""
+        if flight.run != self.state.run:
+            self.release(flight.run, flight.step)
+        self.book.end(flight, entry_of(flight, outcome, self.clock.time(), seen=seen, reason=reason))
+
+    def leave(self, record: StepRecord) -> None:
+        """Give up the flight of a step whose handler was not called."""
+        flight = self._held.pop(record.id, None)
+        if flight is not None:
+            self.book.end(flight, None)
+
+    async def take_up(self) -> None:
+        """Find the flights of this run that an earlier process took, and what others have settled of them since."""
+        begun = self.state.with_status(events.StepStatus.RUNNING, events.StepStatus.WAITING, events.StepStatus.IN_DOUBT)
+        begun = [each for each in begun if each.attempts and self.state.is_irreversible(each)]
+        items = {each.id: self.identify(each) for each in begun}
+        for flight in await self.book.find_own(self.state.run, list(items.values())):
+            record = self.state.steps.get(flight.step)
+            if flight.since < self.state.started:
+                continue  # it is that of a run of this name which was deleted
+            if record is None or (record.status is events.StepStatus.PENDING and not record.attempts):
+                self.book.end(flight, None)
+                continue
+            self._held[flight.step] = flight
+            if record.status.is_over:
+                self._settle(events.StepEnded(record.id, record.status, record.reason, repeatable=False))
+        for record in begun:
+            is_open = record.status is events.StepStatus.IN_DOUBT or record.result is None
+            if is_open and record.id not in self._held:
+                await self._learn_outcome(record, items[record.id])
+
+    async def _learn_outcome(self, record: StepRecord, item: str) -> None:
+        """End a step in doubt whose flight somebody has settled meanwhile, as the ledger says."""
+        _, entries = await self.book.read(item)
+        own = [each for each in entries if each.key == record.key and each.run == self.state.run]
+        entry = own[-1] if own else None
+        if entry is None:
+            return
+        is_done = entry.outcome is Outcome.DONE
+        asked = [name for name, each in self.state.questions.items() if each.step == record.id]
+        if asked:
+            self.emit(events.Answered(asked[0], HAPPENED if is_done else NOTHING))
+            return
+        awaited = {each.fact: each.holds for each in record.awaited} or self.finder.find_declared(record.step)
+        notes = [
+            events.Note(fact, holds if is_done else not holds, events.Provenance.REPORTED, events.ANSWER)
+            for fact, holds in awaited.items()
+        ]
+        status = events.StepStatus.UNVERIFIED if is_done else events.StepStatus.PENDING
+        reason = f"{entry.outcome.value}: {entry.reason}"
+        facts = tuple(self.state.beliefs.select_news(notes))
+        self.emit(events.StepEnded(record.id, status, reason, facts=facts))
+
+    def note(self, event: events.Event) -> None:
+        """Settle the flight of a step that has ended, or that is in doubt."""
+        if isinstance(event, events.StepWaiting) and event.step in self._held and "question" not in event.wait:
+            self.book.doubt(replace(self._held[event.step], doubt=WAITS))
+        if isinstance(event, events.StepEnded) and event.step in self._held:
+            self._settle(event)
+
+    def _settle(self, end: events.StepEnded) -> None:
+        flight = self._held.pop(end.step)
+        outcome = outcome_of(end.status, repeatable=end.repeatable, denied=end.denied)
+        if outcome is None:
+            self._held[end.step] = self._doubt(flight, end.reason or LOST)
+        else:
+            self.end(flight, outcome, seen=end.is_seen, reason=end.reason)
+
+    def _doubt(self, flight: Flight, reason: str) -> Flight:
+        """Keep that nobody can say whether a flight happened that is over now, or whose handler is still at work."""
+        is_at_work = self.is_left_at_work(flight.key) and not reason.endswith(STILL_AT_WORK)
+        reason = f"{reason}, and {STILL_AT_WORK}" if is_at_work else reason
+        found = replace(flight, doubt=reason, until=self.clock.time())
+        self.book.doubt(found)
+        self._held.update({step: found for step, each in self._held.items() if found.is_same(each)})
+        return found
+
+    def renew_doubt(self, flight: Flight) -> Flight:
+        """Return `flight`; a handler that was left at work in this process and has ended since is at work no more."""
+        if not flight.doubt.endswith(STILL_AT_WORK) or self.is_left_at_work(flight.key) is not False:
+            return flight
+        return self._doubt(flight, flight.doubt.removesuffix(f", and {STILL_AT_WORK}"))
+
+    def break_off(self) -> None:
+        """Leave the flights of steps at work in doubt: the run ends without knowing what became of them."""
+        for id_, flight in list(self._held.items()):
+            record = self.state.steps[id_]
+            with contextlib.suppress(JournalError):  # whoever finds the flight looks what became of its run
+                if record.status is events.StepStatus.RUNNING:
+                    self._doubt(flight, flight.doubt or LOST)
+                elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
+                    self.leave(record)
+
+
+def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> Outcome | None:
+    """Return the outcome of the flight of a step that ended with `status`; None while it is in doubt."""
+    if status.is_done or status is events.StepStatus.PARTIAL:
+        return Outcome.DONE
+    if status is events.StepStatus.FAILED and not (repeatable or denied):
+        return None
+    return None if status is events.StepStatus.IN_DOUBT else Outcome.NOT_DONE
+
+
+def entry_of(flight: Flight, outcome: Outcome, at: float, *, seen: bool, reason: str) -> Entry:
+    """Return the entry with which a flight ends."""
+    return Entry(
+        flight.item, flight.text, outcome, flight.run, flight.step, flight.key, at, flight.occasion, seen, reason
+    )
