@@ -142,8 +142,9 @@ def _is_once_each(story: Story) -> bool:
     """Return whether one door asks for an occasion, the other for none, and each paid once, the first without doubt."""
     made = [story.door, story.other or story.door]
     paid = [at for at, each in enumerate(story.bank.log) if (each.kind, each.what) == ("act", "pay")]
-    between = [each.kind for each in story.bank.log[paid[0] : paid[-1]]]
-    return made[0].has_occasion != made[1].has_occasion and len(paid) == len(made) and "return" in between
+    if len(paid) != len(made) or made[0].has_occasion is made[1].has_occasion:
+        return False
+    return any((each.kind, each.what) == ("return", "pay") for each in story.bank.log[paid[0] : paid[1]])
 
 
 def judge(cell: Cell, place: Place | None = None) -> tuple[Story, list[str]]:
