@@ -1,7 +1,8 @@
 """Random stories at every door, judged by the bank: `python -m doors.campaign --runs 1000`, in the folder `tests`.
 
 A story is told by a token, such as "agent / vague approved / raises after, lies; two at once / ask resume | ask": the
-door, the scene, what goes wrong, and what is asked in which process. A seed draws one; `--only TOKEN` plays one again.
+door, the scene, what goes wrong, and what is asked in which process. Of two doors, as in "sequential+agent", whoever
+asks again comes through the second. A seed draws one; `--only TOKEN` plays one again.
 A story that breaks a promise is shrunk to the least that breaks it.
 """
 
@@ -16,12 +17,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import TextIO, get_args
 
 from doors.cells import find_broken, makes_sense
-from doors.door import DOORS
+from doors.door import DOORS, find_doors, list_pairs
 from doors.faults import FAULTS, Fault, Inside
 from doors.processes import play_in_processes
 from doors.registry import DOORS as REGISTERED
@@ -100,18 +102,28 @@ class Tale:
         with tempfile.TemporaryDirectory() as folder:
             moves = (*self.moves[:-1], (*self.moves[-1], *AT_LAST))
             play_so = play_in_processes if in_processes else play
-            story = play_so(DOORS[self.door], self.scene, self.fault, Path(folder), moves)
+            story = play_so(find_doors(self.door), self.scene, self.fault, Path(folder), moves)
         return story, find_broken(story)
 
     @property
     def suits_processes(self) -> bool:
         """Whether the story is soon over in real time: nothing waits for a time-out, or for slow observers."""
         is_long = {"thread acts late", "hangs after"} & {*self.calls} or self.looks == "slow" or self.scene.is_paid
-        return DOORS[self.door].has_journal and not is_long
+        return self.has_journal and not is_long
+
+    @property
+    def has_journal(self) -> bool:
+        """Whether its doors have a journal."""
+        return find_doors(self.door)[0].has_journal
+
+
+def draw_at_pair(seed: int) -> Tale:
+    """Draw a story at two doors."""
+    return draw(random.Random(f"pair {seed}").choice(list_pairs()), seed)
 
 
 def draw(door: str, seed: int) -> Tale:
-    """Draw a story at a door."""
+    """Draw a story at a door, or at two."""
     rng = random.Random(f"{door} {seed}")
     words = tuple(_draw_words(rng))
     if "blind" in words:  # nobody could know what was paid before
@@ -127,7 +139,7 @@ def draw(door: str, seed: int) -> Tale:
         tale = replace(tale, looks=rng.choices(("", *LOOKS), (7, 2, 1))[0])
     hosts = [each for each in HOSTS if _may_host(tale, each)]
     tale = replace(tale, host=rng.choice(["", "", "", *hosts]))
-    number = rng.choice((1, 1, 2, 3)) if DOORS[door].has_journal else 1
+    number = rng.choice((1, 1, 2, 3)) if tale.has_journal else 1
     moves = [tuple(rng.choices(("resume", "ask"), k=rng.randint(0, 3))) for _ in range(number)]
     return replace(tale, moves=tuple(moves))
 
@@ -149,12 +161,12 @@ def _draw_words(rng: random.Random) -> Iterator[str]:
 
 def _may_happen(tale: Tale, inside: str) -> bool:
     """Return whether a fault inside the handler makes sense in the scene of `tale`."""
-    if tale.door == "mcp" and inside.startswith("is ca"):  # its client cancels again and again, and time stands still
+    if "mcp" in tale.door.split("+") and inside.startswith(
+        "is ca"
+    ):  # its client cancels again and again, and time stands still
         return False
     found = next(each for each in FAULTS if each.inside == inside)
-    return makes_sense(replace(found, host=""), tale.scene) and (
-        DOORS[tale.door].has_journal or not found.needs_journal
-    )
+    return makes_sense(replace(found, host=""), tale.scene) and (tale.has_journal or not found.needs_journal)
 
 
 def _may_host(tale: Tale, host: str) -> bool:
@@ -178,6 +190,8 @@ def shrink(tale: Tale, broken: list[str], *, in_processes: bool = False) -> Tale
 
 
 def _list_smaller(tale: Tale) -> Iterator[Tale]:
+    if "+" in tale.door:
+        yield from [replace(tale, door=each) for each in tale.door.split("+")]
     for number in range(len(tale.words)):
         yield replace(tale, words=tale.words[:number] + tale.words[number + 1 :])
     if tale.calls:
@@ -228,7 +242,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Random stories at every door.")
     parser.add_argument("--runs", type=int, default=1000, help="stories at each door")
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
-    parser.add_argument("--door", action="append", choices=DOORS, help="only this door (may be repeated)")
+    parser.add_argument(
+        "--door", action="append", type=_read_doors, help="only this door, or two: sequential+agent (may be repeated)"
+    )
+    parser.add_argument("--pairs", action="store_true", help="draw two doors for each story")
     parser.add_argument("--only", help="play the story of this token, and print it")
     parser.add_argument("--processes", action="store_true", help="play in real processes and real time")
     given = parser.parse_args()
@@ -237,11 +254,13 @@ def main() -> int:
     totals = Counter[str]()
     give("| door | stories | payments | deaths | questions | a look could have answered | violations |")
     give("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for door in given.door or DOORS:
+    for door in ["pairs"] if given.pairs else given.door or DOORS:
         counts, started = Counter[str](), time.perf_counter()
-        tales = (draw(door, seed) for seed in count(given.first))
+        draw_next = draw_at_pair if given.pairs else partial(draw, door)
+        tales = map(draw_next, count(given.first))
         fitting = (each for each in tales if each.suits_processes or not given.processes)
-        for tale in islice(fitting, given.runs if DOORS[door].has_journal or not given.processes else 0):
+        has_stories = given.pairs or draw(door, 0).has_journal or not given.processes
+        for tale in islice(fitting, given.runs if has_stories else 0):
             story, broken = play_within(tale, MOST_SECONDS, in_processes=given.processes)
             if story is None:
                 counts += Counter(stories=1, violations=1)
@@ -265,6 +284,13 @@ def main() -> int:
         give(f"{door}: {time.perf_counter() - started:.0f} s", to=sys.stderr)
     give(f"| **all** | {' | '.join(str(totals[name]) for name in names)} |")
     return int(totals["violations"] > 0)
+
+
+def _read_doors(name: str) -> str:
+    """Return the name of one or two doors; raises `ArgumentTypeError` where they are not in one story."""
+    if name in DOORS or name in list_pairs():
+        return name
+    raise argparse.ArgumentTypeError(f"{name!r} is no door, and no pair of doors (say {', '.join(DOORS)})")
 
 
 def _show(tale: Tale, *, in_processes: bool) -> int:

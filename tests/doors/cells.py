@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from doors.agent_doors import AgentDoor
+from doors.door import find_doors, list_pairs
 from doors.faults import FAULTS, Fault
 from doors.promises import PROMISES
 from doors.registry import DOORS
@@ -32,13 +33,15 @@ UNREACHED = frozenset({"refused", "refused one way", "no form", "paid already"})
 """Scenes in which no payment is begun, so that no fault strikes inside one."""
 
 
+LEAVE_DOUBT = ("raises after acting", "cancelled after acting", "killed after acting")
+"""Faults after which nobody knows at first that it was paid."""
 NEEDS_PROOF = frozenset({"false failure", "lie", "done by hand meanwhile", "disagreeing observers"})
 """Faults that are not tried where those who look cannot say no: a conclusive observer that is wrong outranks them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One door under one fault in one scene."""
+    """One door, or a pair of doors, under one fault in one scene."""
 
     door: str
     fault: Fault
@@ -56,6 +59,19 @@ def list_cells() -> list[Cell]:
         for fault in FAULTS
         for scene in SCENES
         if makes_sense(fault, scene) and (made.has_journal or not fault.needs_journal)
+    ]
+
+
+def list_pair_cells() -> list[Cell]:
+    """Return the cells in which one door has begun what may have happened, and whoever asks again comes by another."""
+    scenes = [each for each in SCENES if each.name in ("seen", "blind", "approved")]
+    faults = [each for each in FAULTS if each.name in LEAVE_DOUBT]
+    return [
+        Cell(pair, fault, scene)
+        for pair in list_pairs()
+        for fault in faults
+        for scene in scenes
+        if find_doors(pair)[0].has_journal or not fault.needs_journal
     ]
 
 
@@ -87,19 +103,19 @@ REFUSALS = (
         "resumed",
         "called off",
         "a name is that of one run: who has called it off takes another name",
-        lambda story: story.door.name == "named run" and "is called off" in story.fault.calls,
+        lambda story: "named run" in story.names and "is called off" in story.fault.calls,
     ),
     Refusal(
         "resumed",
         "the form is not there",
         "a name is that of one run: whose run has failed takes another name",
-        lambda story: story.door.name == "named run" and story.scene.prepare == "late",
+        lambda story: "named run" in story.names and story.scene.prepare == "late",
     ),
     Refusal(
         "resumed",
         "there is already a run",
         "a name is that of one run: who wants something else takes another name",
-        lambda story: story.door.name == "named run" and story.fault.host == "two wishes at once",
+        lambda story: "named run" in story.names and story.fault.host == "two wishes at once",
     ),
     Refusal(
         "resumed",
@@ -125,14 +141,35 @@ REFUSALS = (
         "who plans anew after somebody else has paid knows no day: only the payment tells it",
         lambda story: story.scene.has_types and not story.bank.acts("pay") and issubclass(story.door, AgentDoor),
     ),
+    Refusal(
+        "resumed",
+        "other runs have reserved",
+        "without a journal, nobody takes up the run of an agent whose caller was cancelled: it keeps its reservation",
+        lambda story: story.scene.has_budget and "agent without journal" in story.names,
+    ),
+    Refusal(
+        "irreversible at most once",
+        "",
+        "an occasion is another wish: nobody can see that it was done for none, and so it is done for the occasion",
+        lambda story: story.scene.sight != "conclusive" and _is_once_each(story),
+    ),
 )
 """Every refusal by name."""
+
+
+def _is_once_each(story: Story) -> bool:
+    """Return whether one door asks for an occasion, the other for none, and each paid once, the first without doubt."""
+    made = [story.door, story.other or story.door]
+    paid = [at for at, each in enumerate(story.bank.log) if (each.kind, each.what) == ("act", "pay")]
+    if len(paid) != len(made) or made[0].has_occasion is made[1].has_occasion:
+        return False
+    return any((each.kind, each.what) == ("return", "pay") for each in story.bank.log[paid[0] : paid[1]])
 
 
 def judge(cell: Cell, place: Place | None = None) -> tuple[Story, list[str]]:
     """Play a cell, its journal at `place` or else in a file; return its story, and each broken promise not refused."""
     with tempfile.TemporaryDirectory() as folder:
-        story = play(DOORS[cell.door], cell.scene, cell.fault, Path(folder), place=place)
+        story = play(find_doors(cell.door), cell.scene, cell.fault, Path(folder), place=place)
     return story, find_broken(story)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from executor import RunOutcome
@@ -49,6 +50,8 @@ class Door:
 
     flavour: ClassVar[Flavour] = "plain"
     has_journal: ClassVar[bool] = True
+    has_occasion: ClassVar[bool] = False
+    """Whether it asks for an occasion, such as a due time: what was done for none is not done for it."""
     name: ClassVar[str]
 
     def __init__(self, site: Site) -> None:
@@ -71,6 +74,21 @@ class Door:
     def call_off(self, task: asyncio.Task[Any]) -> None:
         """Call off the request that is being carried out by `task`."""
         task.cancel()
+
+
+def find_doors(name: str) -> list[type[Door]]:
+    """Return the doors that a name tells: one, or two as in "sequential+agent"."""
+    return [DOORS[each] for each in name.split("+")]
+
+
+def list_pairs() -> list[str]:
+    """Return every ordered pair of plain doors that can be in one story: both have a journal, or neither has one."""
+    plain = {name: made for name, made in DOORS.items() if made.flavour == "plain"}
+    return [
+        f"{first}+{second}"
+        for first, second in permutations(plain, 2)
+        if plain[first].has_journal == plain[second].has_journal
+    ]
 
 
 def door(name: str, made: type[Door], **fields: Any) -> None:

@@ -8,7 +8,7 @@ import os
 import pickle
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,17 +30,24 @@ class Hung(Exception):
     """A process did not end within its time limit."""
 
 
-def play_in_processes(door: type[Door], scene: Scene, fault: Fault, folder: Path, moves: Moves) -> Story:
-    """Let a story happen in processes that share a journal and a bank in `folder`; raises `Hung`."""
-    story = Story(door, scene, fault, Bank(folder / "bank", pace=PACE), moves=moves)
+def play_in_processes(doors: Sequence[type[Door]], scene: Scene, fault: Fault, folder: Path, moves: Moves) -> Story:
+    """Let a story happen in processes that share a journal and a bank in `folder`; raises `Hung`.
+
+    Of two that ask at once, each comes through a door of its own where there are two `doors`.
+    """
+    door, other = doors[0], doors[1] if len(doors) > 1 else None
+    story = Story(door, scene, fault, Bank(folder / "bank", pace=PACE), moves=moves, other=other)
     alone = replace(fault, host="") if fault.host.startswith("two") else fault
-    parts = [(moves, 0)] if alone is fault else [(moves, 0), (((),), 0)]
+    parts = [(door, moves, 0)] if alone is fault else [(door, moves, 0), (other or door, ((),), 0)]
     has_died, number = True, 0
     while number < len(moves) or has_died:
         deaths = story.crashes
         part = ask_after_restart if number else ask_first
-        parts = parts if not number else [(moves, min(number, len(moves) - 1))]
-        played = [Story(door, scene, alone, story.bank, moves=which, process=at) for which, at in parts]
+        parts = parts if not number else [(door, moves, min(number, len(moves) - 1))]
+        played = [
+            Story(through, scene, alone, story.bank, moves=which, other=other, process=at)
+            for through, which, at in parts
+        ]
         _run(story, [_begin(each, part, folder) for each in played])
         has_died, number = story.crashes > deaths, number + 1
     story.bank = Bank(own=story.bank.log)

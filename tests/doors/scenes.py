@@ -227,6 +227,7 @@ class Payment:
             case "fills the disk":
                 fill_disk()
         await asyncio.sleep(bank.pace)
+        bank.note("return", "pay")
         return {"day": DAY}
 
     async def _wait_inside(self) -> None:

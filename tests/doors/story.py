@@ -53,6 +53,8 @@ class Story:
     reserved: list[str] = field(default_factory=list)
     """Runs that still hold an amount of the budget at the end."""
     moves: Moves = MOVES
+    other: type[Door] | None = None
+    """The door through which whoever asks again comes, if it is another one."""
     needless: list[str] = field(default_factory=list)
     """Questions that a look could have answered."""
     process: int = 0
@@ -62,7 +64,12 @@ class Story:
     """Whether the story has been told: what dead processes do while they are buried does not count."""
 
     def __str__(self) -> str:
-        return f"{self.door.name} / {self.fault.name} / {self.scene.name}"
+        return f"{'+'.join(self.names)} / {self.fault.name} / {self.scene.name}"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its doors."""
+        return [each.name for each in (self.door, self.other) if each is not None]
 
     @property
     def errors(self) -> list[BaseException]:
@@ -71,13 +78,20 @@ class Story:
 
 
 def play(
-    door: type[Door], scene: Scene, fault: Fault, folder: Path, moves: Moves = MOVES, *, place: Place | None = None
+    doors: Sequence[type[Door]],
+    scene: Scene,
+    fault: Fault,
+    folder: Path,
+    moves: Moves = MOVES,
+    *,
+    place: Place | None = None,
 ) -> Story:
-    """Let a story happen in virtual time, its journal at `place` or else in `folder`.
+    """Let a story happen at one or two `doors` in virtual time, its journal at `place` or else in `folder`.
 
     A database keeps its own time for leases and rates; all that a run reads of its clock is virtual.
     """
-    story = Story(door, scene, fault, moves=moves)
+    door, other = doors[0], doors[1] if len(doors) > 1 else None
+    story = Story(door, scene, fault, moves=moves, other=other)
     if scene.is_paid:
         story.bank.pay_long_ago()
     start = 0.0
@@ -142,16 +156,19 @@ def _list_reserved(journal: AnyJournal) -> list[str]:
 async def ask_first(story: Story, site: Site) -> None:
     """Ask with the fault in effect, and then as the story says; a door without a journal forgets all else."""
     is_double = story.fault.host.startswith("two")
-    doors = [story.door(site) for _ in range(1 + is_double)]
+    doors = [story.door(site), *([(story.other or story.door)(site)] if is_double else [])]
     await asyncio.gather(*[_request(story, site, each, each.ask) for each in doors])
     await asyncio.sleep(PERSON_SECONDS * story.bank.pace)
+    if story.other is not None and not is_double:
+        doors.append(story.other(site))
     processes = story.moves[:1] if story.door.has_journal else story.moves
     await _go_on(story, site, doors, [move for moves in processes for move in moves])
 
 
 async def ask_after_restart(story: Story, site: Site) -> None:
     """In a new process: take up what is left, and ask once more."""
-    await _go_on(story, site, [story.door(site)], story.moves[story.process])
+    doors = [made(site) for made in (story.door, story.other) if made is not None]
+    await _go_on(story, site, doors, story.moves[story.process])
 
 
 async def _go_on(story: Story, site: Site, doors: list[Door], moves: Sequence[str]) -> None:
