@@ -15,7 +15,7 @@ from doors.cells import LEAVE_DOUBT, find_broken, judge, list_pair_cells
 from doors.door import find_doors, list_pairs
 from doors.story import play
 
-from executor.loop.clearance import Clearance
+from executor.loop.flights import Flights
 
 TESTS = Path(__file__).parents[2]
 CELLS = list_pair_cells()
@@ -61,8 +61,8 @@ def test_a_token_tells_a_story_at_two_doors_again():
 
 def test_pairs_find_a_bug_that_no_door_alone_shows(monkeypatch):
     """Each execution model is given identities of its own."""
-    identify = Clearance.identify
-    monkeypatch.setattr(Clearance, "identify", lambda self, record: f"{self.state.plan.model}{identify(self, record)}")
+    identify = Flights.identify
+    monkeypatch.setattr(Flights, "identify", lambda self, record: f"{self.state.plan.model}{identify(self, record)}")
     told = "/ blind / raises after / ask"
     assert not any(Tale.parse(f"{door} {told}").play()[1] for door in ("sequential", "dag"))
     tale = Tale.parse(f"sequential+dag {told}")
