@@ -180,7 +180,8 @@ class Executor:
         if self.journal is not None:
             self.performer.reservations = self.journal.reservations
         is_here = self.journal is None or self.world.is_simulated
-        self.book = BookHere(self.world.ledger) if is_here else BookInJournal(self.journal)
+        owns_names = self.journal is not None
+        self.book = BookHere(self.world.ledger, owns_names=owns_names) if is_here else BookInJournal(self.journal)
         self.pricing = Pricing.of(self.learned, self.journal)
 
     def _fill_ledger(self) -> None:

@@ -28,10 +28,8 @@ WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
 class BookHere:
     """A ledger for the runs of this process: each settles its own flights, and none can die without it."""
 
-    owns_names = False
-
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, ledger: Ledger, *, owns_names: bool = False) -> None:
+        self.ledger, self.owns_names = ledger, owns_names
         self._taken: dict[str, float] = {}
         """Since when this book has taken the flights of steps: another executor may have a run of the same name."""
 
@@ -82,10 +80,8 @@ class BookHere:
 class BookInJournal(BookHere):
     """The ledger of a journal, for its runs in all processes."""
 
-    owns_names = True
-
     def __init__(self, journal: AnyJournal) -> None:
-        super().__init__(journal.ledger)
+        super().__init__(journal.ledger, owns_names=True)
         self._journal = journal
 
     async def is_at_work(self, flight: Flight) -> bool:
