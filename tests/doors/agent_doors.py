@@ -14,6 +14,8 @@ from executor import Agent, RunOutcome
 if TYPE_CHECKING:
     from doors.scenes import Site
 
+ROOMS = ("room1", "room2", "room3")
+"""The rooms of those who ask in one process."""
 HOUR = 3600.0
 """Seconds from one due time to the next."""
 
@@ -49,13 +51,13 @@ class RoomDoor(AgentDoor):
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
-        self.room = self.agent.room(f"room{site.callers}")
+        self.room = self.agent.room(ROOMS[site.callers - 1])
 
     async def ask(self) -> Told:
         return self._tell(await self.room.achieve(self.goal))
 
     async def resume(self) -> Told | None:
-        ended = await self.room.resume()
+        ended = [each for name in ROOMS for each in await self.agent.room(name).resume()]
         return Told.of(ended[-1]) if ended else None
 
 
@@ -93,7 +95,8 @@ class StandingDoor(AgentDoor):
         runs = list(executor.runs())
         if not runs:
             return Told("SUCCEEDED" if self.site.bank.holds("sealed") else "REFUSED", "nothing was done")
-        return Told.of(RunOutcome.of(runs[-1], executor.state_of(runs[-1])))
+        told = Told.of(RunOutcome.of(runs[-1], executor.state_of(runs[-1])))
+        return told if told.status != "ACTIVE" else Told("OPEN", "it is left to whoever has begun it")
 
     async def answer(self, question: Question, answer: Any) -> Told:
         await self.agent.resume(question.run, answers={question.name: answer})

@@ -13,7 +13,7 @@ from doors.faults import FAULTS, Fault
 from doors.promises import PROMISES
 from doors.registry import DOORS
 from doors.scenes import Scene
-from doors.story import Story, play
+from doors.story import MOVES, PAIR_MOVES, Story, play
 from executor.journal import Place
 
 SCENES = (
@@ -169,7 +169,9 @@ def _is_once_each(story: Story) -> bool:
 def judge(cell: Cell, place: Place | None = None) -> tuple[Story, list[str]]:
     """Play a cell, its journal at `place` or else in a file; return its story, and each broken promise not refused."""
     with tempfile.TemporaryDirectory() as folder:
-        story = play(find_doors(cell.door), cell.scene, cell.fault, Path(folder), place=place)
+        doors = find_doors(cell.door)
+        moves = MOVES if len(doors) == 1 else PAIR_MOVES
+        story = play(doors, cell.scene, cell.fault, Path(folder), moves, place=place)
     return story, find_broken(story)
 
 

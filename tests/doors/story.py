@@ -38,6 +38,8 @@ Moves = tuple[tuple[str, ...], ...]
 """What is done in each process after the first request: "resume" what is left, or "ask" again."""
 MOVES: Moves = (("resume", "ask"), ("resume", "ask"))
 """What each story of the matrix does."""
+PAIR_MOVES: Moves = (("ask", "resume", "ask"), ("ask", "resume", "ask"))
+"""What each story of a pair does: the other door asks while nobody has settled what the first has left."""
 
 
 @dataclass(slots=True)
@@ -172,10 +174,13 @@ async def ask_after_restart(story: Story, site: Site) -> None:
 
 
 async def _go_on(story: Story, site: Site, doors: list[Door], moves: Sequence[str]) -> None:
-    """Resume what the first of `doors` has begun, or ask by the last, move by move."""
+    """Resume what the first of `doors` has begun, or each where they differ, or ask by the last, move by move."""
     for move in moves:
-        door = doors[0] if move == "resume" else doors[-1]
-        await _request(story, site, door, door.resume if move == "resume" else door.ask)
+        if move == "ask":
+            await _request(story, site, doors[-1], doors[-1].ask)
+            continue
+        for door in doors if story.other is not None else doors[:1]:
+            await _request(story, site, door, door.resume)
 
 
 async def _request(story: Story, site: Site, door: Door, begin: Any) -> None:
