@@ -22,6 +22,7 @@ from executor.plans.created_objects import find_similar_steps
 from executor.recovery.options import Options
 from executor.tools.json_data import dump_json
 from planner.errors import did_you_mean, printable
+from planner.lightweight import replace
 from planner.model import Action, Atom, Problem, TypeHierarchy
 from planner.model.formulas import unmarked
 from planner.plan import Step
@@ -214,6 +215,8 @@ class Wish:
     """Drives a run by one step: the one that `call` asks for."""
 
     call: AgentCall
+    is_refused: bool = False
+    """Whether somebody has refused this very call: an irreversible step is not begun without asking for an approval."""
     chosen: str = ""
     """The id of the step, once it is chosen."""
     refused: str = ""
@@ -228,6 +231,7 @@ class Wish:
         choice, self.refused = find_choice(self.call, offered, options)
         if choice is None:
             return None
+        choice = replace(choice, marked=choice.marked or self.is_refused)
         state = options.state
         if isinstance(choice.step, str):
             self.chosen, step = choice.step, state.steps[choice.step].step

@@ -221,7 +221,11 @@ class PlannedCalls:
         if wrong:
             question = None if call.wrong else self._make_question("")
             return self._keep(CallReport(str(call.shown), "REFUSED", reason=wrong, question=question))
-        wish = Wish(call)
+        refused, tags = approved not in {None, True}, self.world.model.actions[call.step.action].tags
+        if refused and tags.isdisjoint({"irreversible", "needs_approval"}):
+            reason = f"approval was refused{f': {approved}' if approved else ''}"
+            return self._keep(CallReport(str(call.shown), "REFUSED", reason=reason))
+        wish = Wish(call, refused)
         options: dict[str, Any] = {} if approved is None else {"approve": lambda _: approved}
         run = await self._session.drive(driver=wish, **options)
         if not wish.chosen or run.state.steps[wish.chosen].is_pending:

@@ -236,7 +236,7 @@ class Loop:
             self.ladder.replanning.pardon()
             self._update_agenda()
         self._chosen = choice.step.id if isinstance(choice.step, PlanStep) else choice.step
-        if choice.values:
+        if choice.values or choice.marked:
             self.emit(ParametersFilled(self._chosen, choice.values, marked=choice.marked))
 
     async def _begin_ready_steps(self) -> None:

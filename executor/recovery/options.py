@@ -186,6 +186,21 @@ class Options:
         spent = {Step(*key) for key, each in self.state.tried.items() if _is_hopeless(each)}
         return spent | self.state.list_barred()
 
+    def find_needless(self, steps: Sequence[Step], new: Collection[Step]) -> Step | None:
+        """Return an irreversible one of the `new` steps of a plan that reaches the goal without it, if there is one.
+
+        A search may take it only to get out of the state in which something else has failed.
+        """
+        actions = self.state.domain.actions
+        for place, step in enumerate(steps):
+            if step in new and "irreversible" in actions[step.action].tags:
+                fixed = [record.step for record in self.find_fixed()]
+                now, rest = Simulation(self.make_problem()), [*fixed, *steps[:place], *steps[place + 1 :]]
+                works = all(now.find_objection(each) is None and now.apply(each) is not None for each in rest)
+                if works and now.holds(self.state.goal):
+                    return step
+        return None
+
     def repeats(self, steps: Iterable[Step]) -> bool:
         """Return whether `steps` repeat an action in a state in which it has failed."""
         simulation = Simulation(self.make_problem())

@@ -420,6 +420,9 @@ class Replanning:
             return why
         if self.options.repeats(found.steps) and self.state.model != OFFERED:  # how often is up to its driver
             return "nothing else would be tried than what has failed already"
+        needless = self.options.find_needless(found.steps, _new_steps_of(found)) if isinstance(found, Patch) else None
+        if needless is not None:
+            return f"nothing else would be tried than what has failed already, and {needless}, which nothing needs"
         times = self.state.count_times_taken(found.steps)
         if times < self.recovery.most_repeats or self.options.is_chancy(found.steps):
             return ""

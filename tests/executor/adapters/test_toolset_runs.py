@@ -575,3 +575,17 @@ def test_an_agent_needs_an_approval_for_another_value_than_the_request_gives(cal
         assert "amount = 70" in str(report.question)
         asyncio.run(calls.answer(report.question["question"], "yes"))
         assert bank == [70]
+
+
+@pytest.mark.parametrize("tags", [[], ["irreversible"], ["needs_approval"], ["irreversible", "needs_approval"]])
+@pytest.mark.parametrize("decided", [False, "not now", None, True])
+def test_a_refusal_of_a_call_holds_whatever_the_action_is(tags, decided) -> None:
+    domain, bank = Domain("bank"), []
+    domain.action("pay", provides=["paid"], tags=tags)
+    world = World(domain)
+    world.handler("pay")(lambda: bank.append("pay"))
+    report = asyncio.run(PlannedCalls(world, domain.problem(goal=["paid"])).call("pay", approved=decided))
+    waits = decided is None and "needs_approval" in tags
+    assert bank == ([] if waits or decided in {False, "not now"} else ["pay"])
+    if decided in {False, "not now"}:
+        assert "approval was refused" in report.reason
