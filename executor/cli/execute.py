@@ -426,7 +426,11 @@ def check_run_name(name: str) -> None:
 
 
 def ledger_path(journal: Place, run: str) -> Path:
-    """Return the file that keeps the simulated world of a run: beside the journal, or else in the current folder."""
+    """Return the file that keeps the simulated world of a run: beside the journal, or else in the current folder.
+
+    A run that a handler has begun is in the world of the outermost run.
+    """
+    run = run.partition("/")[0]
     if not isinstance(journal, Path):
         return Path(f"{journal.database}.{journal.schema}.{run}.world")
     return journal.with_name(f"{journal.name}.{run}.world")

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from executor import ActionPlan
+from executor.cli.execute import ledger_path
 from planner import load, solve
 from planner.cli import main
 from planner.cli.options import plan_text
@@ -490,3 +491,7 @@ def test_the_command_follows_policies(run: Run, tmp_path: Path) -> None:
     found = json.loads(out)
     assert found["model"] == "policy"
     assert {each["action"] for each in found["steps"]} == {"cheap"}
+
+
+def test_a_nested_run_is_in_the_simulated_world_of_the_outermost_one() -> None:
+    assert ledger_path(Path("runs.db"), "r/s1/x") == ledger_path(Path("runs.db"), "r")
