@@ -20,6 +20,16 @@ from executor.loop.flights import Flights
 TESTS = Path(__file__).parents[2]
 CELLS = list_pair_cells()
 BLOCKS = 144
+OF_PAYMENTS = (
+    "irreversible at most once",
+    "not before what can fail",
+    "approval honoured",
+    "no means no",
+    "looked at before",
+    "already so",
+    "success only if observed",
+)
+"""The promises that random stories at two doors are judged by."""
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -30,9 +40,9 @@ def test_every_promise_holds_at_every_pair_of_doors(block):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
-def test_stories_at_two_doors_keep_their_promises(seed):
+def test_random_stories_at_two_doors_pay_as_promised(seed):
     tales = [draw_at_pair(number) for number in range(seed, 24 * 20, 24)]
-    found = {str(tale): tale.play()[1] for tale in tales}
+    found = {str(tale): [each for each in tale.play()[1] if each.startswith(OF_PAYMENTS)] for tale in tales}
     assert {token: broken for token, broken in found.items() if broken} == {}
 
 
