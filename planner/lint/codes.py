@@ -146,6 +146,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "unobserved-goal": ("FT708", "nobody can see a fact of the goal"),
     "unused-observer": ("FT709", "an observer that no run asks"),
     "unobservable-condition": ("FT710", "a careful action rests on what others change and nobody can observe"),
+    "lasting-effect": ("FT711", "a repeated goal whose irreversible effect holds for ever after the first time"),
     "no-reason": ("FT901", "a suppression without a reason"),
     "idle-suppression": ("FT902", "a suppression of what is not found"),
     "unknown-code": ("FT903", "a suppression of a code that does not exist"),
