@@ -1,32 +1,18 @@
 """What a ledger knows of an irreversible step, whichever run took it: its flight, and its entries.
 
-`Ledger` is what runs ask of it: `LedgerInMemory` belongs to a world without a journal, and journals have others. The
-identity of a step is a hash, so that the same step has the same idempotency key in every process and run.
+`Ledger` is what runs ask of it: `LedgerInMemory` belongs to a world without a journal, and journals have others.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-import re
 import threading
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
-from executor.tools.json_data import dump_json_value, load_json
 from planner.lightweight import dataclass, replace
 
 WAITS: Final = "it waits for something from outside"
 """The doubt of a flight whose step waits: nobody can say whether it happened, and its run goes on with it."""
-DIGITS: Final = 32
-"""Hexadecimal digits of identities and keys: 128 bits."""
-
-
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
-"""Where an object is in memory, as Python's own texts of objects say."""
 
 
 class Outcome(Enum):
@@ -175,48 +161,3 @@ class LedgerInMemory:
         """Return all entries, the oldest first."""
         with self._guard:
             return sorted((each for found in self._entries.values() for each in found), key=lambda each: each.at)
-
-
-def identify_step(world: str, action: str, arguments: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return the identity of an irreversible step.
-
-    `values` are those of data parameters that the request or the plan gave. The same value has the same identity in
-    every process: 10, 10.0 and `Decimal("10.00")` are one number, and an address in the text of an object does not
-    count.
-    """
-    return _hash_data([world, action, list(arguments), _normalise(values)])
-
-
-def make_key(item: str, occasion: str, number: int) -> str:
-    """Return the idempotency key of the entry with this `number` of the step `item` on an `occasion`."""
-    return _hash_data([item, occasion, number])
-
-
-def _normalise(value: Any) -> Any:
-    """Return `value` in the form in which equal values are alike."""
-    match value:
-        case bool() | None:
-            return value
-        case int():
-            return ["number", str(value)]
-        case Decimal() if value.is_finite() and value == int(value):
-            return _normalise(int(value))
-        case Decimal() if value.is_finite():
-            number = float(value)
-            return _normalise(number) if Decimal(repr(number)) == value else f"{value.normalize():f}"
-        case float() if math.isfinite(value):
-            return ["number", str(int(value)) if value.is_integer() else repr(value)]
-        case str():
-            return _ADDRESS.sub("", value.encode("utf-8", "backslashreplace").decode())
-        case Mapping():
-            return {str(key): _normalise(each) for key, each in value.items()}
-        case set() | frozenset():
-            return sorted(map(_normalise, value), key=dump_json_value)
-        case list() | tuple():
-            return [_normalise(each) for each in value]
-        case _:
-            return _normalise(load_json(dump_json_value(value)))
-
-
-def _hash_data(data: Any) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:DIGITS]

@@ -27,15 +27,16 @@ from executor.events.answers import (
 )
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.ledger.records import Entry, Flight, Outcome, identify_step
+from executor.ledger.records import Entry, Flight, Outcome
 from executor.ledger.rulings import FIRST, UNSEEN_DONE, Asker, Ruling, Sight, Verdict, find_last_done, rule
 from executor.loop.aftermath import object_to_result
 from executor.loop.children import is_below
-from executor.loop.effects import EffectFinder, Facts, find_known_values
+from executor.loop.effects import EffectFinder, Facts
 from executor.loop.evidence import Evidence, View
 from executor.loop.flights import Flights
 from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.loop.parameters import describe_values
+from executor.loop.step_identity import find_known_values, identify_step
 from executor.observe.observe import Lookout, LookResult
 from executor.tools.clock import Clock
 from executor.tools.json_data import data_of

@@ -6,45 +6,20 @@ made, and what another step of the plan brings too, is no evidence. Numbers are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from executor.events.events import StepStatus
 from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.parameters import Missing, convert_value
 from executor.observe.beliefs import is_in_place
-from executor.plans.action_plan import references
 from planner.lightweight import dataclass, field
-from planner.model import OPEN, Action, Atom
-from planner.model.actions import When, negated_atoms, positive_atoms
-from planner.model.formulas import TRUE, atoms_in
+from planner.model import OPEN, Atom
+from planner.model.actions import Outcome, When, negated_atoms, positive_atoms
+from planner.model.formulas import TRUE, Formula, atoms_in
 from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
-
-
-def find_known_values(action: Action, planned: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of data parameters that the plan (`planned`) or the `request` gave: they tell steps apart.
-
-    What else has a value in a parameter does not: a result, a default and a language model may say the same thing
-    in other words, in another run or with another version of the world.
-    """
-    found: dict[str, Any] = {}
-    for parameter in action.data:
-        name = parameter.name
-        if name in planned:
-            if any(True for _ in references(planned[name])):
-                continue
-            found[name] = planned[name]
-        elif parameter.source is None and name in request:
-            found[name] = request[name]
-        if name in found:
-            with suppress(Missing):
-                found[name] = convert_value(parameter, found[name])
-    return found
-
 
 Facts = Mapping[Atom, bool]
 """Values of facts."""
@@ -91,8 +66,7 @@ class EffectFinder:
     def find_derived(self, record: StepRecord) -> Facts:
         """Return the derived facts that the goal or a later step needs and that a step brings about if done now."""
         beliefs = self.state.beliefs
-        needs = [self.state.goal, *(beliefs.precondition_of(each.step) for each in self._list_coming(record))]
-        wanted = [fact for each in needs for fact in beliefs.derived_of(each)]
+        wanted = [fact for each in self._list_needs(record) for fact in beliefs.derived_of(each)]
         if not wanted or beliefs.simulation.find_objection(record.step) is not None:
             return {}
         then = beliefs.simulation.copy()
@@ -101,11 +75,7 @@ class EffectFinder:
 
     def find_needed_directly(self, record: StepRecord) -> frozenset[str]:
         """Return the predicates that the goal or a later step names itself, and not only by axioms."""
-        needs = [
-            self.state.goal,
-            *(self.state.beliefs.precondition_of(each.step) for each in self._list_coming(record)),
-        ]
-        return frozenset([each.predicate for need in needs for each in atoms_in(need)])
+        return frozenset([each.predicate for need in self._list_needs(record) for each in atoms_in(need)])
 
     def find_births(self, step: Step) -> Facts:
         """Return the facts about objects that `step` is still to create, with their values after it."""
@@ -129,31 +99,18 @@ class EffectFinder:
         """Return what each declared outcome of `step` brings or ends, without what all of them do."""
         action = self.state.problem.domain.actions[step.action]
         binding, declared = dict(bind_parameters(action, step)), self.list_declared(step)
-        found = list[Facts]()
-        for outcome in action.outcomes:
-            changes = [(fact, False) for fact in negated_atoms(outcome.provides)]
-            changes += [(fact, True) for fact in positive_atoms(outcome.provides)]
-            facts = {fact.substitute(binding): holds for fact, holds in changes}
-            found.append({fact: holds for fact, holds in facts.items() if declared.get(fact) is not holds})
-        return found
+        found = [_bind_literals([outcome], binding) for outcome in action.outcomes]
+        return [{fact: holds for fact, holds in each.items() if declared.get(fact) is not holds} for each in found]
 
     def list_declared(self, step: Step) -> Facts:
         """Return what `step` declares to bring or to end, also about objects that it is still to create."""
         found = self._declared.get(step)
         if found is None:
-            found = self._declared[step] = dict(self._iterate_declared(step))
+            action, is_listing = self.state.problem.domain.actions[step.action], self.state.beliefs.is_listing
+            facts = _bind_literals([*filter(_is_certain, action.effects)], dict(bind_parameters(action, step)))
+            found = {fact: holds for fact, holds in facts.items() if fact.is_ground and not is_listing(fact)}
+            self._declared[step] = found
         return found
-
-    def _iterate_declared(self, step: Step) -> Iterator[tuple[Atom, bool]]:
-        action, beliefs = self.state.problem.domain.actions[step.action], self.state.beliefs
-        binding = dict(bind_parameters(action, step))
-        effects = list(filter(_is_certain, action.effects))
-        ended = [(fact, False) for each in effects for fact in negated_atoms(each.provides)]
-        brought = [(fact, True) for each in effects for fact in positive_atoms(each.provides)]
-        for pattern, holds in (*ended, *brought):
-            fact = pattern.substitute(binding)
-            if fact.is_ground and not beliefs.is_listing(fact):
-                yield fact, holds
 
     def _find_effects_of_others(self, record: StepRecord) -> set[Atom]:
         """Return the facts that other steps of the plan bring or end, unless they were left out or have failed."""
@@ -166,8 +123,19 @@ class EffectFinder:
         needed = [fact for each in self._list_coming(record) for fact in beliefs.facts_of_precondition(each.step)]
         return {*beliefs.facts_of(self.state.goal, {}), *needed}
 
+    def _list_needs(self, record: StepRecord) -> list[Formula]:
+        """Return the goal, and the preconditions of the steps that are still to come."""
+        preconditions = [self.state.beliefs.precondition_of(each.step) for each in self._list_coming(record)]
+        return [self.state.goal, *preconditions]
+
     def _list_coming(self, record: StepRecord) -> list[StepRecord]:
         return [each for each in self.state.pending() if each is not record]
+
+
+def _bind_literals(parts: Sequence[When | Outcome], binding: Mapping[str, str]) -> dict[Atom, bool]:
+    """Return the literals that `parts` of an action provide, with their values; what is brought comes last."""
+    ended = {fact.substitute(binding): False for each in parts for fact in negated_atoms(each.provides)}
+    return ended | {fact.substitute(binding): True for each in parts for fact in positive_atoms(each.provides)}
 
 
 def _is_certain(effect: When) -> bool:

@@ -7,17 +7,18 @@ flight; whoever finds one whose owner is gone settles it by what the owner has t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, Protocol
 
 from executor.errors import JournalError
 from executor.events import events
 from executor.events.answers import HAPPENED, NOTHING
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.ledger.records import WAITS, Entry, Flight, Outcome, identify_step, make_key
+from executor.ledger.records import WAITS, Entry, Flight, Outcome
 from executor.loop.aftermath import STILL_AT_WORK
-from executor.loop.effects import EffectFinder, find_known_values
+from executor.loop.effects import EffectFinder
+from executor.loop.step_identity import find_known_values, identify_step, make_key
 from executor.tools.clock import Clock
 from planner.lightweight import dataclass, field, replace
 from planner.plan import Step
@@ -91,12 +92,13 @@ class Flights:
 
     def identify(self, record: StepRecord) -> str:
         """Return the identity of a step, which does not change while the run goes on."""
-        return self.identify_step(record.step, record.plan.parameters)
+        return self._identify(record, self.name_given(record.step))
 
-    def identify_step(self, step: Step, planned: Mapping[str, Any]) -> str:
-        """Return the identity of a step whose data parameters have the `planned` values."""
-        known = find_known_values(self.state.domain.actions[step.action], planned, self.state.request)
-        return identify_step(self.world, step.action, self.name_given(step), known)
+    def _identify(self, record: StepRecord, names: Sequence[str]) -> str:
+        """Return the identity of a step for objects with these real `names`."""
+        action = self.state.domain.actions[record.step.action]
+        known = find_known_values(action, record.plan.parameters, self.state.request)
+        return identify_step(self.world, action.name, names, known)
 
     def name_given(self, step: Step) -> list[str]:
         """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""
@@ -107,11 +109,7 @@ class Flights:
         """Return the identity by which the ledger knows a step: earlier versions added the names of what it creates."""
         if not record.plan.creates or await self.book.read(item) != (None, []):
             return item
-        known = find_known_values(
-            self.state.domain.actions[record.step.action], record.plan.parameters, self.state.request
-        )
-        names = [*self.name_given(record.step), *record.plan.creates.values()]
-        earlier = identify_step(self.world, record.step.action, names, known)
+        earlier = self._identify(record, [*self.name_given(record.step), *record.plan.creates.values()])
         return item if await self.book.read(earlier) == (None, []) else earlier
 
     def name(self, record: StepRecord) -> Step:
@@ -254,12 +252,11 @@ class Flights:
             self._settle(event)
 
     def _settle(self, end: events.StepEnded) -> None:
-        flight = self._held.pop(end.step)
         outcome = outcome_of(end.status, repeatable=end.repeatable, denied=end.denied)
         if outcome is None:
-            self._held[end.step] = self._doubt(flight, end.reason or LOST)
+            self._doubt(self._held[end.step], end.reason or LOST)
         else:
-            self.end(flight, outcome, seen=end.is_seen, reason=end.reason)
+            self.end(self._held.pop(end.step), outcome, seen=end.is_seen, reason=end.reason)
 
     def _doubt(self, flight: Flight, reason: str) -> Flight:
         """Keep that nobody can say whether a flight happened that is over now, or whose handler is still at work."""

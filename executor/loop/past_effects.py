@@ -8,9 +8,9 @@ from typing import Any
 
 from executor.events import events
 from executor.journal.interface import AnyJournal
-from executor.ledger.records import Entry, Flight, Outcome, identify_step
-from executor.loop.effects import find_known_values
+from executor.ledger.records import Entry, Flight, Outcome
 from executor.loop.flights import entry_of, outcome_of
+from executor.loop.step_identity import find_known_values, identify_step
 from executor.plans.action_plan import PlanStep
 from executor.tools.json_data import load_json
 from planner.errors import ForethoughtError

@@ -22,8 +22,9 @@ from executor import (
     StepStatus,
     World,
 )
-from executor.ledger.records import Entry, Flight, Outcome, identify_step
+from executor.ledger.records import Entry, Flight, Outcome
 from executor.loop.aftermath import STILL_AT_WORK
+from executor.loop.step_identity import identify_step
 from executor.testing import Crash, run_virtual
 from executor.testing.virtual_time import current
 from planner import Domain, Entity, InputError

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from executor.journal import open_journal
-from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome, identify_step, make_key
+from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome
+from executor.loop.step_identity import identify_step, make_key
 from planner.lightweight import replace
 
 ITEM = identify_step("bank", "pay", ["o7"], {"amount": 10})

@@ -1,0 +1,92 @@
+"""Identify irreversible steps: which steps of all runs are one and the same, and the idempotency key of each entry.
+
+An identity is a hash of the world, the action, its planning arguments and the values that were known before. The same
+step so has the same identity and key in every process and run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any, Final
+
+from executor.loop.parameters import Missing, convert_value
+from executor.plans.action_plan import references
+from executor.tools.json_data import dump_json_value, load_json
+from planner.model import Action
+
+DIGITS: Final = 32
+"""Hexadecimal digits of identities and keys: 128 bits."""
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object is in memory, as Python's own texts of objects say."""
+
+
+def find_known_values(action: Action, planned: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of data parameters that the plan (`planned`) or the `request` gave: they tell steps apart.
+
+    What else has a value in a parameter does not: a result, a default and a language model may say the same thing
+    in other words, in another run or with another version of the world.
+    """
+    found: dict[str, Any] = {}
+    for parameter in action.data:
+        name = parameter.name
+        if name in planned:
+            if any(True for _ in references(planned[name])):
+                continue
+            found[name] = planned[name]
+        elif parameter.source is None and name in request:
+            found[name] = request[name]
+        if name in found:
+            with suppress(Missing):
+                found[name] = convert_value(parameter, found[name])
+    return found
+
+
+def identify_step(world: str, action: str, arguments: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return the identity of an irreversible step.
+
+    `values` are those of data parameters that the request or the plan gave. The same value has the same identity in
+    every process: 10, 10.0 and `Decimal("10.00")` are one number, and an address in the text of an object does not
+    count.
+    """
+    return _hash_data([world, action, list(arguments), _normalise(values)])
+
+
+def make_key(item: str, occasion: str, number: int) -> str:
+    """Return the idempotency key of the entry with this `number` of the step `item` on an `occasion`."""
+    return _hash_data([item, occasion, number])
+
+
+def _normalise(value: Any) -> Any:
+    """Return `value` in the form in which equal values are alike."""
+    match value:
+        case bool() | None:
+            return value
+        case int():
+            return ["number", str(value)]
+        case Decimal() if value.is_finite() and value == int(value):
+            return _normalise(int(value))
+        case Decimal() if value.is_finite():
+            number = float(value)
+            return _normalise(number) if Decimal(repr(number)) == value else f"{value.normalize():f}"
+        case float() if math.isfinite(value):
+            return ["number", str(int(value)) if value.is_integer() else repr(value)]
+        case str():
+            return _ADDRESS.sub("", value.encode("utf-8", "backslashreplace").decode())
+        case Mapping():
+            return {str(key): _normalise(each) for key, each in value.items()}
+        case set() | frozenset():
+            return sorted(map(_normalise, value), key=dump_json_value)
+        case list() | tuple():
+            return [_normalise(each) for each in value]
+        case _:
+            return _normalise(load_json(dump_json_value(value)))
+
+
+def _hash_data(data: Any) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:DIGITS]
