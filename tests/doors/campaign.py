@@ -48,8 +48,8 @@ LOOKS = ("slow", "disagree")
 HOSTS = ("two at once", "two wishes at once", "by hand", "later by hand")
 MOST_SECONDS = 120
 """Time limit of a story, in real seconds."""
-AT_LAST = ("resume", "ask", "resume", "ask")
-"""What a person does at last who wants the goal, when nothing goes wrong any more."""
+AT_LAST = ("resume", "ask", "resume", "ask", "resume", "ask")
+"""What a person does at last who wants the goal; up to four requests fail: a late form, and three faults in calls."""
 
 
 @dataclass(frozen=True, slots=True)

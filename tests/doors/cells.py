@@ -107,9 +107,9 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
-        "the form is not there",
+        "",
         "a name is that of one run: whose run has failed takes another name",
-        lambda story: "named run" in story.names and story.scene.prepare == "late",
+        lambda story: "named run" in story.names and story.told[-1].status == "FAILED",
     ),
     Refusal(
         "resumed",

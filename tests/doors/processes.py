@@ -91,9 +91,9 @@ def _fork(work: Callable[[], None]) -> int:
 
 
 def _run(story: Story, processes: list[tuple[int, Path]]) -> None:
-    """Wait for processes, and take over what they told, unless they were killed."""
+    """Wait for processes, and take over what they told, unless they were killed; the first one goes on last."""
     until = time.monotonic() + MOST_SECONDS
-    for id_, told in processes:
+    for id_, told in reversed(processes):
         status = _wait(id_, until)
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
             story.crashes += 1
