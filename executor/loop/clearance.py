@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, Final, Protocol
 
@@ -77,6 +79,8 @@ class Clearance:
     _evidence: Evidence = field(init=False)
     _values: dict[str, Mapping[str, Any]] = field(init=False, default_factory=dict)
     """The values with which steps are to be done, by step."""
+    _looks: defaultdict[str, list[float]] = field(init=False, default_factory=partial(defaultdict, list))
+    """When a step has taken its flight and looked, by step, in seconds of the event loop."""
 
     def __post_init__(self) -> None:
         self._finder = self.flights.finder
@@ -118,6 +122,7 @@ class Clearance:
         self._values[record.id], item = values, await self.flights.find_item(record, item)
         while not self.stopped.is_set():
             await self.lookout.admit(self._finder.find_effect(record))  # not while it has the flight
+            self._looks[record.id].append(asyncio.get_running_loop().time())
             other, entries = await self.flights.take(record, item)
             effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
             known = {fact for fact, value in effect.items() if holds(fact) is value}
@@ -338,9 +343,11 @@ class Clearance:
     async def _give_way(self, record: StepRecord, other: Flight) -> bool | None:
         """Wait until a flight is over, or nobody is at work on it, or no step may begin any more; return as `_follow`.
 
-        The step leaves its own flight meanwhile, as the other one may wait for that.
+        The step leaves its own flight meanwhile, as the other one may wait for that. If both do so, the run with the
+        later name waits as long as it has looked, and longer each time: the other one can look, and begin.
         """
-        may_wait_for_this = self.flights.get(record) is not None
+        clock = asyncio.get_running_loop().time
+        begun, has_flight = clock(), self.flights.get(record) is not None
         self.flights.leave(record)
         if is_below(f"{other.run}/{other.step}"):
             self._refuse_below(record, other)
@@ -349,13 +356,13 @@ class Clearance:
             self.emit(events.StepWaiting(record.id, {"flight": other.item}, 0.0))
             return False
         flight: Flight | None = other
-        clock = asyncio.get_running_loop().time
-        since = clock()
         while flight == other and not self.stopped.is_set() and await self.flights.is_alive(other):
-            await wait_unless_cancelled(self.flights.book.wait_for_change(other, clock() - since), self.stopped)
+            await wait_unless_cancelled(self.flights.book.wait_for_change(other, clock() - begun), self.stopped)
             flight, _ = await self.flights.book.read(other.item)
-        if may_wait_for_this and other.run < self.state.run:  # both have given way: the other one goes first
-            await wait_unless_cancelled(self.flights.book.wait_for_change(other, clock() - since), self.stopped)
+        if has_flight and other.run < self.state.run:  # both have given way: the other one goes first
+            looks = self._looks[record.id]
+            await wait_unless_cancelled(self.flights.book.wait_for_change(other, clock() - begun), self.stopped)
+            await wait_unless_cancelled(asyncio.sleep((begun - looks[-1]) * len(looks)), self.stopped)
         return None
 
     async def _ask(self, ruling: Ruling, record: StepRecord, item: str, other: Flight | None) -> bool | None:

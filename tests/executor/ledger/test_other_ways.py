@@ -5,10 +5,14 @@ An order is paid by card, then the card does not work any more, and a new reques
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from payments import DOORS, opened_till
 
-from executor import Executor, PlannedCalls
+from executor import ActionPlan, Executor, Journal, PlannedCalls, RunStatus, World
+from executor.testing import run_virtual
+from planner import Domain
 
 DOUBTFUL = ("raises", "hangs", "dies", "waits")
 UNSEEN = ("states no delay", "vague", "absent")
@@ -85,6 +89,39 @@ def test_the_other_way_is_taken_where_the_first_has_failed(place):
         go_on = pay_by_card(till, "fails")
         assert go_on(lambda world, journal: till.ask("run", world, journal, means="cash")) == "UNVERIFIED"
         assert [means for _, means, _ in till.paid] == ["cash"]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+@pytest.mark.parametrize("second", [0.0, 0.1, 0.2, 0.3])
+def test_two_ways_begun_at_once_let_one_another_go_first(names, second, tmp_path):
+    """Observers take a while: both runs have their flights, and look, when each finds that of the other."""
+    shop, paid = Domain("shop"), []
+    for way in ("card", "cash"):
+        shop.action(f"pay_by_{way}", {}, provides=["paid"], tags=["irreversible"])
+    world = World(shop)
+    for way in ("card", "cash"):
+        world.handler(f"pay_by_{way}")(lambda way=way: paid.append(way))
+
+    @world.observer("paid", conclusive=True, settle_within=0)
+    async def see() -> bool:
+        await asyncio.sleep(0.4)
+        return bool(paid)
+
+    async def pay(executor, name, way, after):
+        await asyncio.sleep(after)
+        plan = {"goal": ["paid"], "steps": [{"id": "s1", "action": f"pay_by_{way}"}]}
+        return await executor.run(ActionPlan.model_validate(plan), run=name)
+
+    async def main():
+        with Journal(tmp_path / "runs.db") as journal:
+            executor = Executor(world, journal)
+            both = zip(names, ("card", "cash"), (0.0, second), strict=True)
+            async with asyncio.timeout(60):
+                return await asyncio.gather(*[pay(executor, *each) for each in both])
+
+    told = run_virtual(main())
+    assert [each.status for each in told] == [RunStatus.SUCCEEDED] * 2
+    assert len(paid) == 1
 
 
 def open_worlds(till):
