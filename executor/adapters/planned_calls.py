@@ -300,8 +300,14 @@ class PlannedCalls:
 
         task = asyncio.create_task(take_turn())
         self._at_work.add(task)
-        task.add_done_callback(self._at_work.discard)
+        task.add_done_callback(self._forget)
         return await asyncio.shield(task)
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        """Forget a task that has ended; a cancelled caller does not hear what it raised."""
+        self._at_work.discard(task)
+        if not task.cancelled():
+            task.exception()
 
     def _report(self, step: str, expected: frozenset[Atom] | None = None) -> CallReport:
         """Report the step of a call; `expected` are the facts that should hold after it."""

@@ -15,6 +15,7 @@ from executor import Executor
 from executor.errors import DrivenError, FencedError, MovingError, NoRunError, RunError, RunExists
 from executor.events.events import RunStatus, StepStatus
 from executor.events.run_state import RunState
+from executor.loop.locks_and_rates import find_pause
 from executor.plans.action_plan import ActionPlan, goals_of, statement_of
 from executor.plans.prepare import PreparedPlan
 from executor.run import Run
@@ -31,10 +32,6 @@ class Idle:
 
     def choose(self, *_: Any) -> None:
         """Choose nothing."""
-
-
-PAUSE: Final = 0.05
-"""Polling interval while another process drives the run, in seconds."""
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +55,7 @@ class Session:
 
     async def drive(self, **options: Any) -> Run:
         """Drive the run, with `options` of `Executor.take_up`, until it waits or is over; wait for other drivers."""
+        waited = 0.0
         while True:
             try:
                 if self.run is None and not options:
@@ -67,7 +65,9 @@ class Session:
             except (FencedError, MovingError):
                 raise
             except (DrivenError, RunExists):  # somebody else drives it, or has just begun it
-                await asyncio.sleep(PAUSE)
+                pause = find_pause(waited)
+                waited += pause
+                await asyncio.sleep(pause)
 
     def _is_up_to_date(self, run: Run) -> bool:
         if run.state.status.is_over:

@@ -119,7 +119,7 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
-        "",
+        "budget",
         "there is no money to pay again, and nobody can say for sure that it was paid",
         lambda story: story.scene.has_budget and (story.scene.sight != "conclusive" or story.fault.looks == "disagree"),
     ),
