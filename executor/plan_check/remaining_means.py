@@ -91,12 +91,19 @@ class RemainingMeans:
         return "; ".join(each.message for each in found if each.step in ids and each.rule == "missing-parameter")
 
     def _list_done(self, pending: Sequence[PlanStep]) -> Iterator[Atom]:
-        """Yield the facts that hold and whose results the steps `pending` need: a person can tell these."""
+        """Yield the facts whose results the steps `pending` need, and no value need be found for now.
+
+        A person can tell the results of facts that hold. A step cannot begin before a fact holds that it requires, and
+        where its provider has failed, that is for recovery to mend.
+        """
+        beliefs = self.state.beliefs
         for each in pending:
-            action = resolve_action(self.world.model, each.action)
+            action, step = resolve_action(self.world.model, each.action), each.step(self.state.domain)
             fixed = {parameter.name for parameter in action.data if parameter.fixed}
-            facts = find_wanted_facts(action, each, each.step(self.state.domain))
-            yield from (fact for name, fact in facts if name not in fixed and self.state.beliefs.holds(fact) is True)
+            required = beliefs.facts_of_precondition(step)
+            for name, fact in find_wanted_facts(action, each, step):
+                if fact in required if beliefs.holds(fact) is not True else name not in fixed:
+                    yield fact
 
     def _find_unobservable(self, pending: Sequence[PlanStep]) -> str:
         """Return which careful steps among `pending`, and of the policy, rest on what nobody can observe."""
