@@ -309,8 +309,9 @@ class StepEnded:
 
     @property
     def is_seen(self) -> bool:
-        """Whether an observer has seen an effect of the step."""
-        return any(note.provenance is Provenance.OBSERVED for note in self.facts)
+        """Whether an observer has seen an effect of the step, and none has seen one missing."""
+        is_whole = self.status is not StepStatus.PARTIAL
+        return is_whole and any(note.provenance is Provenance.OBSERVED for note in self.facts)
 
     def as_obstacle(self, attempts: int) -> StepEnded:
         """Return the failure of a step after so many `attempts` as an obstacle, if it was none."""

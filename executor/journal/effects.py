@@ -6,27 +6,40 @@ before it returns, so that no two processes ever have the flight of one step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from executor.journal.store import Store
-from executor.ledger.records import Entry, Flight, Outcome
+from executor.ledger.records import Entry, Flight, Outcome, list_marks
 
+_MARKS: Final = (
+    "CREATE TABLE IF NOT EXISTS marks(mark TEXT NOT NULL, item TEXT NOT NULL, PRIMARY KEY(mark, item)) WITHOUT ROWID"
+)
 _TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS flights(item TEXT PRIMARY KEY, text TEXT NOT NULL, run TEXT NOT NULL,
     step TEXT NOT NULL, key TEXT NOT NULL, since REAL NOT NULL, occasion TEXT NOT NULL, doubt TEXT NOT NULL,
-    traces TEXT NOT NULL DEFAULT '', until REAL NOT NULL DEFAULT 0)""",
+    traces TEXT NOT NULL DEFAULT '', until REAL NOT NULL DEFAULT 0, brings TEXT NOT NULL DEFAULT '')""",
     """CREATE TABLE IF NOT EXISTS entries(number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL,
     text TEXT NOT NULL, outcome TEXT NOT NULL, run TEXT NOT NULL, step TEXT NOT NULL, key TEXT NOT NULL,
-    at REAL NOT NULL, occasion TEXT NOT NULL, seen INTEGER NOT NULL, reason TEXT NOT NULL)""",
+    at REAL NOT NULL, occasion TEXT NOT NULL, seen INTEGER NOT NULL, reason TEXT NOT NULL,
+    brings TEXT NOT NULL DEFAULT '')""",
     "CREATE INDEX IF NOT EXISTS entries_item ON entries(item)",
+    _MARKS,
     "CREATE TABLE IF NOT EXISTS filled_ledgers(world TEXT PRIMARY KEY)",
 )
-FLIGHT: Final = "item, text, run, step, key, since, occasion, doubt, traces, until"
-ENTRY: Final = "item, text, outcome, run, step, key, at, occasion, seen, reason"
-_TAKE: Final = f"INSERT OR IGNORE INTO flights({FLIGHT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - ours
-_WITHOUT_TRACES: Final = "SELECT 1 FROM sqlite_master WHERE name = 'flights' AND sql NOT LIKE '%traces%'"
-"""Finds the table of flights of an earlier version."""
+FLIGHT: Final = "item, text, run, step, key, since, occasion, doubt, traces, until, brings"
+ENTRY: Final = "item, text, outcome, run, step, key, at, occasion, seen, reason, brings"
+_TAKE: Final = f"INSERT OR IGNORE INTO flights({FLIGHT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - ours
+_EARLY: Final = "SELECT 1 FROM sqlite_master WHERE name = 'flights' AND sql NOT LIKE ?"
+"""Finds the table of flights of an earlier version, which lacks a column."""
+_LATER: Final = (
+    ("traces", "ALTER TABLE flights ADD COLUMN traces TEXT NOT NULL DEFAULT ''"),
+    ("until", "ALTER TABLE flights ADD COLUMN until REAL NOT NULL DEFAULT 0"),
+    ("brings", "ALTER TABLE flights ADD COLUMN brings TEXT NOT NULL DEFAULT ''"),
+    ("brings", "ALTER TABLE entries ADD COLUMN brings TEXT NOT NULL DEFAULT ''"),
+    ("brings", _MARKS),
+)
+"""Statements that bring the tables of earlier versions up to date, with the column of flights that these lack."""
 _FREE: Final = "DELETE FROM flights WHERE item = ? AND run = ? AND step = ? AND since = ?"
 
 
@@ -54,6 +67,7 @@ class LedgerInJournal:
                     self._free(instead)
                 execute = self._store.connection.execute
                 execute(_TAKE, row_of(flight))
+                self._mark([flight])
                 return self._list_flights("WHERE item = ?", (flight.item,))[0]
 
     def doubt(self, flight: Flight) -> None:
@@ -75,7 +89,17 @@ class LedgerInJournal:
         """Add an entry without a flight."""
         with self._store.use():
             self._prepare()
-            self._insert([entry])
+            with self._store.transaction():
+                self._insert([entry])
+                self._mark([entry])
+
+    def find_like(self, marks: Collection[str]) -> list[str]:
+        """Return the identities of the steps that have one of the `marks`."""
+        with self._store.use():
+            if not self._has_tables():
+                return []
+            which = f"SELECT DISTINCT item FROM marks WHERE mark IN ({', '.join('?' * len(marks))})"  # noqa: S608 - ours
+            return [item for (item,) in self._store.connection.execute(which, tuple(marks))]
 
     def flights(self) -> list[Flight]:
         """Return all flights, the oldest first."""
@@ -100,15 +124,21 @@ class LedgerInJournal:
             with self._store.transaction():
                 execute = self._store.connection.execute
                 if execute("INSERT OR IGNORE INTO filled_ledgers VALUES (?)", (world,)).rowcount:
+                    flights, entries = list(flights), list(entries)
                     self._store.connection.executemany(_TAKE, map(row_of, flights))
                     self._insert(entries)
+                    self._mark([*flights, *entries])
 
     def _free(self, flight: Flight) -> bool:
         return bool(self._store.connection.execute(_FREE, identify_flight(flight)).rowcount)
 
     def _insert(self, entries: Iterable[Entry]) -> None:
-        insert = f"INSERT INTO entries({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - names of columns
+        insert = f"INSERT INTO entries({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - names of columns
         self._store.connection.executemany(insert, map(row_of, entries))
+
+    def _mark(self, records: Iterable[Flight | Entry]) -> None:
+        rows = [(mark, each.item) for each in records for mark in list_marks(each)]
+        self._store.connection.executemany("INSERT OR IGNORE INTO marks VALUES (?, ?)", rows)
 
     def _list_flights(self, which: str, values: tuple[Any, ...]) -> list[Flight]:
         found = self._store.connection.execute(f"SELECT {FLIGHT} FROM flights {which}", values)  # noqa: S608 - ours
@@ -135,13 +165,13 @@ class LedgerInJournal:
             self._is_ready = found.fetchone() is not None
             if self._is_ready and self._is_early():
                 with self._store.transaction():
-                    if self._is_early():  # no other process was faster
-                        for column in ("traces TEXT NOT NULL DEFAULT ''", "until REAL NOT NULL DEFAULT 0"):
-                            self._store.connection.execute(f"ALTER TABLE flights ADD COLUMN {column}")
+                    lacking = [each for each in dict.fromkeys(name for name, _ in _LATER) if self._is_early(each)]
+                    for statement in (each for name, each in _LATER if name in lacking):
+                        self._store.connection.execute(statement)
         return self._is_ready
 
-    def _is_early(self) -> bool:
-        return self._store.connection.execute(_WITHOUT_TRACES).fetchone() is not None
+    def _is_early(self, column: str = "brings") -> bool:
+        return self._store.connection.execute(_EARLY, (f"%{column}%",)).fetchone() is not None
 
 
 def identify_flight(flight: Flight) -> tuple[str, str, str, float]:
@@ -157,5 +187,5 @@ def row_of(record: Flight | Entry) -> tuple[Any, ...]:
 
 def read_entry(row: tuple[Any, ...]) -> Entry:
     """Return the entry in a row with the columns `ENTRY`."""
-    item, text, outcome, run, step, key, at, occasion, seen, reason = row
-    return Entry(item, text, Outcome[outcome], run, step, key, at, occasion, bool(seen), reason)
+    item, text, outcome, run, step, key, at, occasion, seen, reason, brings = row
+    return Entry(item, text, Outcome[outcome], run, step, key, at, occasion, bool(seen), reason, brings)

@@ -217,6 +217,7 @@ class LockFile:
             self.users -= 1
             if not self.users:
                 del _shared[self.key]
+                self._held.clear()  # a handler that is still at work releases its lock later
                 os.close(self._descriptor)
 
 

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from collections.abc import Collection
 from enum import Enum
 from typing import Final, Protocol
 
@@ -30,7 +32,8 @@ class Flight:
     `item` is the identity of the step, `text` names it for people. `run` and `step` are its owner, and `since` is when
     it was taken, in seconds since 1970. With a `doubt`, the attempt is over and nobody can say whether it happened.
     `traces` is what observers saw right before it began, as JSON text: see `executor.loop.evidence`. `until` is when it
-    was known to be over: until then its handler may have acted.
+    was known to be over: until then its handler may have acted. `brings` is what the step is for, as JSON text: see
+    `executor.loop.step_identity`.
     """
 
     item: str
@@ -43,6 +46,7 @@ class Flight:
     doubt: str = ""
     traces: str = ""
     until: float = 0.0
+    brings: str = ""
 
     @property
     def is_waiting(self) -> bool:
@@ -68,6 +72,7 @@ class Entry:
     """What became of an irreversible step on an `occasion`, by which run and step, and `at` what time.
 
     A step that was done was `seen` to be done if an observer saw its effect; else its handler, or a person, said so.
+    `brings` is what it is for, as in its flight.
     """
 
     item: str
@@ -80,6 +85,12 @@ class Entry:
     occasion: str = ""
     seen: bool = False
     reason: str = ""
+    brings: str = ""
+
+
+def list_marks(record: Flight | Entry) -> list[str]:
+    """Return the marks of a step: steps for the same fact, or of the same action and objects, have one in common."""
+    return [] if not record.brings else [str(each) for each in json.loads(record.brings)["marks"]]
 
 
 class LedgerView(Protocol):
@@ -110,6 +121,9 @@ class Ledger(LedgerView, Protocol):
     def add(self, entry: Entry) -> None:
         """Add an entry without a flight."""
 
+    def find_like(self, marks: Collection[str]) -> list[str]:
+        """Return the identities of the steps that have one of the `marks`."""
+
 
 class LedgerInMemory:
     """The ledger of one world object: it is lost when its process ends."""
@@ -117,6 +131,8 @@ class LedgerInMemory:
     def __init__(self) -> None:
         self._flights: dict[str, Flight] = {}
         self._entries: dict[str, list[Entry]] = {}
+        self._items: dict[str, dict[str, None]] = {}
+        """The steps that have a mark, by mark."""
         self._guard = threading.Lock()
 
     def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
@@ -130,6 +146,7 @@ class LedgerInMemory:
             known = self._flights.get(flight.item)
             if known is None or known.is_same(instead):
                 self._flights[flight.item] = flight
+                self._mark(flight)
             return self._flights[flight.item]
 
     def doubt(self, flight: Flight) -> None:
@@ -151,6 +168,16 @@ class LedgerInMemory:
         """Add an entry without a flight."""
         with self._guard:
             self._entries.setdefault(entry.item, []).append(entry)
+            self._mark(entry)
+
+    def find_like(self, marks: Collection[str]) -> list[str]:
+        """Return the identities of the steps that have one of the `marks`."""
+        with self._guard:
+            return list(dict.fromkeys(item for mark in marks for item in self._items.get(mark, ())))
+
+    def _mark(self, record: Flight | Entry) -> None:
+        for mark in list_marks(record):
+            self._items.setdefault(mark, {})[record.item] = None
 
     def flights(self) -> list[Flight]:
         """Return all flights, the oldest first."""

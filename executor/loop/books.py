@@ -42,6 +42,10 @@ class BookHere:
         self._taken[flight.item] = flight.since
         return self.ledger.take(flight, instead)
 
+    async def find_like(self, marks: Collection[str]) -> list[str]:
+        """Return the identities of the steps that have one of the `marks`."""
+        return self.ledger.find_like(marks)
+
     async def find_own(self, run: str, _: Collection[str]) -> list[Flight]:
         """Return the flights that `run` has, or an earlier run of its name."""
         found = [each for each in self.ledger.flights() if each.run == run]

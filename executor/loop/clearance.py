@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any, Final, Protocol
 
 from executor.events import events
@@ -38,19 +37,16 @@ from executor.loop.evidence import Evidence, View
 from executor.loop.flights import Flights
 from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.loop.parameters import describe_values
-from executor.loop.step_identity import find_known_values, identify_step
+from executor.loop.step_identity import Brought
 from executor.observe.observe import Lookout, LookResult
 from executor.tools.clock import Clock
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from planner.lightweight import dataclass, field, replace
-from planner.plan import Step
 
 SETTLED: Final = "somebody says that it happened"
 DENIED: Final = "somebody says that it did not happen"
 BY_WORD: Final = "somebody settled it in the ledger"
-MOST_VARIED: Final = 4
-"""Most data parameters of which any may or may not have been known to an earlier run."""
 MOST_NAMED: Final = 5
 """Most objects that a question names which a step may have created."""
 _SKIPS: Final = "it is not done again"
@@ -110,7 +106,7 @@ class Clearance:
         done = find_last_done(entries, replace(asker, repeats=True))
         if flight is not None or done is None or asker.accepts or asker.approves or asker.wants:
             return False
-        if (await self._evidence.look(record)).sight is Sight.MISSING:
+        if (await self._evidence.look(record, rest=self._find_rest(record, None, entries))).sight is Sight.MISSING:
             return False
         return await self._ask(Ruling(Verdict.ASK_AGAIN, UNSEEN_DONE, done), record, item, None) is False
 
@@ -119,14 +115,16 @@ class Clearance:
 
         Whoever is asked is shown the `values` of its data parameters.
         """
-        self._values[record.id], item = values, await self.flights.find_item(record, item)
+        self._values[record.id] = values
         while not self.stopped.is_set():
             await self.lookout.admit(self._finder.find_effect(record))  # not while it has the flight
             self._looks[record.id].append(asyncio.get_running_loop().time())
             other, entries = await self.flights.take(record, item)
             effect, holds = self._finder.find_effect(record), self.state.beliefs.holds
             known = {fact for fact, value in effect.items() if holds(fact) is value}
-            view = await self._evidence.look(record, other or self.flights.get(record))
+            flight = other or self.flights.get(record)
+            rest = self._find_rest(record, other, entries)
+            view = await self._evidence.look(record, flight, rest)
             if self.stopped.is_set():  # the look may have come before observers had their time
                 break
             seen, shows = view.looked.seen, view.effect
@@ -155,16 +153,13 @@ class Clearance:
         return False
 
     async def settle(self, record: StepRecord, *, may_retry: bool) -> bool:
-        """Settle a step of this run that is in doubt by another look; return whether that could be.
-
-        That it did not happen, counts only if no other effect may be there than those that the plan takes from it.
-        """
+        """Settle a step of this run that is in doubt by another look; return whether that could be."""
         flight = self.flights.get(record)
         if flight is None or self.flights.is_left_at_work(flight.key):
             return False
         flight = self.flights.renew_doubt(flight)
-        view = await self._evidence.look(record, flight)
-        if view.sight is Sight.MISSING and self._may_be_there_in_part(record, view):
+        view = await self._evidence.look(record, flight, self._find_rest(record, flight, ()))
+        if view.sight is Sight.MISSING and self._is_partly_seen(record):
             return False
         if view.sight is Sight.HOLDS:
             self._end_as_so(record, view, flight)
@@ -177,13 +172,27 @@ class Clearance:
             )
         return view.sight in {Sight.HOLDS, Sight.MISSING}
 
-    def _may_be_there_in_part(self, record: StepRecord, view: View) -> bool:
-        """Return whether an effect of a step that is in no `view` is unknown, or was observed."""
-        told, beliefs = {*view.effect, *self._finder.find_births(record.step)}, self.state.beliefs
-        notes = [(each.holds, beliefs.note(each.fact)) for each in record.awaited if each.fact not in told]
-        others = [(holds, note) for holds, note in notes if not beliefs.is_internal(note.fact)]
-        seen = events.Provenance.OBSERVED
-        return any(note.holds is None or (note.provenance is seen and note.holds is holds) for holds, note in others)
+    def _is_partly_seen(self, record: StepRecord) -> bool:
+        """Return whether observers saw an effect of a step of this run, such as a number, after its attempt."""
+        notes = [(each.holds, self.state.beliefs.note(each.fact)) for each in record.awaited]
+        seen = [note.holds is holds for holds, note in notes if note.provenance is events.Provenance.OBSERVED]
+        return any(seen)
+
+    def _find_rest(self, record: StepRecord, flight: Flight | None, entries: Sequence[Entry]) -> Facts:
+        """Return what else tells whether a step was done that is in doubt, or that was done before, than its effect.
+
+        What held when this run began is no evidence of its own attempt.
+        """
+        effect, declared = self._finder.find_effect(record), self._finder.find_declared(record.step)
+        if flight is not None and flight.run == self.state.run:
+            initial = frozenset(self.state.source.initial)
+            declared = {fact: holds for fact, holds in declared.items() if (fact in initial) is not holds}
+        elif flight is not None and flight.brings:
+            own = {self.state.objects.real_fact(each): each for each in declared}
+            declared = {own.get(each, each): holds for each, holds in Brought.read(flight.brings).facts.items()}
+        elif flight is None and not any(each.outcome is Outcome.DONE for each in entries):
+            return {}
+        return {fact: holds for fact, holds in declared.items() if fact not in effect}
 
     def describe_candidates(self, record: StepRecord) -> str:
         """Describe the objects that a step may have created which is in doubt, for people."""
@@ -204,16 +213,25 @@ class Clearance:
 
         Return the ruling, with the flight that it speaks of and the latest view; `view` was looked at right before.
         """
-        for item in self._list_like(record):
+        own = self.flights.identify(record)
+        wanted = self.flights.describe(record, self._finder.find_effect(record), self._values.get(record.id))
+        for item in await self.flights.book.find_like(wanted.marks):
             flight, entries = await self.flights.book.read(item)
+            if item == own:
+                continue
             if flight is not None and self.flights.has(flight):
                 flight = None  # the run knows itself what its steps do
             elif flight is not None:
                 flight = await self.flights.settle_other(flight)
+            if flight is not None and not self._is_for_same(wanted, flight):
+                flight = None
+            entries = [each for each in entries if self._is_for_same(wanted, each)]
             if flight is None and not entries:
                 continue
             if flight is not None:
-                seen = await self._evidence.look(record, replace(flight, traces=""))
+                seen = await self._evidence.look(
+                    record, replace(flight, traces=""), self._find_rest(record, flight, ())
+                )
                 view = replace(seen, traces=view.traces)
             asker = replace(self._describe_asker(record, entries), accepts=False, approves=False, repeats=True)
             is_alive = flight is not None and await self.flights.is_alive(flight)
@@ -228,28 +246,15 @@ class Clearance:
                 return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, view
         return Ruling(Verdict.BEGIN, FIRST), None, view
 
-    def _list_like(self, record: StepRecord) -> list[str]:
-        """Return the identities of other steps that bring a fact of a step's effect, and the other ones of the step.
+    @staticmethod
+    def _is_for_same(wanted: Brought, other: Flight | Entry) -> bool:
+        """Return whether another step is for the same as the `wanted` one.
 
-        Who gave a value tells whether it counts: a model may have written what a request gives in another run.
+        What was done with another value was something else, but not what is in doubt, or was refused.
         """
-        facts = [fact for fact, holds in self._finder.find_effect(record).items() if holds]
-        steps = dict.fromkeys([record.step, *self.state.find_irreversible_providers(facts)])
-        found = [
-            identify_step(self.flights.world, step.action, self.flights.name_given(step), known)
-            for step in steps
-            for known in self._list_known(record, step)
-        ]
-        return [each for each in dict.fromkeys(found) if each != self.flights.identify(record)]
-
-    def _list_known(self, record: StepRecord, step: Step) -> Iterator[dict[str, Any]]:
-        """Yield the values of `record` that may have been known of `step`: any of its parameters, up to a limit."""
-        values, data = self._values.get(record.id, {}), self.state.domain.actions[step.action].data
-        shared = {each.name: values[each.name] for each in data if each.name in values}
-        numbers = range(len(shared) + 1) if len(shared) <= MOST_VARIED else (0, len(shared))
-        yield find_known_values(self.state.domain.actions[step.action], {}, self.state.request)
-        for number in numbers:
-            yield from map(dict, combinations(shared.items(), number))
+        brought = Brought.read(other.brings)
+        is_done = isinstance(other, Entry) and other.outcome is Outcome.DONE
+        return not brought.differs(wanted) or (brought.shares_fact(wanted) and not is_done)
 
     async def _follow(
         self, ruling: Ruling, record: StepRecord, item: str, view: View, other: Flight | None

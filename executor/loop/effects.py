@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from executor.events.events import StepStatus
-from executor.events.fluent_values import FluentValue
+from executor.events.fluent_values import FluentValue, value_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import is_in_place
 from planner.lightweight import dataclass, field
-from planner.model import OPEN, Atom
+from planner.model import OPEN, Action, Atom
 from planner.model.actions import Outcome, When, negated_atoms, positive_atoms
 from planner.model.formulas import TRUE, Formula, atoms_in
 from planner.plan import Step
@@ -43,6 +43,12 @@ class EffectFinder:
         action = self.state.problem.domain.actions[record.step.action]
         is_for_numbers = bool(action.numbers) and any(isinstance(fact, FluentValue) for fact in wanted)
         return taken if taken or is_for_numbers else own
+
+    def find_numbers(self, step: Step) -> Facts:
+        """Return the values that numbers should have after `step`, if it is done now."""
+        changes = self.state.beliefs.simulation.changes(step).numbers
+        values = [value_of((each.fluent.predicate, each.fluent.args), each.after) for each in changes]
+        return {each: True for each in values if each.value is not None}
 
     def find_declared(self, step: Step) -> Facts:
         """Return the facts that `step` declares to bring or to end, with their values; conditional ones as of now."""
@@ -106,9 +112,8 @@ class EffectFinder:
         """Return what `step` declares to bring or to end, also about objects that it is still to create."""
         found = self._declared.get(step)
         if found is None:
-            action, is_listing = self.state.problem.domain.actions[step.action], self.state.beliefs.is_listing
-            facts = _bind_literals([*filter(_is_certain, action.effects)], dict(bind_parameters(action, step)))
-            found = {fact: holds for fact, holds in facts.items() if fact.is_ground and not is_listing(fact)}
+            facts = list_certain(self.state.problem.domain.actions[step.action], step)
+            found = {fact: holds for fact, holds in facts.items() if not self.state.beliefs.is_listing(fact)}
             self._declared[step] = found
         return found
 
@@ -130,6 +135,12 @@ class EffectFinder:
 
     def _list_coming(self, record: StepRecord) -> list[StepRecord]:
         return [each for each in self.state.pending() if each is not record]
+
+
+def list_certain(action: Action, step: Step) -> dict[Atom, bool]:
+    """Return the ground facts that a step of `action` brings about or ends whatever holds, with their values."""
+    facts = _bind_literals([*filter(_is_certain, action.effects)], dict(bind_parameters(action, step)))
+    return {fact: holds for fact, holds in facts.items() if fact.is_ground}
 
 
 def _bind_literals(parts: Sequence[When | Outcome], binding: Mapping[str, str]) -> dict[Atom, bool]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from executor.events import events
+from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Flight
@@ -30,6 +31,7 @@ from planner.plan import Step
 MOST_MATCHES: Final = 10_000
 """Most matches of an open pattern that a flight records; where there are more, people say what a step has created."""
 LOOKED: Final = "looked before an irreversible step"
+NOTHING: Final[Facts] = {}
 Traces = Mapping[Atom, Any]
 """What conclusive observers see now: the version of each item that a step changes in place, and for each fact about an
 object that it is to create, the facts that match its open pattern."""
@@ -62,16 +64,18 @@ class Evidence:
     candidates: dict[str, list[dict[str, str]]] = field(init=False, default_factory=dict)
     """The objects that steps in doubt may have created, by step: each time the names by parameter."""
 
-    async def look(self, record: StepRecord, flight: Flight | None = None) -> View:
+    async def look(self, record: StepRecord, flight: Flight | None = None, rest: Facts = NOTHING) -> View:
         """Look at the effect of a step; with a `flight`, also at its traces.
 
-        While the flight is in doubt, observers first have their time. That all is missing counts for nothing where they
-        had not, or where the handler may still be at work.
+        The effect is missing only if the `rest` of what the step brings about is missing, too. While the flight is in
+        doubt, observers first have their time. That all is missing counts for nothing where they had not, or where the
+        handler may still be at work.
         """
         effect, step = self._find_visible_effect(record), record.step
         items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
         outcomes = [each for each in self.finder.list_outcomes(step) if not self._is_believed(each)] if flight else []
-        facts = dict.fromkeys([*effect, *items, *(fact for each in outcomes for fact in each)])
+        rest = {fact: holds for fact, holds in rest.items() if fact not in effect}
+        facts = dict.fromkeys([*effect, *rest, *items, *(fact for each in outcomes for fact in each)])
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
         is_early = False
         if flight is not None and flight.doubt:
@@ -82,9 +86,10 @@ class Evidence:
         looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
         adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
         if flight is None:
-            return View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False))
+            return _judge_rest(View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False)), rest)
         view = View(looked, effect, await self._look_at_traces(looked, items, patterns))
         view = _judge_outcomes(self._compare(record, flight, view), outcomes, in_doubt=bool(flight.doubt))
+        view = _judge_rest(view, rest, in_doubt=bool(flight.doubt))
         is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
         return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
 
@@ -198,6 +203,15 @@ class Evidence:
     def _name(self, fact: Atom) -> str:
         """Return a fact or a pattern as text that is the same in all runs."""
         return str(self.state.objects.real_fact(fact))
+
+
+def _judge_rest(view: View, rest: Facts, *, in_doubt: bool = False) -> View:
+    """Return `view` with what it shows of the `rest` that a step brings about, where its effect is missing."""
+    if view.sight is not Sight.MISSING or not rest:
+        return view
+    seen = view.looked.seen  # a number that is another one shows nothing: it has other writers
+    facts = {fact: holds for fact, holds in rest.items() if not isinstance(fact, FluentValue) or seen.get(fact)}
+    return replace(view, sight=judge_sight({**view.effect, **facts}, view.looked, in_doubt=in_doubt))
 
 
 def _judge_outcomes(view: View, outcomes: Sequence[Facts], *, in_doubt: bool) -> View:

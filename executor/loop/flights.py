@@ -7,8 +7,8 @@ flight; whoever finds one whose owner is gone settles it by what the owner has t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
 from executor.events import events
@@ -17,8 +17,8 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import WAITS, Entry, Flight, Outcome
 from executor.loop.aftermath import STILL_AT_WORK
-from executor.loop.effects import EffectFinder
-from executor.loop.step_identity import find_known_values, identify_step, make_key
+from executor.loop.effects import EffectFinder, Facts
+from executor.loop.step_identity import Brought, find_known_values, identify_step, make_key
 from executor.tools.clock import Clock
 from planner.lightweight import dataclass, field, replace
 from planner.plan import Step
@@ -39,6 +39,9 @@ class Book(Protocol):
 
     async def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
         """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
+
+    async def find_like(self, marks: Collection[str]) -> list[str]:
+        """Return the identities of the steps that have one of the `marks`."""
 
     async def find_own(self, run: str, items: Collection[str]) -> list[Flight]:
         """Return the flights that `run` has, at least of the steps `items`."""
@@ -92,25 +95,27 @@ class Flights:
 
     def identify(self, record: StepRecord) -> str:
         """Return the identity of a step, which does not change while the run goes on."""
-        return self._identify(record, self.name_given(record.step))
+        known = self._find_known_values(record)
+        return identify_step(self.world, record.step.action, self.name_given(record.step), known)
 
-    def _identify(self, record: StepRecord, names: Sequence[str]) -> str:
-        """Return the identity of a step for objects with these real `names`."""
+    def _find_known_values(self, record: StepRecord) -> dict[str, Any]:
         action = self.state.domain.actions[record.step.action]
-        known = find_known_values(action, record.plan.parameters, self.state.request)
-        return identify_step(self.world, action.name, names, known)
+        return find_known_values(action, record.plan.parameters, self.state.request)
+
+    def describe(
+        self, record: StepRecord, facts: Facts | None = None, values: Mapping[str, Any] | None = None
+    ) -> Brought:
+        """Return what a step is for: all that it declares, or `facts` of it, with the known `values`."""
+        declared = {**self.finder.find_declared(record.step), **self.finder.find_numbers(record.step)}
+        declared, objects = declared if facts is None else {**facts}, self.state.objects
+        real = {objects.real_fact(fact): holds for fact, holds in declared.items()}
+        step = replace(record.step, arguments=tuple(self.name_given(record.step)))
+        return Brought.of(self.world, step, real, self._find_known_values(record) if values is None else values)
 
     def name_given(self, step: Step) -> list[str]:
         """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""
         given = step.arguments[: len(self.state.domain.actions[step.action].parameters)]
         return [*map(self.state.objects.real_name, given)]
-
-    async def find_item(self, record: StepRecord, item: str) -> str:
-        """Return the identity by which the ledger knows a step: earlier versions added the names of what it creates."""
-        if not record.plan.creates or await self.book.read(item) != (None, []):
-            return item
-        earlier = self._identify(record, [*self.name_given(record.step), *record.plan.creates.values()])
-        return item if await self.book.read(earlier) == (None, []) else earlier
 
     def name(self, record: StepRecord) -> Step:
         """Return the step with the real names of its objects."""
@@ -133,9 +138,16 @@ class Flights:
             return flight, entries
         key, known = self._make_key(item, entries) if flight is None else flight.key, len(entries)
         own = Flight(
-            item, str(self.name(record)), self.state.run, record.id, key, self.clock.time(), self.state.occasion
+            item,
+            str(self.name(record)),
+            self.state.run,
+            record.id,
+            key,
+            self.clock.time(),
+            self.state.occasion,
+            traces="" if flight is None else flight.traces,
+            brings=self.describe(record).write(),
         )
-        own = own if flight is None else replace(own, traces=flight.traces)
         taken = await self.book.take(own, flight)
         if not taken.is_same(own):
             return taken, entries
@@ -185,9 +197,9 @@ class Flights:
     def _make_entry(
         self, record: StepRecord, item: str, outcome: Outcome, key: str, *, seen: bool, reason: str
     ) -> Entry:
-        state, now = self.state, self.clock.time()
+        state, now, brings = self.state, self.clock.time(), self.describe(record).write()
         return Entry(
-            item, str(self.name(record)), outcome, state.run, record.id, key, now, state.occasion, seen, reason
+            item, str(self.name(record)), outcome, state.run, record.id, key, now, state.occasion, seen, reason, brings
         )
 
     def end(self, flight: Flight, outcome: Outcome, *, seen: bool, reason: str) -> None:
@@ -296,5 +308,15 @@ def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> 
 def entry_of(flight: Flight, outcome: Outcome, at: float, *, seen: bool, reason: str) -> Entry:
     """Return the entry with which a flight ends."""
     return Entry(
-        flight.item, flight.text, outcome, flight.run, flight.step, flight.key, at, flight.occasion, seen, reason
+        flight.item,
+        flight.text,
+        outcome,
+        flight.run,
+        flight.step,
+        flight.key,
+        at,
+        flight.occasion,
+        seen,
+        reason,
+        flight.brings,
     )

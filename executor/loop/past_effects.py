@@ -9,8 +9,9 @@ from typing import Any
 from executor.events import events
 from executor.journal.interface import AnyJournal
 from executor.ledger.records import Entry, Flight, Outcome
+from executor.loop.effects import list_certain
 from executor.loop.flights import entry_of, outcome_of
-from executor.loop.step_identity import find_known_values, identify_step
+from executor.loop.step_identity import Brought, find_known_values, identify_step
 from executor.plans.action_plan import PlanStep
 from executor.tools.json_data import load_json
 from planner.errors import ForethoughtError
@@ -111,8 +112,10 @@ class _PastRun:
         step = replace(step, arguments=tuple([self.names.get(each, each) for each in step.arguments]))
         action = self.model.actions[step.action]
         known = find_known_values(action, self.planned[event.step].parameters, self.request)
-        item = identify_step(self.world, step.action, step.arguments[: len(action.parameters)], known)
-        self.flights[event.step] = Flight(item, str(step), self.run, event.step, event.key, at)
+        given = replace(step, arguments=step.arguments[: len(action.parameters)])
+        brings = Brought.of(self.world, given, list_certain(action, step), known).write()
+        item = identify_step(self.world, given.action, given.arguments, known)
+        self.flights[event.step] = Flight(item, str(step), self.run, event.step, event.key, at, brings=brings)
 
     def _end(self, event: events.StepEnded, at: float) -> None:
         flight = self.flights.pop(event.step)

@@ -1,7 +1,8 @@
-"""Identify irreversible steps: which steps of all runs are one and the same, and the idempotency key of each entry.
+"""Identify irreversible steps: which steps of all runs are one, or for the same, and the key of each entry.
 
 An identity is a hash of the world, the action, its planning arguments and the values that were known before. The same
-step so has the same identity and key in every process and run.
+step so has the same identity and key in every process and run. Other steps are for the same if they bring about a fact
+that it brings about, too: each fact has a mark, by which ledgers find them, whatever version of a domain made them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
 
+from executor.events.fluent_values import FluentValue
 from executor.loop.parameters import Missing, convert_value
 from executor.plans.action_plan import references
 from executor.tools.json_data import dump_json_value, load_json
-from planner.model import Action
+from planner.lightweight import dataclass
+from planner.model import Action, Atom
+from planner.plan import Step
 
 DIGITS: Final = 32
 """Hexadecimal digits of identities and keys: 128 bits."""
@@ -55,6 +59,61 @@ def identify_step(world: str, action: str, arguments: Sequence[str], values: Map
     count.
     """
     return _hash_data([world, action, list(arguments), _normalise(values)])
+
+
+_KINDS: Final[Mapping[str, type[Atom]]] = {"fact": Atom, "number": FluentValue}
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What a step is for: the `facts` that it brings about or ends, and the `values` that were known of it, normalised.
+
+    Numbers are among the facts by the values that they should have then. The ledger finds a step by its `marks`: one
+    for each other fact, and one for its action and objects.
+    """
+
+    facts: Mapping[Atom, bool]
+    values: Mapping[str, Any]
+    marks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, world: str, step: Step, facts: Mapping[Atom, bool], values: Mapping[str, Any]) -> Brought:
+        """Return what `step` is for; objects have their real names."""
+        told = [(each, holds) for each, holds in facts.items() if not isinstance(each, FluentValue)]
+        marks = [_hash_data([world, each.predicate, list(each.args), holds]) for each, holds in told]
+        by_name = identify_step(world, step.action, step.arguments, {})
+        return cls(facts, _normalise(values), (*marks, by_name))
+
+    @classmethod
+    def read(cls, text: str) -> Brought:
+        """Read the JSON text that `write` wrote; "" tells nothing."""
+        if not text:
+            return cls({}, {})
+        data = json.loads(text)
+        facts = {_KINDS[kind](predicate, tuple(args)): holds for kind, predicate, args, holds in data["facts"]}
+        return cls(facts, data["values"], tuple(data["marks"]))
+
+    def write(self) -> str:
+        """Write it as JSON text."""
+        kinds = {kind: name for name, kind in _KINDS.items()}
+        facts = [[kinds[type(each)], each.predicate, list(each.args), holds] for each, holds in self.facts.items()]
+        return json.dumps({"marks": self.marks, "facts": facts, "values": self.values})
+
+    def shares_fact(self, other: Brought) -> bool:
+        """Return whether a fact of `other` is one of this step."""
+        return not self.facts.items().isdisjoint(other.facts.items())
+
+    def differs(self, other: Brought) -> bool:
+        """Return whether a value is known of both that is not the same: then both may be wanted."""
+        return _differ(self.values, other.values)
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Return whether two normalised values differ, in what both have; 5 and "5" do not."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return any(_differ(one[name], other[name]) for name in one.keys() & other.keys())
+    plain = [each[1] if isinstance(each, list) and each[:1] == ["number"] else each for each in (one, other)]
+    return bool(plain[0] != plain[1])
 
 
 def make_key(item: str, occasion: str, number: int) -> str:

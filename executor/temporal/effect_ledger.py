@@ -1,9 +1,10 @@
 """Keep the ledger of effects on Temporal: a workflow for each irreversible step has its flight and its entries.
 
-`StepEffect` is that workflow. It begins with the first request about a step, whichever run and host that comes from,
-and stays as long as it knows anything: entries outlive runs. All workers of a world serve it, on a task queue of its
-own. `WorkflowBook` is what a run reads and writes it by: requests are local activities, so that they are replayed, and
-`EffectsOnServer` carries them out in the worker. Who waits for a flight is signalled when it changes.
+`StepEffect` is that workflow; others of its kind name the steps that have a mark. It begins with the first request
+about a step, whichever run and host that comes from, and stays as long as it knows anything: entries outlive runs. All
+workers of a world serve it, on a task queue of its own. `WorkflowBook` is what a run reads and writes it by: requests
+are local activities, so that they are replayed, and `EffectsOnServer` carries them out in the worker. Who waits for a
+flight is signalled when it changes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from temporalio.exceptions import FailureError
 from temporalio.service import RPCStatusCode
 
 from executor.events.events import event_from_data
-from executor.ledger.records import Entry, Flight, LedgerInMemory
+from executor.ledger.records import Entry, Flight, LedgerInMemory, list_marks
 from executor.loop.books import read_fate
 from executor.temporal.entity_workflows import ASKING, Entity, Outbox, is_long
 from executor.temporal.run_events import read_last_entries
@@ -43,7 +44,7 @@ MEMO: Final = "ledger"
 """Name of the field of the memo that shows flight and entries."""
 MOST_SHOWN: Final = 20
 """Most entries that the memo shows, the latest: a memo holds 32 KB."""
-CALLS: Final = frozenset({"read", "take", "doubt", "end", "add", "watch", "settle", "is_at_work"})
+CALLS: Final = frozenset({"read", "take", "doubt", "end", "add", "watch", "settle", "is_at_work", "find_like"})
 """What a run may ask of the ledger."""
 
 
@@ -61,7 +62,9 @@ class StepEffect:
         self._ledger = LedgerInMemory()
         self._watchers: dict[str, Flight] = {}
         """The flight that each waiting run knows."""
-        flight, entries, watchers = read_value(given["state"]) if given else (None, (), {})
+        self._items: list[str] = []
+        """The steps that have this mark, if it is that of a mark."""
+        flight, entries, watchers, self._items = read_value(given["state"]) if given else (None, (), {}, [])
         if flight is not None:
             self._ledger.take(flight)
         for each in entries:
@@ -80,7 +83,7 @@ class StepEffect:
             if self._shown != self._known:
                 self._show()
             if is_long(MOST_EVENTS):
-                workflow.continue_as_new({"state": write_value((*self._known, self._watchers))})
+                workflow.continue_as_new({"state": write_value((*self._known, self._watchers, self._items))})
 
     async def _wait(self) -> bool:
         """Wait for something to do; return False if nothing is known for a while."""
@@ -100,12 +103,12 @@ class StepEffect:
 
     @property
     def _is_empty(self) -> bool:
-        return self._known == (None, [])
+        return self._known == (None, []) and not self._items
 
     def _show(self) -> None:
         """Write into the memo, which people read without a worker, what is known."""
         flight, entries = self._shown = self._known
-        shown = None if flight is None else replace(flight, traces="")
+        shown = None if flight is None else replace(flight, traces="", brings="")
         workflow.upsert_memo({MEMO: write_value((shown, entries[-MOST_SHOWN:]))})
 
     def _find_due(self) -> list[str]:
@@ -141,6 +144,17 @@ class StepEffect:
         added = read_value(entry)
         if added not in self._ledger.entries():
             self._ledger.add(added)
+
+    @workflow.signal
+    def mark(self, item: str) -> None:
+        """Note that a step has this mark."""
+        if item not in self._items:
+            self._items.append(item)
+
+    @workflow.query
+    def items(self) -> list[str]:
+        """Return the steps that have this mark."""
+        return self._items
 
     @workflow.signal
     def watch(self, run: str, flight: Any) -> None:
@@ -185,6 +199,10 @@ class WorkflowBook:
         """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
         taken: Flight = await self._ask("take", flight, instead)
         return taken
+
+    async def find_like(self, marks: Collection[str]) -> list[str]:
+        """Return the identities of the steps that have one of the `marks`."""
+        return list(await self._ask("find_like", list(marks)))
 
     async def find_own(self, run: str, items: Collection[str]) -> list[Flight]:
         """Return the flights that `run` has of the steps `items`."""
@@ -261,18 +279,24 @@ class EffectsOnServer:
 
     async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
+        told = await self._query(item, "told")
+        flight, entries = (None, []) if told is None else read_value(told)
+        return flight, entries
+
+    async def _query(self, item: str, what: str) -> Any:
+        """Return what the workflow of a step or a mark says; None without one."""
         try:
-            told = await self._client.get_workflow_handle(f"{EFFECT}-{item}").query("told", rpc_timeout=ASKING)
+            return await self._client.get_workflow_handle(f"{EFFECT}-{item}").query(what, rpc_timeout=ASKING)
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise
-            return None, []
-        flight, entries = read_value(told)
-        return flight, entries
+            return None
 
     async def take(self, flight: Flight, instead: Flight | None) -> Flight:
         """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
         given = [write_value(flight), write_value(instead)]
+        if instead is None:
+            await self._mark(flight)
         taken: Flight = read_value(await self._find(flight).ask(self._client, "take", given))
         return taken
 
@@ -286,7 +310,18 @@ class EffectsOnServer:
 
     async def add(self, entry: Entry) -> None:
         """Add an entry without a flight."""
+        await self._mark(entry)
         await self._tell(entry, "add", entry)
+
+    async def find_like(self, marks: Collection[str]) -> list[str]:
+        """Return the identities of the steps that have one of the `marks`."""
+        found = [await self._query(mark, "items") for mark in marks]
+        return list(dict.fromkeys(item for items in found for item in items or ()))
+
+    async def _mark(self, record: Flight | Entry) -> None:
+        for mark in list_marks(record):
+            of_mark = Entity(EFFECT, f"{EFFECT}-{mark}", self._queue, f"for the same as {record.text}")
+            await of_mark.tell(self._client, "mark", [record.item])
 
     async def watch(self, run: str, flight: Flight) -> None:
         """Have `run` told, once, when the flight is another than this one."""

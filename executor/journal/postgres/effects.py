@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from executor.journal.effects import ENTRY, FLIGHT, read_entry, row_of
 from executor.journal.postgres.connection import Database, Statements
-from executor.ledger.records import Entry, Flight
+from executor.ledger.records import Entry, Flight, list_marks
 
 _TAKE: Final = f"""INSERT INTO flights({FLIGHT}) VALUES (:item, :text, :run, :step, :key, CAST(:since AS float8),
-    :occasion, :doubt, :traces, CAST(:until AS float8)) ON CONFLICT DO NOTHING"""  # noqa: S608 - names of columns
+    :occasion, :doubt, :traces, CAST(:until AS float8), :brings) ON CONFLICT DO NOTHING"""  # noqa: S608 - names of columns
 _ADD: Final = f"""INSERT INTO entries({ENTRY}) VALUES (:item, :text, :outcome, :run, :step, :key, CAST(:at AS float8),
-    :occasion, :seen, :reason)"""  # noqa: S608 - names of columns
+    :occasion, :seen, :reason, :brings)"""  # noqa: S608 - names of columns
 _THIS: Final = "item = :item AND run = :run AND step = :step AND since = CAST(:since AS float8)"
 _FREE: Final = f"DELETE FROM flights WHERE {_THIS} RETURNING 1"  # noqa: S608 - as above
 _DOUBT: Final = f"UPDATE flights SET doubt = :doubt, until = CAST(:until AS float8) WHERE {_THIS}"  # noqa: S608 - as above
@@ -39,6 +40,7 @@ class LedgerInPostgres:
             if instead is not None:
                 execute(_FREE, **_this(instead))
             execute(_TAKE, **_columns_of(flight))
+            _mark(execute, flight)
             return _find_flight(execute, flight.item) or flight
 
         return self._database.repeat(take, together=True)
@@ -58,7 +60,17 @@ class LedgerInPostgres:
 
     def add(self, entry: Entry) -> None:
         """Add an entry without a flight."""
-        self._database.run(_ADD, **_columns_of(entry))
+
+        def add(execute: Statements, _: bool) -> None:
+            execute(_ADD, **_columns_of(entry))
+            _mark(execute, entry)
+
+        self._database.repeat(add, together=True)
+
+    def find_like(self, marks: Collection[str]) -> list[str]:
+        """Return the identities of the steps that have one of the `marks`."""
+        found = "SELECT DISTINCT item FROM marks WHERE mark IN (SELECT json_array_elements_text(CAST(:marks AS json)))"
+        return [item for (item,) in self._database.run(found, marks=json.dumps([*marks]))]
 
     def flights(self) -> list[Flight]:
         """Return all flights, the oldest first."""
@@ -82,10 +94,17 @@ class LedgerInPostgres:
             if execute(first, world=world):
                 for flight in flights:
                     execute(_TAKE, **_columns_of(flight))
+                    _mark(execute, flight)
                 for entry in entries:
                     execute(_ADD, **_columns_of(entry))
+                    _mark(execute, entry)
 
         self._database.repeat(fill, together=True)
+
+
+def _mark(execute: Statements, record: Flight | Entry) -> None:
+    for mark in list_marks(record):
+        execute("INSERT INTO marks VALUES (:mark, :item) ON CONFLICT DO NOTHING", mark=mark, item=record.item)
 
 
 def _find_flight(execute: Statements, item: str) -> Flight | None:

@@ -87,6 +87,9 @@ MIGRATIONS: Final = (
     _EFFECTS,
     """ALTER TABLE flights ADD COLUMN traces TEXT NOT NULL DEFAULT '',
     ADD COLUMN until DOUBLE PRECISION NOT NULL DEFAULT 0""",
+    """ALTER TABLE flights ADD COLUMN brings TEXT NOT NULL DEFAULT '';
+    ALTER TABLE entries ADD COLUMN brings TEXT NOT NULL DEFAULT '';
+    CREATE TABLE marks(mark TEXT NOT NULL, item TEXT NOT NULL, PRIMARY KEY (mark, item));""",
 )
 """The statements that lead from each version to the next one, the first from nothing."""
 _LOCK: Final = 0x466F7265

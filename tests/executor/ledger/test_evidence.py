@@ -22,7 +22,7 @@ from executor import (
     StepStatus,
     World,
 )
-from executor.ledger.records import Entry, Flight, Outcome
+from executor.ledger.records import Flight
 from executor.loop.aftermath import STILL_AT_WORK
 from executor.loop.step_identity import identify_step
 from executor.testing import Crash, run_virtual
@@ -337,19 +337,6 @@ def test_a_plan_that_creates_two_of_the_same_creates_two(tmp_path):
         outcome = run_virtual(Executor(office.world, journal=tmp_path / f"{model}.db").run(plan), start=office.now + 1)
         assert [each.status for each in outcome.steps] == [StepStatus.SUCCEEDED] * 2, outcome.reason
         assert office.acts == ["open ann"] * 2
-
-
-def test_the_ledger_of_an_earlier_version_named_what_is_created_too(tmp_path):
-    office, place = Office("creating", "is absent"), tmp_path / "runs.db"
-    item = identify_step("office", "open", ["ann", "new-ticket-1"], {})
-    with Journal(place) as journal:
-        journal.ledger.add(Entry(item, "open(ann)", Outcome.DONE, "r0", "s1", "k", 1.0))
-    waiting = office.run("r1", place)
-    assert waiting.status is RunStatus.WAITING
-    assert office.acts == []
-    [question] = waiting.questions
-    assert office.resume("r1", place, {question.question: "yes"}).status is RunStatus.UNVERIFIED
-    assert office.acts == ["open ann"]
 
 
 def test_a_look_settles_doubt_when_the_run_is_taken_up(tmp_path):

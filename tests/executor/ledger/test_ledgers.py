@@ -123,10 +123,14 @@ def test_a_file_from_before_flights_kept_that_opens(tmp_path):
         journal.ledger.take(OWN)
         journal.ledger.doubt(replace(OWN, doubt="lost"))
     with contextlib.closing(sqlite3.connect(tmp_path / "journal.db")) as file:
-        for column in ("traces", "until"):
+        for column in ("traces", "until", "brings"):
             file.execute(f"ALTER TABLE flights DROP COLUMN {column}")
+        file.execute("ALTER TABLE entries DROP COLUMN brings")
+        file.execute("DROP TABLE marks")
     with open_journal(tmp_path / "journal.db") as one, open_journal(tmp_path / "journal.db") as other:
         assert one.ledger.read(ITEM) == other.ledger.read(ITEM) == (replace(OWN, doubt="lost"), [])
         later = replace(OTHER, traces="{}")
         assert other.ledger.take(later, instead=OWN) == later
         assert one.ledger.flights() == [later]
+        one.ledger.add(DONE)
+        assert other.ledger.entries() == [DONE]
