@@ -25,7 +25,7 @@ from typing import TextIO, get_args
 from doors.cells import find_broken, makes_sense
 from doors.door import DOORS, find_doors, list_pairs
 from doors.faults import FAULTS, Fault, Inside
-from doors.processes import play_in_processes
+from doors.processes import HungProcess, play_in_processes
 from doors.registry import DOORS as REGISTERED
 from doors.scenes import Scene
 from doors.story import Moves, Story, play
@@ -224,8 +224,8 @@ def play_within(tale: Tale, seconds: int, *, in_processes: bool) -> tuple[Story 
     signal.alarm(seconds)
     try:
         return tale.play(in_processes=in_processes)
-    except Hung:
-        return None, [f"hung: it did not end within {seconds} s"]
+    except (Hung, HungProcess):
+        return None, ["hung: it did not end within its time limit"]
     finally:
         signal.alarm(0)
 

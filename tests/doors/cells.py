@@ -148,6 +148,18 @@ REFUSALS = (
         lambda story: story.scene.has_budget and "agent without journal" in story.names,
     ),
     Refusal(
+        "resumed",
+        "are attended to already",
+        "one process at a time attends to standing goals",
+        lambda story: story.has_processes and story.fault.host.startswith("two"),
+    ),
+    Refusal(
+        "looked at before",
+        "",
+        "another process may ask between the look and the call of this one",
+        lambda story: story.has_processes and story.fault.host.startswith("two"),
+    ),
+    Refusal(
         "irreversible at most once",
         "",
         "an occasion is another wish: nobody can see that it was done for none, and so it is done for the occasion",

@@ -26,17 +26,17 @@ MOST_SECONDS = 60.0
 """Time limit of a process."""
 
 
-class Hung(Exception):
+class HungProcess(Exception):
     """A process did not end within its time limit."""
 
 
 def play_in_processes(doors: Sequence[type[Door]], scene: Scene, fault: Fault, folder: Path, moves: Moves) -> Story:
-    """Let a story happen in processes that share a journal and a bank in `folder`; raises `Hung`.
+    """Let a story happen in processes that share a journal and a bank in `folder`; raises `HungProcess`.
 
     Of two that ask at once, each comes through a door of its own where there are two `doors`.
     """
     door, other = doors[0], doors[1] if len(doors) > 1 else None
-    story = Story(door, scene, fault, Bank(folder / "bank", pace=PACE), moves=moves, other=other)
+    story = Story(door, scene, fault, Bank(folder / "bank", pace=PACE), moves=moves, other=other, has_processes=True)
     alone = replace(fault, host="") if fault.host.startswith("two") else fault
     parts = [(door, moves, 0)] if alone is fault else [(door, moves, 0), (other or door, ((),), 0)]
     has_died, number = True, 0
@@ -114,4 +114,4 @@ def _wait(id_: int, until: float) -> int:
         time.sleep(0.005)
     os.kill(id_, signal.SIGKILL)
     os.waitpid(id_, 0)
-    raise Hung(f"a process did not end within {MOST_SECONDS:g} s")
+    raise HungProcess(f"a process did not end within {MOST_SECONDS:g} s")

@@ -62,6 +62,8 @@ class Story:
     process: int = 0
     """The number of the process that lives now."""
     crashes: int = 0
+    has_processes: bool = False
+    """Whether it happens in real processes: what two of them do is in the bank's log in any order."""
     is_over: bool = False
     """Whether the story has been told: what dead processes do while they are buried does not count."""
 
