@@ -116,7 +116,7 @@ class TimedLoop(Loop):
         if stopped is not None:
             return stopped
         overrun = self.dispatcher.find_overrun()
-        if overrun:
+        if overrun and not self.state.with_status(StepStatus.IN_DOUBT):  # somebody is asked about these first
             return end_run(self.state, RunStatus.FAILED, overrun)
         if self._lateness and not self.supervisor.is_needed:
             self.stepper.replanning_requests.append(self._lateness)

@@ -37,6 +37,7 @@ from executor.tools.returned_values import restore_result
 
 INTERRUPTED: Final = "interrupted"
 OUTDATED: Final = (-1, -1, -1)
+UNREACHED: Final = frozenset({RunStatus.FAILED, RunStatus.COMPENSATED, RunStatus.IMPOSSIBLE})
 NOTHING = Expected({}, frozenset(), frozenset(), {})
 
 
@@ -114,7 +115,8 @@ class Loop:
                 # With nothing at work, the run recovers, waits for people, follows its policy, or checks its goal.
                 end = await self._act_while_idle()
                 if end is not None:
-                    return end
+                    doubt = self.supervisor.end_in_doubt() if end.status in UNREACHED else None
+                    return doubt or end  # an answer to the open question comes first
 
     async def _settle_returned(self) -> bool:
         """Judge the running steps on which no task is at work; return whether there are any.

@@ -1,6 +1,7 @@
 """A run in time never waits in silence for other runs: it goes on, or ends as WAITING and says for what."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from planner.plan import Plan, Step
 
 
 class Shop:
-    """Orders that are paid at one till; the handler of the first payment "raises" then, or its process is "killed"."""
+    """Orders that are paid at one till; the first payment "raises" then, perhaps "late", or its process is "killed"."""
 
     def __init__(self, folder: Path, fault: str = "") -> None:
         self.domain = Domain("shop", types=["order"])
@@ -32,12 +33,14 @@ class Shop:
             if self.fault and len(self.bank) == 1:
                 if self.fault == "killed":
                     asyncio.get_running_loop().die("killed")  # type: ignore[attr-defined]
+                    await asyncio.Future()
+                await asyncio.sleep(10 if self.fault == "late" else 0)
                 raise RuntimeError("lost")
             await asyncio.sleep(5)
 
-    def run(self, *orders: str, name: str | None = None) -> RunOutcome:
+    def run(self, *orders: str, name: str | None = None, deadline: int | None = None) -> RunOutcome:
         """Run a plan that pays `orders`."""
-        return self.within_an_hour(lambda executor: executor.run(self.plan(orders), join=False, run=name))
+        return self.within_an_hour(lambda executor: executor.run(self.plan(orders, deadline), join=False, run=name))
 
     def resume(self, run: str) -> RunOutcome:
         """Take up a run."""
@@ -56,13 +59,14 @@ class Shop:
         """Carry `act` out in a process of its own; raises `TimeoutError` where that takes more than an hour."""
         with Journal(self.place) as journal:
             executor = Executor(self.world, journal=journal, clock=VirtualClock(), stay=stay)
-            return run_virtual(asyncio.wait_for(act(executor), 3600))
+            return run_virtual(asyncio.wait_for(act(executor), 3600), start=time.time())
 
-    def plan(self, orders: Sequence[str]) -> ActionPlan:
+    def plan(self, orders: Sequence[str], deadline: int | None = None) -> ActionPlan:
         problem = self.domain.problem(
             objects={"o7": "order", "o8": "order"},
             goal=[f"paid({each})" for each in orders],
             capacity={"till": 1},
+            deadline=deadline,
         )
         return ActionPlan.of(Plan(tuple([Step("pay", (each,)) for each in orders]), problem), model="timed")
 
@@ -150,3 +154,9 @@ def test_a_run_that_stays_goes_on_when_what_it_needs_is_released(tmp_path):
 
     assert shop.within_an_hour(answer_later, stay=True).status is RunStatus.UNVERIFIED
     assert shop.bank == ["o7", "o8"]
+
+
+def test_a_deadline_that_passes_while_a_step_comes_into_doubt_keeps_nobody_from_being_asked(tmp_path):
+    shop = Shop(tmp_path, "late")
+    outcome = shop.run("o7", deadline=6)
+    assert (outcome.status, len(outcome.questions)) == (RunStatus.IN_DOUBT, 1)
