@@ -250,8 +250,9 @@ class Loop:
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._note_step_over(ids[0])
                 await asyncio.sleep(0)  # handlers that never wait would hold up the event loop for the whole plan
-                if self._must_pause or self.state.model == "reactive":
-                    return
+                is_waiting = self.state.steps[ids[0]].status is StepStatus.WAITING
+                if self._must_pause or (self.state.model == "reactive" and not is_waiting):
+                    return  # a reactive run looks where it stands after each step
                 continue
             for id_ in ids:
                 self._start_task(self.state.steps[id_])
