@@ -19,12 +19,13 @@ from planner.plan import Plan, Step
 class Shop:
     """Orders that are paid at one till; the first payment "raises" then, perhaps "late", or its process is "killed"."""
 
-    def __init__(self, folder: Path, fault: str = "") -> None:
+    def __init__(self, folder: Path, fault: str = "", tills: int = 1) -> None:
         self.domain = Domain("shop", types=["order"])
         self.domain.action(
             "pay", {"o": "order"}, provides=["paid(o)"], duration=5, holds={"till": 1}, tags=["irreversible"]
         )
         self.bank: list[str] = []
+        self.tills = tills
         self.place, self.fault, self.world = folder / "runs.db", fault, World(self.domain)
 
         @self.world.handler("pay")
@@ -36,7 +37,7 @@ class Shop:
                     await asyncio.Future()
                 await asyncio.sleep(10 if self.fault == "late" else 0)
                 raise RuntimeError("lost")
-            await asyncio.sleep(5)
+            await asyncio.sleep(12 if self.fault == "late" else 5)
 
     def run(self, *orders: str, name: str | None = None, deadline: int | None = None) -> RunOutcome:
         """Run a plan that pays `orders`."""
@@ -65,7 +66,7 @@ class Shop:
         problem = self.domain.problem(
             objects={"o7": "order", "o8": "order"},
             goal=[f"paid({each})" for each in orders],
-            capacity={"till": 1},
+            capacity={"till": self.tills},
             deadline=deadline,
         )
         return ActionPlan.of(Plan(tuple([Step("pay", (each,)) for each in orders]), problem), model="timed")
@@ -156,7 +157,9 @@ def test_a_run_that_stays_goes_on_when_what_it_needs_is_released(tmp_path):
     assert shop.bank == ["o7", "o8"]
 
 
-def test_a_deadline_that_passes_while_a_step_comes_into_doubt_keeps_nobody_from_being_asked(tmp_path):
-    shop = Shop(tmp_path, "late")
-    outcome = shop.run("o7", deadline=6)
+def test_a_missed_deadline_keeps_nobody_from_being_asked_about_a_doubt(tmp_path):
+    shop = Shop(tmp_path, "late", tills=2)
+    outcome = shop.run("o7", "o8", deadline=6)
     assert (outcome.status, len(outcome.questions)) == (RunStatus.IN_DOUBT, 1)
+    outcome = shop.answer(outcome.run, HAPPENED)
+    assert (outcome.status, "the deadline was at 6 s" in outcome.reason) == (RunStatus.FAILED, True)
