@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from executor.arguments import check_again, check_id, check_model, check_named, check_occasion, check_parts
 from executor.background_searches import search_in_turn
-from executor.errors import DrivenError, RunError, RunExists
+from executor.errors import DrivenError, NoRunError, RunError, RunExists
 from executor.events import stored_runs
 from executor.events.events import (
     Event,
@@ -179,6 +179,7 @@ class Executor:
         self.performer = Performer(Slots(self.concurrency), self.world.model.name, turns, self.world.hooks)
         if self.journal is not None:
             self.performer.reservations = self.journal.reservations
+        self.performer.is_driven = self._is_driven
         is_here = self.journal is None or self.world.is_simulated
         owns_names = self.journal is not None
         self.book = BookHere(self.world.ledger, owns_names=owns_names) if is_here else BookInJournal(self.journal)
@@ -530,6 +531,15 @@ class Executor:
         In a run without such a step, the first step that comes to wait for `event` in this process gets the result.
         """
         return sum(run.announce(event, result) for run in list(self._runs.values()))
+
+    def _is_driven(self, run: str) -> bool:
+        """Return whether some process drives `run`."""
+        if self.journal is None:
+            return run in self._runs
+        try:
+            return bool(self.journal.is_driven(run))
+        except NoRunError:
+            return False
 
     @contextmanager
     def _register_run(self, run: Run) -> Iterator[None]:

@@ -8,6 +8,7 @@ from executor.dispatching.dispatcher import Dispatcher
 from executor.dispatching.timed_replanning import TimedReplanning
 from executor.events.events import Event, RunEnded, RunStatus, StepStarted, StepStatus
 from executor.loop.run_loop import Loop
+from executor.loop.step import LOOK
 from executor.observe.goal import end_run
 
 
@@ -88,7 +89,24 @@ class TimedLoop(Loop):
         back, self._tasks_over = self._tasks_over, []
         for id_ in back:
             self._tasks.pop(id_).result()
+        if not self.stepper.blocked.keys() >= set(back):
+            self.stepper.blocked.clear()
         await self._look_after_news()
+
+    def _is_barred(self, id_: str) -> bool:
+        """Return whether a step is held or registered, or was blocked by another run when this one looked last."""
+        return id_ in self.stepper.blocked or Loop._is_barred(self, id_)  # noqa: SLF001 - as below
+
+    async def _wait_for_idle_runs(self) -> RunEnded | None:
+        """Wait for runs that hold what steps need and that nobody drives; end as WAITING unless the run stays."""
+        waiting = self.state.with_status(StepStatus.WAITING)
+        reasons = "; ".join(self.stepper.blocked.values())
+        if not (self.stay or self.inbox.is_expecting(waiting)):
+            return end_run(self.state, RunStatus.WAITING, reasons)
+        await self.inbox.wait_for_news(waiting, LOOK)
+        self.stepper.blocked.clear()
+        await self._look_after_news()
+        return None
 
     async def _act_while_idle(self) -> RunEnded | None:
         """Recover, wait for the time of the next step, or check the goal, while no step is at work."""
@@ -98,12 +116,14 @@ class TimedLoop(Loop):
         if stopped is not None:
             return stopped
         overrun = self.dispatcher.find_overrun()
-        if overrun:
+        if overrun and not self.state.with_status(StepStatus.IN_DOUBT):  # somebody is asked about these first
             return end_run(self.state, RunStatus.FAILED, overrun)
         if self._lateness and not self.supervisor.is_needed:
             self.stepper.replanning_requests.append(self._lateness)
         if self.supervisor.is_needed:
             return await self.supervisor.recover()
+        if self.stepper.blocked:
+            return None if self._resume_answered() else await self._wait_for_idle_runs()
         if self.dispatcher.has_ready(self._is_held):
             return await self.supervisor.ask_about_limits()
         waits = bool(self.state.with_status(StepStatus.WAITING))

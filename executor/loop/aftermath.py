@@ -362,12 +362,20 @@ class Aftermath:
     def _settle_judgement(
         self, record: StepRecord, attempt: Attempt, action: Action, found: verdict.Judgement
     ) -> verdict.Judgement:
-        """Revise a judgement: in doubt while the handler is at work, failed instead of in doubt if harmless."""
+        """Revise a judgement: in doubt while the handler is at work, failed instead of in doubt if harmless.
+
+        An irreversible step that was begun is in doubt unless its handler says that it failed, or it is seen so.
+        """
         if found.status.is_done:
             return found
         if self._is_at_work(record, attempt):
             reason = f"{found.reason}, and {STILL_AT_WORK}"
             return verdict.Judgement(StepStatus.IN_DOUBT, reason, found.notes)
+        if "irreversible" in action.tags:
+            is_lost = attempt.begun and found.status is StepStatus.FAILED and not found.absent
+            return (
+                replace(found, status=StepStatus.IN_DOUBT) if is_lost and not _says_that_it_failed(attempt) else found
+            )
         if found.status is StepStatus.IN_DOUBT and is_harmless(action):
             return replace(found, status=StepStatus.FAILED)
         return found

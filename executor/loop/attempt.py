@@ -290,6 +290,8 @@ class Performer:
     turns: Turns = field(default_factory=Turns)
     hooks: Sequence[Hook] = ()
     reservations: Reservations = field(default_factory=ReservationsInMemory)
+    is_driven: Callable[[str], bool] = lambda _: True
+    """Function whether some process drives a run."""
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
 
     async def reserve(self, run: str, step: str, amounts: Mapping[str, Exact]) -> list[Reservation]:

@@ -37,6 +37,7 @@ from executor.tools.returned_values import restore_result
 
 INTERRUPTED: Final = "interrupted"
 OUTDATED: Final = (-1, -1, -1)
+UNREACHED: Final = frozenset({RunStatus.FAILED, RunStatus.COMPENSATED, RunStatus.IMPOSSIBLE})
 NOTHING = Expected({}, frozenset(), frozenset(), {})
 
 
@@ -114,7 +115,8 @@ class Loop:
                 # With nothing at work, the run recovers, waits for people, follows its policy, or checks its goal.
                 end = await self._act_while_idle()
                 if end is not None:
-                    return end
+                    doubt = self.supervisor.end_in_doubt() if end.status in UNREACHED else None
+                    return doubt or end  # an answer to the open question comes first
 
     async def _settle_returned(self) -> bool:
         """Judge the running steps on which no task is at work; return whether there are any.
@@ -248,8 +250,9 @@ class Loop:
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._note_step_over(ids[0])
                 await asyncio.sleep(0)  # handlers that never wait would hold up the event loop for the whole plan
-                if self._must_pause or self.state.model == "reactive":
-                    return
+                is_waiting = self.state.steps[ids[0]].status is StepStatus.WAITING
+                if self._must_pause or (self.state.model == "reactive" and not is_waiting):
+                    return  # a reactive run looks where it stands after each step
                 continue
             for id_ in ids:
                 self._start_task(self.state.steps[id_])

@@ -45,7 +45,7 @@ from planner.model import Action
 from planner.model.arithmetic import exact_value
 
 OPEN: Final = frozenset({events.StepStatus.RUNNING, events.StepStatus.WAITING, events.StepStatus.IN_DOUBT})
-"""Statuses of steps that keep what they have reserved."""
+"""Statuses of steps that keep what they have reserved, once they have begun."""
 PATIENCE: Final = 30.0
 """Longest wait of a step without time limit for what others have reserved, in seconds."""
 LOOK: Final = 5.0
@@ -124,6 +124,8 @@ class Stepper:
     """Set when no more steps may begin: open approvals and fillings are not waited for."""
     dispatcher: Dispatcher | None = field(init=False, default=None)
     """Dispatches the plan, if it is one in time."""
+    blocked: dict[str, str] = field(init=False, default_factory=dict)
+    """Reasons of steps that did not begin, as runs that nobody drives hold the capacities that they need; by step."""
     conditions: StepConditions = field(init=False)
     aftermath: Aftermath = field(init=False)
     _contexts: dict[str, Context] = field(init=False, default_factory=dict)
@@ -276,13 +278,17 @@ class Stepper:
         """Make attempts at the step until it ends or waits; `clear` tells whether an irreversible one may begin."""
         action = self.world.model.actions[record.step.action]
         policy, skills, reason = self.policy_of(record), self.world.skills[action.name], ""
+
+        def may_not_begin() -> bool:
+            return self._is_overtaken(another, plan) or record.id in self.blocked
+
         try:
             skill = self._choose_skill(record, another.skills if another else skills, policy)
             while not reason:
                 if self._end_untried(record, another):
                     return
-                reason = await self._reserve(record, policy, lambda: self._is_overtaken(another, plan))  # noqa: B023
-                if reason or self._is_overtaken(another, plan):
+                reason = await self._reserve(record, policy, may_not_begin)
+                if reason or may_not_begin():
                     break
                 expected = await self.conditions.expect_after_look(record)
                 reason = await self._run_check(record, action, filled_in[0], policy)
@@ -294,6 +300,10 @@ class Stepper:
                     if record.status is events.StepStatus.RUNNING and another is not None:
                         self.emit(another.otherwise)
                     return
+                if clear is not None and self.dispatcher is not None:  # the owner of its flight may hold more than that
+                    reason = await self._reserve_in_time(record, self.dispatcher, may_not_begin)
+                    if reason or may_not_begin():
+                        break
                 another = await self._attempt(record, skill, policy, expected, filled_in, another=another, plan=plan)
                 if another is None:
                     return
@@ -310,7 +320,7 @@ class Stepper:
                 self.emit(replace(another.otherwise, status=events.StepStatus.PENDING))
                 return
         finally:
-            if record.status not in OPEN:
+            if record.status not in OPEN or record.begun_at is None:
                 self.performer.release(self.state.run, record.id)
             if record.status is events.StepStatus.PENDING:
                 self.clearance.flights.leave(record)
@@ -359,7 +369,8 @@ class Stepper:
     ) -> str:
         """Reserve the capacities that the step holds, when other runs do not hold them; return why it cannot start.
 
-        A step that waits gives its place up from time to time: others that wait for it may be what it waits for.
+        A step that waits gives its place up from time to time: others that wait for it may be what it waits for. It
+        waits for the owner of its flight anyway, and is blocked by runs that nobody drives.
         """
         held = dispatcher.find_capacities(record)
         if not held:
@@ -370,11 +381,16 @@ class Stepper:
         since, waited = clock(), False
         while True:
             earlier = await performer.reserve(own, record.id, amounts)
+            owner = await self.clearance.flights.find_owner(record) if earlier else ""
+            others = [each for each in earlier if each.run != owner]
             taken = dict.fromkeys(held, exact_value(0))
-            for each in earlier:
+            for each in others:
                 taken[items[each.item]] -= each.amount
             if dispatcher.has_capacities(record, taken):
                 return self.conditions.find_objection(record) if waited else ""
+            idle = ", ".join(dict.fromkeys(repr(each.run) for each in others if not performer.is_driven(each.run)))
+            if idle:
+                self.blocked[record.id] = f"{record.step} needs {', '.join(held)}, held by a run that waits: {idle}"
             if is_overtaken() or self.paused.is_set():
                 performer.release(own, record.id)
                 return "" if is_overtaken() else "other runs hold the capacities that it needs"

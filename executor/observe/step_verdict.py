@@ -154,8 +154,8 @@ def judge(
     absent = known and set(missing).issuperset(effects)
     if "irreversible" in action.tags:
         absent = absent and looked.settled.issuperset(effects)
-        if not absent and (status is StepStatus.FAILED if said else status is StepStatus.PARTIAL and doubt):
-            status = StepStatus.IN_DOUBT  # part of it, or the handler's word, is no evidence that nothing happened
+        if not absent and status is StepStatus.PARTIAL and doubt:
+            status = StepStatus.IN_DOUBT  # that a part of it happened is no evidence that it is over
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt or reason}, and it did not happen"
     done = status.is_done or status is StepStatus.PARTIAL

@@ -22,6 +22,7 @@ from executor.recovery.options import MOST_TRIES
 from executor.tools.containment import as_plain_text, call_contained, contain_errors, describe_error, log_failure
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
+from planner.lightweight import replace
 from planner.model import Action
 
 Callback = Callable[..., Any] | None
@@ -204,7 +205,10 @@ class Questions:
     asking: Asking
 
     async def settle(self, record: StepRecord, seen: str = "") -> bool:
-        """Ask whether a step in doubt happened, and tell what was `seen`; return whether that is settled."""
+        """Ask whether a step in doubt happened, and tell what was `seen`; return whether that is settled.
+
+        An answer whose created objects do not fit leaves the question open.
+        """
         creates = tuple(name for name, each in record.plan.created.items() if self.state.objects.is_open(each))
         text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?"
         text += seen + answers.ask_for_created(creates)
@@ -219,22 +223,19 @@ class Questions:
         answer = await self.asking.answer(question)
         if answer is None:
             return False
-        self.emit(
-            self._make_settlement(
-                record,
-                answers.read_told_result(answer),
-                happened=answers.interpret_answer(question, answer) == answers.HAPPENED,
-            )
+        happened, told = (
+            answers.interpret_answer(question, answer) == answers.HAPPENED,
+            answers.read_told_result(answer),
         )
+        wrong = object_to_result(self.state, record, told) if happened and told is not None else ""
+        if wrong:
+            self.emit(replace(question, known=(*question.known, wrong)))
+            return False
+        self.emit(self._make_settlement(record, told, happened=happened))
         return True
 
     def _make_settlement(self, record: StepRecord, result: ActionResult | None, *, happened: bool) -> events.StepEnded:
         """Return the end of a step in doubt by an answer: whether it `happened`, perhaps with a `result`."""
-        wrong = object_to_result(self.state, record, result) if happened and result is not None else ""
-        if wrong:
-            return events.StepEnded(
-                record.id, events.StepStatus.FAILED, f"{SAID}, but {wrong}", None, (), repeatable=False
-            )
         data = data_of(result) if happened and result is not None else None
         beliefs = self.state.beliefs
         notes = [

@@ -228,8 +228,9 @@ class Supervisor:
 
     async def _climb(self, trouble: Sequence[StepRecord], asker: str | None) -> events.RunEnded | None:
         policies = [self.stepper.policy_of(record).on_error for record in trouble]
-        if "abort" in policies:
-            return end_run(self.state, events.RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
+        for record, policy in zip(trouble, policies, strict=True):
+            if policy == "abort" and not record.is_done:  # a doubt may have been settled: it happened
+                return end_run(self.state, events.RunStatus.FAILED, f"{record.step}: {record.reason}")
         if trouble and all(each == "continue" for each in policies):
             self._pass_over(trouble)
             return None

@@ -12,7 +12,7 @@ from executor.plans.goals_served import find_goals_served, serves_others
 from planner import Domain
 from planner.plan import Plan, Step
 
-MODELS = ("sequential", "parallel", "dag")
+MODELS = ("sequential", "parallel", "dag", "reactive")
 
 
 def make_domain(numbers=False, asks=()):

@@ -102,7 +102,10 @@ def test_an_answer_that_does_not_say_it_is_refused_and_the_run_stays_as_it_was(t
     assert outcome.status in {RunStatus.SUCCEEDED, RunStatus.UNVERIFIED}
 
 
-@pytest.mark.parametrize(("answer", "is_taken"), [({"created": {"t": "T-9"}}, True), (True, False), ("maybe", False)])
+@pytest.mark.parametrize(
+    ("answer", "is_taken"),
+    [({"created": {"t": "T-9"}}, True), ({"created": {"t": "T-0"}}, False), (True, False), ("maybe", False)],
+)
 def test_a_callback_may_say_it_too_and_what_means_nothing_leaves_the_question_open(tmp_path, answer, is_taken):
     world, problem, done = desk(killed=True)
     with pytest.raises(KeyboardInterrupt):
