@@ -9,9 +9,9 @@ import pytest
 
 from executor import Agent, Executor, PlannedCalls, RunStatus, StepStatus, World
 from executor.testing import run_virtual
-from planner import Domain, sometime
+from planner import Domain, Outcome, sometime
 
-MODELS = ("sequential", "parallel", "dag", "reactive")
+MODELS = ("sequential", "parallel", "dag", "reactive", "policy")
 PAY = {"provides": ["paid(o)"], "tags": ["irreversible"]}
 CLOSE = {"requires": ["paid(o)"], "provides": ["settled(o)"]}
 
@@ -279,3 +279,19 @@ def test_looks_grow_with_the_steps_of_a_plan_and_not_with_their_square():
     office = Office(**row).watch(*names)
     assert office.run("a29(o7)").status is RunStatus.SUCCEEDED
     assert len(office.looks) < 8 * len(names)
+
+
+def test_the_steps_of_a_policy_are_foreseen_in_all_branches():
+    """A payment by card may be declined: then the order is paid in cash."""
+    office = Office(
+        pay={
+            "provides": [],
+            "tags": ["irreversible"],
+            "outcomes": [Outcome("0.8", ["paid(o)"]), Outcome("0.2", ["declined(o)"], name="declined")],
+        },
+        collect={"requires": ["declined(o)"], "provides": ["paid(o)"], "tags": ["irreversible"]},
+        close=CLOSE,
+    ).watch("declined", "settled")
+    office.truth.add("settled(o7)")
+    outcome = office.run(model="policy")
+    assert (outcome.status, office.calls) == (RunStatus.SUCCEEDED, [])
