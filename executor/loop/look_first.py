@@ -1,17 +1,19 @@
 """Look before the first step: at what the plan rests on that was only stated, and at what irreversible steps are for.
 
 What differs is believed, and the plan is made anew. Each look is made once; before a step, only what is still unknown,
-stale or stated is looked at again.
+stale or stated is looked at again, and before an irreversible one, what it is for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
 from executor.events.events import Event, StepStatus
 from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
 from executor.loop.effects import EffectFinder
+from executor.loop.purposes import Purposes
 from executor.observe.observe import Lookout, Survey, adopt_look
 from planner.lightweight import dataclass, field
 from planner.model import Atom, DomainModel, Formula
@@ -22,6 +24,8 @@ Look = Literal["plan", "goal", "never"]
 DIFFERS: Final = "the world is not as was believed"
 MOST_NAMED: Final = 5
 """Most facts that a reason names."""
+MOST_SERVED: Final = 20
+"""Most facts for which an irreversible step is that are looked at right before it: first those of the goal."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,17 +36,26 @@ class FirstLook:
     lookout: Lookout
     emit: Callable[[Event], None]
     look: Look = "plan"
+    foresee: Callable[[], Sequence[StepRecord]] = field(init=False, default=tuple)
+    """Function that returns the steps that a policy may take from here."""
     _finder: EffectFinder = field(init=False)
+    _purposes: tuple[object, Purposes | None] = field(init=False, default=(None, None))
+    """What the steps that are left are for, with the plan and the objects for which this was found."""
+    _left_out: set[str] = field(init=False, default_factory=set)
+    """Steps that were left out as needless, as text: if another plan needs one, it is done."""
+    _looked: tuple[str, int] = field(init=False, default=("", -1))
+    """The step whose purposes were looked at last, with the version of the state after that."""
 
     def __post_init__(self) -> None:
         self._finder = EffectFinder(self.state)
 
     async def take(self) -> str:
         """Look, and return what differs from what was believed; an empty text if nothing does."""
-        if self.look == "never" or not self.lookout.has_observers or not self.state.pending():
+        steps = [*self.state.pending(), *self.foresee()]
+        if self.look == "never" or not self.lookout.has_observers or not steps:
             return ""
         beliefs, lookout = self.state.beliefs, self.lookout
-        needed = dict.fromkeys([*self._list_stated(), *self._list_effects()])
+        needed = dict.fromkeys([*self._list_stated(steps), *self._list_effects(steps)])
         before = {fact: beliefs.holds(fact) for fact in needed if lookout.can_see(fact)}
         facts, over = dict.fromkeys(before), list[Atom]()
         if self.look == "goal":
@@ -58,25 +71,69 @@ class FirstLook:
         named = [str(fact) if holds else f"not {fact}" for fact, holds in changed[:MOST_NAMED]]
         return f"{DIFFERS} ({', '.join(named)})" if named else DIFFERS
 
-    def _list_stated(self) -> Iterable[Atom]:
-        """Yield the facts that the plan needs and none of its steps brings before, and that were only stated.
+    def _list_stated(self, steps: Iterable[StepRecord]) -> Iterable[Atom]:
+        """Yield the facts that `steps` need and none of its steps brings before, and that were only stated.
 
         What steps bring that another process has begun is looked at when they end.
         """
         beliefs = self.state.beliefs
         begun = self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
         brought = {fact for record in begun for fact in self._finder.find_declared(record.step)}
-        for record in self.state.pending():
+        for record in steps:
             for fact in beliefs.facts_of_precondition(record.step):
                 if fact not in brought and not beliefs.is_noted(fact):
                     yield fact
             brought.update(self._finder.find_declared(record.step))
 
-    def _list_effects(self) -> Iterable[Atom]:
-        """Yield the facts that irreversible steps are for."""
-        for record in self.state.pending():
-            if self.state.is_irreversible(record):
-                yield from self._finder.find_effect(record)
+    def _list_effects(self, steps: Iterable[StepRecord]) -> Iterable[Atom]:
+        """Yield the facts that irreversible ones of `steps` are for, themselves or through other steps."""
+        late = [each for each in steps if self.state.is_irreversible(each)]
+        for record in late:
+            yield from self._finder.find_effect(record)
+        if late and self._is_aimed:
+            yield from self._find_purposes().list_served(late)
+
+    @property
+    def _is_aimed(self) -> bool:
+        """Whether the goal alone says what steps are for: no task, no constraint, and nothing that is undone."""
+        state = self.state
+        return state.has_goal and state.hierarchy is None and state.watches is None and not state.is_undoing
+
+    def _find_purposes(self) -> Purposes:
+        now, (before, purposes) = (self.state.changes, len(self.state.found)), self._purposes
+        if purposes is None or now != before:
+            open_ = StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT
+            left = self.state.with_status(*open_)
+            purposes = Purposes(self.state, self._finder, [*left, *self.foresee()])
+            self._purposes = now, purposes
+        return purposes
+
+    async def find_excuse(self, record: StepRecord) -> str:
+        """Look whether all that an irreversible step is for, through other steps, is so; return why it is not needed.
+
+        Return an empty text if it is needed, or may be. Its own effect is looked at when its flight is taken.
+        """
+        name, state = str(record.step), self.state
+        if self.look == "never" or record.attempts or not (self.lookout.has_observers and self._is_aimed):
+            return ""
+        if name in self._left_out or self._looked == (record.id, state.version):
+            return ""
+        purposes = self._find_purposes()
+        telling = [each for each in purposes.list_telling(record).items() if self.lookout.can_see(each[0])]
+        facts = dict(telling[:MOST_SERVED])
+        if not purposes.find_excuses(record, facts):
+            return ""  # it is needed, whatever would be seen
+        looked = await self.lookout.look(facts, state.beliefs)
+        adopt_look(looked, state.beliefs, self.emit, "looked before an irreversible step")
+        self._looked = record.id, state.version
+        if record.status not in {StepStatus.PENDING, StepStatus.WAITING}:
+            return ""  # meanwhile, the plan goes on without it
+        seen = {fact: holds for fact, holds in looked.seen.items() if fact in looked.conclusive}
+        excuses = [str(each) if seen[each] else f"not {each}" for each in purposes.find_excuses(record, seen)]
+        if not excuses:
+            return ""
+        self._left_out.add(name)
+        return f"it is not needed: {', '.join(excuses[:MOST_NAMED])} is so already"
 
 
 def find_relevant_predicates(domain: DomainModel, goal: Formula) -> frozenset[str]:

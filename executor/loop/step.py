@@ -176,6 +176,8 @@ class Stepper:
         may_be_so = bool(reason) and another is None and self.state.is_irreversible(record)
         if may_be_so and (await self.clearance.is_already_so(record) or await self.clearance.is_told_so(record)):
             return
+        if not reason and self.state.is_irreversible(record) and await self._is_needless(record):
+            return
         if action.data and not (reason or self._is_overtaken(another, plan)):
             answer = await self._fill_open_parameters(record, action)
             if answer is None or (another is None and self.paused.is_set()):
@@ -208,8 +210,20 @@ class Stepper:
             question = (record.wait or {}).get("question") or f"approve:{record.id}"
             self.emit(events.StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
             return
-        clear = partial(self.clearance.clear, record, item, values) if item else None
+        clear = partial(self._clear, record, item, values) if item else None
         await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
+
+    async def _is_needless(self, record: StepRecord) -> bool:
+        """Return whether all that an irreversible step is for is so already; leave it out and plan anew if so."""
+        excuse = await self.first_look.find_excuse(record)
+        if excuse:
+            self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, excuse))
+            self.replanning_requests.append(excuse)
+        return bool(excuse)
+
+    async def _clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:
+        """Return whether an irreversible step may begin: it is needed still, and the ledger clears it."""
+        return not await self._is_needless(record) and await self.clearance.clear(record, item, values)
 
     async def _fill_open_parameters(self, record: StepRecord, action: Action) -> str | None:
         """Ask for open parameters; return the reason if that fails, an empty text if filled, None while unanswered.

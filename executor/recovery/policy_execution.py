@@ -12,6 +12,7 @@ from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTa
 from executor.events.failures import Key
 from executor.events.remaining_budget import subtract_spent
 from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
 from executor.learning.experience import Pricing
 from executor.plan_check.remaining_means import RemainingMeans
 from executor.plans.action_plan import steps_of
@@ -92,6 +93,14 @@ class PolicyExecution:
         return self.policy().node(
             simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept, values=simulation.values
         )
+
+    def foresee(self) -> list[StepRecord]:
+        """Return the steps that the policy may take, as if none had begun; none if the run follows no policy."""
+        if self.state.model != "policy" or self.state.is_undoing or not self.is_for_this:
+            return []
+        steps = dict.fromkeys([node.step for node in self.policy().nodes if node.step is not None])
+        planned = steps_of(steps, self.state.domain, self.state.steps)
+        return [StepRecord(plan, step) for plan, step in zip(planned, steps, strict=True)]
 
     def is_lost(self) -> bool:
         """Return whether the policy does not cover the believed state, and the goal does not hold."""

@@ -72,9 +72,10 @@ class Bank:
         """Return the acts of these names that runs did."""
         return [each for each in self.log if each.kind == "act" and each.detail == "run" and each.what in names]
 
-    def holds(self, fact: str, at: float | None = None) -> bool:
-        """Return whether `fact` holds now, or held `at` a time."""
-        acts = [each for each in self.log if each.kind == "act" and (at is None or each.at <= at)]
+    def holds(self, fact: str, at: float | None = None, *, is_new: bool = False) -> bool:
+        """Return whether `fact` holds now, or held `at` a time; one that `is_new` since the latest request."""
+        asked = max((n for n, each in enumerate(self.log) if is_new and each.kind == "ask"), default=0)
+        acts = [each for each in self.log[asked:] if each.kind == "act" and (at is None or each.at <= at)]
         return any(EFFECTS[each.what] == fact for each in acts)
 
     def money(self) -> int:

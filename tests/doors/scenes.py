@@ -36,8 +36,10 @@ Flavour = Literal["plain", "timed", "tasks"]
 class Scene:
     """What a story is about.
 
-    `sight`: whether those who look at `paid` can say no. `approval`: what a person says who is asked whether to pay, or
-    "" where nobody is. `prepare`: how the reversible step goes that the goal needs, and that `pay` does not need.
+    `sight`: whether those who look at `paid` can say no. Where nobody looks at it, nobody sees what was sealed for
+    an earlier request, so that only the ledger knows of the payment. `approval`: what a person says who is asked
+    whether to pay, or "" where nobody is. `prepare`: how the reversible step goes that the goal needs, and that `pay`
+    does not need.
     """
 
     name: str
@@ -261,8 +263,12 @@ def _make_observer(bank: Bank, fact: str) -> Any:
 
 def _bind_observers(site: Site) -> None:
     bank, scene, fault = site.bank, site.scene, site.fault
-    for fact in ("prepared", "sealed"):
-        site.world.observer(fact, conclusive=True)(_make_observer(bank, fact))
+    site.world.observer("prepared", conclusive=True)(_make_observer(bank, "prepared"))
+
+    @site.world.observer("sealed", conclusive=True)
+    async def is_sealed():
+        return bank.holds("sealed", is_new=scene.sight == "blind")
+
     if scene.has_budget:
 
         @site.world.observer("budget", conclusive=True, settle_within=0)

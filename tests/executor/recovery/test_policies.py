@@ -174,15 +174,25 @@ def test_what_might_be_done_twice_is_not_tried_again():
     assert names(outcome).count("send") == 1
 
 
-def test_irreversible_steps_are_looked_at_afresh():
+def lost_parcel():
     problem = parcel(desk(tags=["irreversible"]))
-    decision = decide(problem)
-    simulated = SimulatedWorld(replace(problem, initial=(Atom("lost"),)), seed=1)
-    outcome = run_virtual(Executor(simulated.world).run(decision, run="r"))
+    return decide(problem), SimulatedWorld(replace(problem, initial=(Atom("lost"),)), seed=1)
+
+
+def test_irreversible_steps_are_looked_at_afresh():
+    decision, simulated = lost_parcel()
+    outcome = run_virtual(Executor(simulated.world, look="never").run(decision, run="r"))
     assert outcome.status is RunStatus.SUCCEEDED
     assert "send" in outcome.steps[0].step.action
     assert outcome.steps[0].attempts == 0
     assert names(outcome)[1:] == ["search", "send"]
+
+
+def test_what_a_policy_rests_on_is_looked_at_before_its_first_step():
+    decision, simulated = lost_parcel()
+    outcome = run_virtual(Executor(simulated.world).run(decision, run="r"))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert names(outcome) == ["search", "send"]
 
 
 def test_budgets_hold_on_the_way():
