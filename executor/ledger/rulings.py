@@ -83,7 +83,7 @@ KNOWN_PART: Final = "the plan knows that a part of the effect holds"
 PARTLY: Final = "a part of the effect holds"
 UNSEEN_FIRST: Final = "nobody can look, and it was never done"
 CLAIMED: Final = "an observer that is not conclusive says that the effect holds"
-UNSEEN_DONE: Final = "nobody can look, and it was done"
+UNSEEN_DONE: Final = "it was done, and no observer can say for sure that it is undone"
 ACCEPTED: Final = "the request wants it done again"
 
 

@@ -6,7 +6,7 @@ made, and what another step of the plan brings too, is no evidence. Numbers are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from executor.events.events import StepStatus
@@ -31,6 +31,8 @@ class EffectFinder:
     """Finds the effects of the irreversible steps of one run."""
 
     state: RunState
+    foresee: Callable[[], Sequence[StepRecord]] = field(init=False, default=tuple)
+    """Returns steps that may come besides the pending ones: those of a policy."""
     _declared: dict[Step, Facts] = field(init=False, default_factory=dict)
 
     def find_effect(self, record: StepRecord) -> Facts:
@@ -120,7 +122,12 @@ class EffectFinder:
     def _find_effects_of_others(self, record: StepRecord) -> set[Atom]:
         """Return the facts that other steps of the plan bring or end, unless they were left out or have failed."""
         others = [each for each in self.state.steps.values() if each is not record and not each.is_obstructed]
-        return {fact for each in others if each.status not in _WITHOUT_EFFECT for fact in self.find_declared(each.step)}
+        steps = [each.step for each in others if each.status not in _WITHOUT_EFFECT]
+        found, own = {fact for step in steps for fact in self.find_declared(step)}, self.find_declared(record.step)
+        for each in self._list_foreseen(record):  # it may bring the same in its place, or end it afterwards
+            later = self.find_declared(each.step).items()
+            found.update(fact for fact, holds in later if own.get(fact) is (not holds))
+        return found
 
     def _find_wanted(self, record: StepRecord) -> set[Atom]:
         """Return the facts on which the goal and the steps that are still to come depend."""
@@ -134,7 +141,10 @@ class EffectFinder:
         return [self.state.goal, *preconditions]
 
     def _list_coming(self, record: StepRecord) -> list[StepRecord]:
-        return [each for each in self.state.pending() if each is not record]
+        return [*[each for each in self.state.pending() if each is not record], *self._list_foreseen(record)]
+
+    def _list_foreseen(self, record: StepRecord) -> list[StepRecord]:
+        return [each for each in self.foresee() if each.step != record.step]
 
 
 def list_certain(action: Action, step: Step) -> dict[Atom, bool]:

@@ -75,7 +75,8 @@ class Loop:
         self._detours = Detours(self.state)
         self.inbox.clock = self.stepper.clock
         self.stepper.find_doom = self.ladder.means.find_doom
-        self.stepper.first_look.foresee = self.ladder.following.foresee
+        foresee = self.ladder.following.foresee
+        self.stepper.first_look.foresee = self.stepper.clearance.flights.finder.foresee = foresee
         self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
 
     async def drive(self) -> RunEnded:

@@ -63,7 +63,7 @@ def make_world(bank, fault, *, name="pay", parameters, data, amount, sees=()):
 
     for fact in sees:
         world.observer(f"{fact}(order)", conclusive=True, settle_within=0)(
-            lambda order, fact=fact: fact == "paid" and order in [str(each["order"].name) for each in bank]
+            lambda order, fact=fact: fact == "paid" and order in [each["order"] for each in bank]
         )
     memory = dict.fromkeys(data, amount)
     return world, domain, memory
@@ -179,3 +179,23 @@ def test_a_number_that_was_seen_to_change_ends_no_doubt(fault, tmp_path):
 
     assert run_virtual(main())[1] == "WAITING"
     assert bank == ["o7"]
+
+
+@pytest.mark.parametrize("model", ["sequential", "parallel", "dag", "reactive", "policy"])
+def test_what_a_later_step_ends_is_no_evidence_for_who_asks_again(model, tmp_path):
+    """The payment is in transit until it is booked, and nobody can see that it was."""
+    domain, bank, booked = Domain("shop"), [], []
+    domain.action("pay", {}, provides=["in_transit"], tags=["irreversible"])
+    domain.action("book", {}, requires=["in_transit"], provides=["settled", "not in_transit"])
+    world = World(domain)
+    world.handler("pay")(lambda: bank.append("pay"))
+    world.handler("book")(lambda: booked.append("book"))
+    world.observer("in_transit", conclusive=True, settle_within=0)(lambda: len(bank) > len(booked))
+
+    async def main():
+        with Journal(tmp_path / "runs.db") as journal:
+            executor = Executor(world, journal, model=model)
+            return [await executor.run(domain.problem(goal=["settled"]), join=False) for _ in range(2)]
+
+    _, later = run_virtual(main())
+    assert (bank, later.status.name) == (["pay"], "WAITING")
