@@ -154,8 +154,8 @@ def describe_wait(record: StepRecord, questions: Mapping[str, Asked]) -> str:
     what += f": {wait['text']}" if wait.get("text") else ""
     if wait.get("seconds") is not None and not (event or choices):
         return f"{record.step} waits{what} ({wait['seconds']:g} s)"
-    answers, example = f" ({' or '.join(choices)})" if choices else "", repr(choices[0]) if choices else "…"
-    return f"{record.step} waits{what}{answers}; it goes on with results={{{record.id!r}: {example}}}"
+    what += f" ({' or '.join(choices)})" if choices else ""
+    return f"{record.step} waits{what}; it goes on with results={{{record.id!r}: …}}"
 
 
 def check_meaning(question: Asked, answer: Any) -> None:
