@@ -17,9 +17,15 @@ from executor.plans.execution_models import ExecutionModel
 from executor.recovery.ask_people import LATER
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower
+from executor.report.progress import count_text
 from executor.tools.containment import is_asynchronous
 from executor.tools.world import World
 from planner.errors import InputError, did_you_mean
+from planner.model import OPEN
+from planner.problem_kinds import AnyProblem, classical_of
+
+MOST_NAMED: Final = 10
+"""Most objects that a hint names."""
 
 
 def _is_function(value: Any) -> bool:
@@ -140,22 +146,57 @@ def check_occasion(given: object) -> None:
         raise InputError(f"an occasion is a text, got {given!r}", hint="such as occasion='2026-11'")
 
 
-def check_again(given: object, actions: Collection[str]) -> tuple[str, ...]:
-    """Return the texts of steps that are to be done again; raises `InputError` where one names none of `actions`."""
+def check_again(given: object, world: World, problem: AnyProblem | None = None) -> tuple[str, ...]:
+    """Return the texts of steps that are to be done again.
+
+    Raises `InputError` where one is no irreversible step of the `world`, or names an object that `problem` lacks and
+    that cannot turn up.
+    """
     steps = check_texts("again", given)
+    known = None
+    if problem is not None and not _may_find_objects(world):
+        known = sorted(each.name for each in classical_of(problem).all_objects)
     for each in steps:
-        name, opened, rest = each.strip().partition("(")
-        if name.strip() not in actions or not opened or not rest.endswith(")"):
-            hint = did_you_mean(name.strip(), actions) or "such as again=('pay(o7)',)"
-            raise InputError(f"again names steps of the world, and {each!r} is none", hint=hint)
+        _check_step(each, world, known)
     return steps
 
 
-def check_request(run: object, occasion: object, again: object, actions: Collection[str]) -> None:
+def _check_step(text: str, world: World, known: list[str] | None) -> None:
+    """Raise `InputError` unless `text` is an irreversible step of the `world`, about objects that are `known`."""
+    name, opened, rest = text.strip().partition("(")
+    name, actions = name.strip(), world.model.actions
+    if name not in actions or not opened or not rest.endswith(")"):
+        hint = did_you_mean(name, actions) or "such as again=('pay(o7)',)"
+        raise InputError(f"again names steps of the world, and {text!r} is none", hint=hint)
+    action, arguments = actions[name], [each.strip() for each in rest[:-1].split(",") if each.strip()]
+    if "irreversible" not in action.tags:
+        hint = "leave it out: other steps are done again wherever the plan needs them"
+        raise InputError(f"again names irreversible steps, and {text!r} is not irreversible", hint=hint)
+    names = [each.name.removeprefix("?") for each in action.parameters]
+    if not len(names) <= len(arguments) <= len(names) + len(action.creates):
+        hint = f"write {name}({', '.join(names)}) with the names of objects"
+        raise InputError(
+            f"again has {text!r}, and {name} takes {count_text(len(names), 'object')}, not {len(arguments)}", hint=hint
+        )
+    lacking = [] if known is None else [each for each in arguments[: len(names)] if each not in known]
+    if known is not None and lacking:
+        hint = did_you_mean(lacking[0], known) or f"such as {', '.join(known[:MOST_NAMED])}"
+        raise InputError(f"again has {text!r}, and there is no object {lacking[0]!r}", hint=hint)
+
+
+def _may_find_objects(world: World) -> bool:
+    """Return whether runs in `world` may come to know further objects: steps or observers list or create them."""
+    acts = any(each.lists or each.creates for each in world.model.actions.values())
+    return acts or any(OPEN in each.pattern.args for each in world.observers)
+
+
+def check_request(
+    run: object, occasion: object, again: object, world: World, problem: AnyProblem | None = None
+) -> None:
     """Raise `InputError` for an invalid name of a run, an occasion that is no text, and steps that are none."""
     check_id(run)
     check_occasion(occasion)
-    check_again(again, actions)
+    check_again(again, world, problem)
 
 
 def check_texts(what: str, given: object) -> tuple[str, ...]:

@@ -257,8 +257,9 @@ class Executor:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         made = None if made is None else add_alternatives(made, alternatives)
         check_occasion(occasion)
-        again, values = check_again(again, self.world.model.actions), Memory.from_dict(memory or {}, self.capacity)
+        values = Memory.from_dict(memory or {}, self.capacity)
         wanted: Any = made or resolve_problem(what)
+        again = check_again(again, self.world, wanted.problem if isinstance(wanted, PreparedPlan) else wanted)
         asked = fill or self.fill, approve or self.approve, client or self.client
         terms = state_terms(wanted, values, self.world.name, occasion, again)
         request = RunRequest(

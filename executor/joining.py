@@ -41,6 +41,19 @@ IDENTIFYING: Final = 12
 FOLLOW_SECONDS: Final = 0.1
 """Interval of looks at the journal for what another process does in a run, in seconds."""
 _AIM: Final = ("tasks", "constraints", "budgets", "deadline", "due")
+WORDS: Final = {
+    "again": "choice of steps to do again",
+    "limits": "set of limits",
+    "values": "set of values",
+    "words": "wording of the request",
+    "steps": "plan",
+    "objects": "set of objects",
+    "tasks": "list of tasks",
+    "constraints": "set of constraints",
+    "budgets": "set of budgets",
+    "due": "due time",
+}
+"""Words for the terms of a request whose names do not say enough."""
 _QUANTIFIERS: Final = ("(forall ", "(exists ")
 
 
@@ -142,7 +155,8 @@ def describe_difference(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> st
         names = [each for each in names if each != "world"]
     if not names:
         return ""
-    return f"and it was begun for another {' and another '.join(names)}"
+    words = [WORDS.get(each, each) for each in names]
+    return f"and it was begun for another {' and another '.join(words)}"
 
 
 def make_id(request: RunRequest) -> str:

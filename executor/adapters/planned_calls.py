@@ -130,7 +130,7 @@ class PlannedCalls:
             most_patches=PERSISTENCE,
             most_repeats=PERSISTENCE,
         )
-        check_request(run, occasion, again, world.model.actions)
+        check_request(run, occasion, again, world, self._source)
         executor = Executor(world, journal, approve=approve, ask="later", recovery=recovery, look=look)
         request = {"memory": dict(memory or {}), "occasion": occasion, "again": tuple(again)}
         self._session = Session(executor, self._source, run, request, time_limit)

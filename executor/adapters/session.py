@@ -15,6 +15,7 @@ from executor import Executor
 from executor.errors import DrivenError, FencedError, MovingError, NoRunError, RunError, RunExists
 from executor.events.events import RunStatus, StepStatus
 from executor.events.run_state import RunState
+from executor.joining import WORDS
 from executor.loop.locks_and_rates import find_pause
 from executor.plans.action_plan import ActionPlan, goals_of, statement_of
 from executor.plans.prepare import PreparedPlan
@@ -94,8 +95,9 @@ class Session:
             raise InputError(found, hint=hint)
         begun = {"occasion": state.occasion, "again": tuple(state.again)}
         for what in [each for each, value in begun.items() if value != self.request[each]]:
-            found, hint = f"the run {self.name!r} was begun for another {what}: {begun[what]!r}", "give it another name"
-            raise InputError(found, hint=hint)
+            word = WORDS.get(what, what)
+            found = f"the run {self.name!r} was begun for another {word}: {begun[what]!r}, not {self.request[what]!r}"
+            raise InputError(found, hint="give it another name")
         return await self._take_up()
 
     async def _begin(self, name: str) -> Run:

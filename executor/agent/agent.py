@@ -304,7 +304,7 @@ class Agent(StandingGoals):
 
     def read_terms(self, run: str | None, occasion: str, again: Collection[str], *, join: bool = True) -> RunTerms:
         """Return the terms on which a request is carried out; raises `InputError` for invalid ones."""
-        check_request(run, occasion, again, self.world.model.actions)
+        check_request(run, occasion, again, self.world)
         return RunTerms(run=run, join=join, occasion=occasion, again=tuple(again))
 
     async def resume(

@@ -6,6 +6,7 @@ import asyncio
 import math
 import shlex
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -14,12 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from executor import ActionPlan, Event, ExecutionPolicy, Executor, Proposal, RunOutcome, Show, World
+from executor import ActionPlan, Event, ExecutionPolicy, Executor, Proposal, RunOutcome, RunStatus, Show, World
 from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import usage_of
 from executor.agent.run_goals import plan_to_run
+from executor.arguments import check_id
 from executor.cli.sentence import SentenceContext, SentenceOptions, propose_sentence
-from executor.errors import NoRunError
+from executor.errors import NoRunError, RunError
 from executor.events.run_state import RunState
 from executor.events.tasks import Hierarchy
 from executor.journal import Place, open_journal
@@ -301,6 +303,12 @@ def run_task(
 
 
 async def _resume(executor: Executor, wanted: RunOptions, run: str, entities: Mapping[str, object]) -> RunOutcome:
+    """Take a run up with what the command says; raises `RunError` where that answers a run that is over."""
+    said = [*wanted.answers, *wanted.results]
+    last = next(iter(deque(executor.journal.read(run), maxlen=1)), None) if said else None
+    if last is not None and last.status and RunStatus[last.status].is_over:
+        hint = "leave --answer and --complete out to see how it ended"
+        raise RunError(f"the run {run!r} is over, {last.status}: it does not ask {', '.join(said)}", hint=hint)
     options: dict[str, Any] = {"answers": wanted.answers, "results": wanted.results, "entities": entities}
     outcome: RunOutcome = await executor.take_up(run, enqueue=wanted.enqueues, **options)
     return outcome
@@ -394,6 +402,7 @@ def _check_resumed(wanted: RunOptions, run: str) -> None:
         raise InputError(f"{option} belongs to a run that begins, and --resume takes one up", hint="leave one out")
     if wanted.journal is None:
         raise InputError("--resume takes up a run from a journal", hint="name its file with --journal FILE")
+    check_id(run)
     if isinstance(wanted.journal, Path) and not wanted.journal.exists():
         raise InputError("there is no such journal", Location(str(wanted.journal)))
     _check_world(wanted, wanted.journal, run)
@@ -403,6 +412,7 @@ def _check_named(wanted: RunOptions, run: str) -> None:
     """Raise `InputError` for a name that a run cannot have, or that a run of another world has."""
     if wanted.journal is None:
         raise InputError("--run names a run in a journal", hint="name its file with --journal FILE")
+    check_id(run)
     if not wanted.is_real:
         check_run_name(run)
     with open_journal(wanted.journal) as journal, suppress(NoRunError):

@@ -52,19 +52,25 @@ def answer(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The id of a run.")],
     answers: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[QUESTION=ANSWER]…", help="Without any, the open questions are listed."),
+        typer.Argument(metavar="[QUESTION=ANSWER]…", help="Without any, what the run asks and waits for is listed."),
     ] = None,
 ) -> None:
     """Answer open questions: the process that drives the run takes the answers, or the next that takes it up."""
     from executor.cli.run import split_pairs
-    from executor.events.open_questions import load_open_questions, post_answer
+    from executor.events.open_questions import post_answer, read_open_questions
 
     with open_existing(journal) as opened:
         if not answers:
-            for asked in load_open_questions(opened, run).values():
+            found = read_open_questions(opened, run)
+            for asked in found.asked.values():
                 give(f"{asked.question}  {asked.text}")
                 for each in asked.known:
                     give(f"    {each}")
+            for step, wait in found.waits.items():
+                what = ", ".join(str(wait[each]) for each in ("text", "event") if wait.get(each))
+                choices = f" ({' or '.join(wait['choices'])})" if wait.get("choices") else ""
+                give(f"{step}  {what}{choices}")
+                give(f"    complete it: forethought run … --resume {run} --complete '{step}=…'")
             return
         for question, text in split_pairs("answer", answers, "QUESTION=ANSWER", "approve:s3=yes").items():
             post_answer(opened, run, question, text)

@@ -43,6 +43,8 @@ def name_doubt(record: StepRecord) -> str:
 
 _YES: Final = frozenset({YES, "y", "true", AGAIN})
 _NO: Final = frozenset({NO, "n", "false"})
+_REFUSALS: Final = _NO | {"refuse", "refused", "reject", "rejected"}
+"""Choices of a waiting step that refuse it, in lower case."""
 
 
 def interpret_answer(question: Asked, answer: Any) -> str | None:
@@ -129,6 +131,31 @@ def is_clear(question: Asked, answer: Any) -> bool:
         return found is not None
     said = found.strip().casefold()
     return said.startswith(NO) and not said[len(NO)].isalnum()
+
+
+def read_choice(record: StepRecord, result: ActionResult) -> ActionResult:
+    """Return the `result` of a waiting step; one of its choices that means no is a failure that has done nothing."""
+    wait, said = record.wait or {}, result.text
+    if not (wait.get("choices") and result.success and said.strip().casefold() in _REFUSALS):
+        return result
+    return ActionResult.failed(f"{wait.get('text') or record.step}: the answer is {said!r}", text=said)
+
+
+def describe_wait(record: StepRecord, questions: Mapping[str, Asked]) -> str:
+    """Describe what a waiting step waits for, and how it goes on; `questions` are the open ones."""
+    wait = record.wait or {}
+    if "question" in wait:
+        asked = questions.get(wait["question"])
+        return f"{record.step} waits" + (f" for an answer: {asked.text}" if asked is not None else "")
+    if "flight" in wait:
+        return f"{record.step} waits for another run, which has begun it"
+    event, choices = wait.get("event"), wait.get("choices") or ()
+    what = f" for the event {event!r}" if event else ""
+    what += f": {wait['text']}" if wait.get("text") else ""
+    if wait.get("seconds") is not None and not (event or choices):
+        return f"{record.step} waits{what} ({wait['seconds']:g} s)"
+    what += f" ({' or '.join(choices)})" if choices else ""
+    return f"{record.step} waits{what}; it goes on with results={{{record.id!r}: …}}"
 
 
 def check_meaning(question: Asked, answer: Any) -> None:

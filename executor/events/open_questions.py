@@ -6,6 +6,7 @@ again when it takes it (`Run.take_posted`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,10 +23,16 @@ class OpenQuestions:
     """The open questions of a run after its events: none about steps that are done, and none of a run that is over."""
 
     asked: dict[str, events.Asked] = field(default_factory=dict)
+    waits: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What steps wait for that only a result answers, by step."""
 
     def take(self, event: events.Event) -> None:
         """Take the next event."""
+        if isinstance(event, events.StepStarted | events.StepReturned | events.StepEnded | events.StepWaiting):
+            self.waits.pop(event.step, None)
         match event:
+            case events.StepWaiting(step, wait) if not {"question", "flight"} & wait.keys():
+                self.waits[step] = wait
             case events.Asked(question):
                 self.asked[question] = event
             case events.Answered(question):
@@ -35,7 +42,7 @@ class OpenQuestions:
             case events.PlanChanged(steps):
                 self._drop_lost_steps({str(each.get("id")) for each in steps})
             case events.RunEnded(status) if status.is_over:
-                self.asked = {}
+                self.asked, self.waits = {}, {}
 
     def _drop_lost_steps(self, kept: set[str]) -> None:
         """Drop approvals and parameters of steps that are no longer in the plan."""
@@ -47,10 +54,15 @@ class OpenQuestions:
 
 def load_open_questions(journal: AnyJournal, run: str) -> dict[str, events.Asked]:
     """Return the open questions of `run` by name; raises `JournalError`."""
+    return read_open_questions(journal, run).asked
+
+
+def read_open_questions(journal: AnyJournal, run: str) -> OpenQuestions:
+    """Return what `run` asks and waits for; raises `JournalError`."""
     found = OpenQuestions()
     for entry in journal.read(run):
         found.take(events.event_from_data(entry.kind, load_json(entry.data)))
-    return found.asked
+    return found
 
 
 def settle_questions(journal: AnyJournal, run: str, step: str, answer: str) -> list[str]:
@@ -73,10 +85,16 @@ def post_answer(journal: AnyJournal, run: str, question: str, answer: Any, *, sh
     `shown` identifies the question as whoever answers has seen it (see `identify_question`); None is the one that is
     open now. Raises `RunError` where that is not open, `InputError` for an answer that means none, and `JournalError`.
     """
-    found = load_open_questions(journal, run)
-    asked = found.get(question)
+    found = read_open_questions(journal, run)
+    asked = found.asked.get(question)
     if asked is None:
-        hint = f"it asks {', '.join(found)}" if found else "it may have been answered, or the run may be over"
+        hint = (
+            f"it asks {', '.join(found.asked)}" if found.asked else "it may have been answered, or the run may be over"
+        )
+        if question in found.waits:
+            hint = (
+                f"the step waits for its result: resume(run, results={{{question!r}: …}}), or --complete {question}=…"
+            )
         raise RunError(f"the run {run!r} does not ask {question!r} (any more)", hint=hint)
     if shown not in (None, identify_question(asked)):
         raise RunError(f"the question {question!r} is not what it was", hint="look at it again, and then answer it")

@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from executor.errors import DrivenError, JournalError, NoRunError
@@ -101,6 +102,13 @@ def delete_expired(journal: AnyJournal, retention: Retention) -> list[str]:
     return deleted
 
 
+def _are_same(place: Path | str, other: Path | str) -> bool:
+    """Return whether two journals are the same file or database."""
+    if isinstance(place, Path) and isinstance(other, Path) and place.exists() and other.exists():
+        return place.samefile(other)
+    return place == other
+
+
 def copy_run(source: AnyJournal, target: AnyJournal, run: str) -> str:
     """Copy `run` with all its events; return "copied", or "moved" for a run that is not over: it leaves `source`.
 
@@ -108,8 +116,11 @@ def copy_run(source: AnyJournal, target: AnyJournal, run: str) -> str:
 
     Called again, it finishes a move that broke off; meanwhile, nobody drives the run in either journal. A run that
     `target` has already, with the same events, counts as copied. Raises `DrivenError` for a run that is being driven,
-    and `JournalError` if `target` has another run of this name, or another flight of one of its steps.
+    `JournalError` if `target` has another run of this name, or another flight of one of its steps, and `InputError` if
+    both are the same journal.
     """
+    if _are_same(source.place, target.place):
+        raise InputError(f"{source.place} is the source and the target", hint="name another journal to copy to")
     leaving, arriving = f"to {target.place}", f"from {source.place}"
     here, there = _find_move(source, run), _find_move(target, run)
     if here is None and there == arriving:

@@ -30,7 +30,7 @@ from executor.events.fluent_values import item_of
 from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.attempt import Attempt, call_of, find_abandoned
+from executor.loop.attempt import BUSY, Attempt, call_of, find_abandoned
 from executor.observe import step_verdict as verdict
 from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look
@@ -369,7 +369,9 @@ class Aftermath:
         if found.status.is_done:
             return found
         if self._is_at_work(record, attempt):
-            reason = f"{found.reason}, and {STILL_AT_WORK}"
+            is_said = found.reason.endswith(BUSY)
+            reason = found.reason.removesuffix(BUSY) if is_said else f"{found.reason}, and "
+            reason += STILL_AT_WORK
             return verdict.Judgement(StepStatus.IN_DOUBT, reason, found.notes)
         if "irreversible" in action.tags:
             is_lost = attempt.begun and found.status is StepStatus.FAILED and not found.absent

@@ -133,9 +133,9 @@ def settle_by_word(journal: EffectHistory, flights: Iterable[Flight], id_: str, 
     """Settle the flight in doubt whose identity begins with `id_`, as somebody says; return it; raises `InputError`."""
     found = [each for each in flights if id_ and each.item.startswith(id_)]
     if len(found) != 1:
-        many = "several steps" if found else "no step"
+        many = "several steps have IDs" if found else "no step under way or in doubt has an ID"
         raise InputError(
-            f"{many} under way or in doubt begin with {id_!r}", hint="`forethought runs ledger` lists them"
+            f"{many} that begin{'' if found else 's'} with {id_!r}", hint="`forethought runs ledger` lists them"
         )
     if not found[0].doubt or found[0].is_waiting:
         raise InputError(f"{found[0].text} is at work in run {found[0].run!r}", hint="wait until it is over")

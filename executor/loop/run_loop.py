@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from executor.events.answers import read_choice
 from executor.events.events import Event, ParametersFilled, RunEnded, RunStatus, StepReturned, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -442,7 +443,7 @@ class Loop:
         """Emit the result of a waiting step that came from outside."""
         record = self.state.steps[step]
         action = self.state.domain.actions[record.step.action]
-        attempt = check_created_objects(self.state, record, action, Attempt(result))
+        attempt = check_created_objects(self.state, record, action, Attempt(read_choice(record, result)))
         self.emit(StepReturned(step, data_of(attempt.result), raised=attempt.result.error if attempt.raised else ""))
         self.inbox.wake()
 

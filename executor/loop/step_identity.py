@@ -13,12 +13,17 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
+
+from pydantic import BaseModel
 
 from executor.events.fluent_values import FluentValue
 from executor.loop.parameters import Missing, convert_value
 from executor.plans.action_plan import references
+from executor.tools.containment import call_or_else
 from executor.tools.json_data import dump_json_value, load_json
 from planner.lightweight import dataclass
 from planner.model import Action, Atom
@@ -55,8 +60,8 @@ def identify_step(world: str, action: str, arguments: Sequence[str], values: Map
     """Return the identity of an irreversible step.
 
     `values` are those of data parameters that the request or the plan gave. The same value has the same identity in
-    every process: 10, 10.0 and `Decimal("10.00")` are one number, and an address in the text of an object does not
-    count.
+    every process: 10, 10.0 and `Decimal("10.00")` are one number, and 12:00+01:00 and 11:00Z one time, also in fields
+    of models and dataclasses; an address in the text of an object does not count.
     """
     return _hash_data([world, action, list(arguments), _normalise(values)])
 
@@ -143,6 +148,13 @@ def _normalise(value: Any) -> Any:
             return sorted(map(_normalise, value), key=dump_json_value)
         case list() | tuple():
             return [_normalise(each) for each in value]
+        case datetime() if value.utcoffset() is not None:
+            return load_json(dump_json_value(call_or_else(lambda: value.astimezone(UTC), value)))
+        case BaseModel() if (fields := call_or_else(value.model_dump, None)) is not None:
+            return _normalise(fields)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            fields = call_or_else(lambda: asdict(value), None)
+            return _normalise(load_json(dump_json_value(value)) if fields is None else fields)
         case _:
             return _normalise(load_json(dump_json_value(value)))
 

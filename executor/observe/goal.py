@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from executor.events.answers import describe_wait
 from executor.events.events import Event, FactsSeen, RunEnded, RunStatus, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -203,6 +204,8 @@ UNCHOSEN: Final = "nobody has chosen the next step"
 
 def end_waiting(state: RunState) -> RunEnded:
     """Return the end of a run that waits for answers."""
-    found = [f"{record.step} waits" for record in state.with_status(StepStatus.WAITING)]
-    asked = [f"open question: {each.text}" for each in state.open_questions.values()]
-    return end_run(state, RunStatus.WAITING, "; ".join(found or asked) or UNCHOSEN)
+    waiting, questions = state.with_status(StepStatus.WAITING), state.open_questions
+    found = [describe_wait(record, questions) for record in waiting]
+    shown = {(record.wait or {}).get("question") for record in waiting}
+    asked = [f"open question: {each.text}" for name, each in questions.items() if name not in shown]
+    return end_run(state, RunStatus.WAITING, "; ".join([*found, *asked]) or UNCHOSEN)

@@ -182,12 +182,12 @@ def read_decision(given: Any) -> bool | str | None:
 
 
 async def ask_for_answer(function: Callable[..., Any], question: events.Asked) -> Any:
-    """Call `function` for an answer; return None if it raises or its answer means no choice."""
+    """Call `function` for an answer; return None if it raises or the meaning of its answer is not clear."""
     try:
         answer = await call_contained(partial(function, question), {})
         with contain_errors():
             answer = as_plain_text(answer) if issubclass(type(answer), str) else answer
-            return None if answers.interpret_answer(question, answer) is None else answer
+            return answer if answers.is_clear(question, answer) else None
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, the question stays open
         log_failure(_LOG, "nobody answered %s", question.question, error=error)
         return None

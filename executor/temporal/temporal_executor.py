@@ -27,7 +27,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCStatusCode
 
-from executor.arguments import check_id, check_named, check_texts
+from executor.arguments import check_again, check_id, check_named
 from executor.errors import JournalError, RunError, RunExists
 from executor.events.events import Event, event_from_data
 from executor.events.run_state import RunState
@@ -205,9 +205,9 @@ class TemporalExecutor:
             given = {"plan": made.plan, "dropped": made.dropped, "search": None}
         else:
             given = {"plan": what, "dropped": (), "search": planning, "alternatives": alternatives}
-        again = check_texts("again", again)
         values = Memory.from_dict(memory or {}, self.capacity)
         wanted: Any = made or resolve_problem(what)
+        again = check_again(again, self.world, wanted if made is None else made.problem)
         request = hash_terms(state_terms(wanted, values, self.world.name, occasion, again))
         told = {"memory": values.to_dict(), "reported": reported or {}, "occasion": occasion, "again": again}
         if join and run is None and step is None:

@@ -17,6 +17,8 @@ from planner.lightweight import dataclass, field
 from planner.model import Atom, Literal, Not
 
 SURE: Final = 1.0
+LONGEST_WAIT: Final = 10 * 366 * 86_400.0
+"""Longest wait of a step, in seconds: ten years; what is longer is a timestamp by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,10 @@ class Wait:
 
     The step succeeds by itself after `seconds`. For a step that waits for `event`, or for a person's choice among
     `choices`, `seconds` is a deadline instead. A step without a result after `deadline` seconds is in doubt, or failed
-    if the wait is `conclusive`: then no answer means that nothing happened.
+    if the wait is `conclusive`: then no answer means that nothing happened. Both count from now, at most ten years.
+
+    A choice that means no ("no", "refuse", "refused", "reject", "rejected", in any case) fails the step with nothing
+    done.
     """
 
     text: str = ""
@@ -145,8 +150,9 @@ class Wait:
         for name in ("seconds", "deadline"):
             value = getattr(self, name)
             seconds = 0.0 if value is None else call_or_else(partial(float, value), math.nan)
-            if not 0 <= seconds < math.inf:
-                raise InputError(f"{name} of a Wait must be a number of seconds, got {quote_value(value)}")
+            if not 0 <= seconds <= LONGEST_WAIT:
+                hint = f"the time is counted from now: write {name}=60, and no timestamp" if seconds > 0 else None
+                raise InputError(f"{name} of a Wait must be a number of seconds, got {quote_value(value)}", hint=hint)
             object.__setattr__(self, name, None if value is None else seconds)
         for name in ("text", "event"):
             value = getattr(self, name)

@@ -159,8 +159,9 @@ class World:
         irreversible step in doubt did not happen is believed only of an observer that states `settle_within`: 0 says
         that it sees each change at once. A look counts for `max_age` seconds in its run, unless a step has acted on its
         fact since. With `rate`, a `Rate` or (number, seconds), no more looks than that begin in all runs of one
-        executor, or of all processes of its journal: each waits for its turn. The decorator raises `DeclarationError`
-        if function and pattern do not fit.
+        executor, or of all processes of its journal: each waits for its turn. A look without an answer within `timeout`
+        seconds cannot decide; each further look waits as long. The decorator raises `DeclarationError` if function and
+        pattern do not fit.
         """
         if not all(isinstance(each, str) for each in (pattern, *more)):
             raise InputError("@world.observer takes patterns of facts", hint="@world.observer('at(robot, _)')")

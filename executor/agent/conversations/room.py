@@ -149,6 +149,7 @@ class OpenProposal:
 
 
 LOST: Final = "the process ended before it was begun, and somebody has to approve it again: ask for it once more"
+NO_ANSWER: Final = "that is no answer to the open question"
 NOT_HEARD: Final = frozenset({Standing.NOTHING, Standing.UNREAD})
 """Standings of sentences that leave an open question open."""
 
@@ -234,6 +235,8 @@ class Room:
         settled = await self._opened.take_answer(request, opened, tell) if isinstance(request, str) else None
         if settled is not None and opened is not None and terms == NO_TERMS:
             terms = opened.terms
+        if settled is None and isinstance(request, str) and self._agent.model is None and self.question:
+            return Achieved(Proposal(Standing.NOTHING, request, question=self.question, reason=NO_ANSWER))
         if settled is None:
             active = self._errands.active
             proposal = await self._agent.propose(

@@ -15,6 +15,7 @@ from executor.events.events import GoalChanged, StepEnded, StepStarted
 from executor.language_model import Origin
 from executor.testing import ScriptedModel
 from planner import Domain
+from planner.errors import InputError
 from planner.model.formulas import conjuncts
 
 PEOPLE = {"ada": "person", "ben": "person", "cleo": "person"}
@@ -223,6 +224,32 @@ def test_an_answer_that_says_nothing_leaves_the_question_open() -> None:
     assert achieved.outcome is None
     assert room.question == "How much?"
     assert done == []
+
+
+@pytest.mark.parametrize("said", ["maybe later", "what is this?"])
+def test_what_answers_nothing_leaves_the_question_open_without_a_model_too(said) -> None:
+    domain, done = Domain("post"), []
+    domain.action("send", provides=["sent"], tags=["needs_approval", "trusted"])
+    world = World(domain)
+    world.handler("send")(lambda: done.append("sent"))
+    room = Agent(world, domain.problem()).room("hall")
+
+    async def story():
+        await room.achieve(["sent"])
+        asked = room.question
+        unclear = await room.achieve(said)
+        assert (unclear.proposal.standing, unclear.proposal.question, room.question) == (Standing.NOTHING, asked, asked)
+        assert (unclear.outcome, done) == (None, [])
+        return await room.achieve("yes")
+
+    assert asyncio.run(story()).succeeded
+    assert done == ["sent"]
+
+
+def test_a_sentence_without_a_question_needs_a_model() -> None:
+    room = Agent(World(Domain("post")), Domain("post").problem()).room("hall")
+    with pytest.raises(InputError, match="a sentence needs a language model"):
+        asyncio.run(room.achieve("maybe later"))
 
 
 def test_who_wants_no_more_calls_the_run_off() -> None:

@@ -187,6 +187,9 @@ def test_faults_are_drawn_by_the_seed_and_no_success_is_false(run: Run) -> None:
         (("courier", "--learn"), Exit.USAGE, "--learn learns from a journal"),
         (("courier", "--resume", "x"), Exit.USAGE, "--journal FILE"),
         (("courier", "--resume", "x", "--journal", "/nowhere/j.db"), Exit.USAGE, "no such journal"),
+        (("courier", "--run", "", "--journal", "/tmp/j.db"), Exit.USAGE, "the id of a run must be a text, got ''"),
+        (("courier", "--run", "", "--real", "--journal", "/tmp/j.db"), Exit.USAGE, "the id of a run must be a text"),
+        (("courier", "--resume", "", "--journal", "/tmp/j.db"), Exit.USAGE, "the id of a run must be a text"),
         (("courier", "--answer", "doubt:s1=yes"), Exit.USAGE, "--answer belongs to --resume RUN"),
         (("courier", "--answer", "yes"), Exit.USAGE, "QUESTION=ANSWER"),
         (("courier", "--complete", "s1=true"), Exit.USAGE, "--complete belongs to --resume RUN"),
@@ -253,6 +256,10 @@ def test_a_run_that_is_over_is_not_run_again(run: Run, tmp_path: Path) -> None:
     assert (code, json.loads(out)["status"]) == (Exit.OK, "SUCCEEDED")
     assert json.loads(out)["steps"] == first["steps"]
     assert run("courier", "--journal", journal, "--resume", "another")[0] == Exit.USAGE
+    for words in (("--answer", "a:s1=yes"), ("--complete", "s9=1")):
+        code, _, err = run("courier", "--journal", journal, "--resume", first["run"], *words)
+        assert code == Exit.USAGE
+        assert f"the run {first['run']!r} is over, SUCCEEDED: it does not ask {words[1].partition('=')[0]}" in err
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])

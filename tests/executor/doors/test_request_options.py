@@ -16,6 +16,7 @@ from executor.cli.execute import RunOptions, check_options
 from executor.mcp_server.build_server import build_server
 from executor.mcp_server.call_limits import CallLimits
 from executor.testing import ScriptedModel
+from planner import Domain, Entity
 from planner.cli import main
 from planner.errors import ForethoughtError, InputError
 from planner.language.loading.load import open_source
@@ -30,7 +31,12 @@ from planner import Domain
 bank = Path(__file__).with_name("bank.txt")
 domain = Domain("bank")
 domain.action("pay", provides=["paid"], tags=["irreversible"])
+domain.action("look", provides=["looked"])
 world = World(domain)
+
+
+@world.handler("look")
+def look(): ...
 
 
 @world.handler("pay")
@@ -200,10 +206,52 @@ def test_again_names_steps_of_the_world(door, shop):
     assert shop.paid == 0
 
 
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("pay(o7)", "pay takes 0 objects, not 1; write pay.. with the names of objects"),
+        ("look()", "'look..' is not irreversible; leave it out"),
+    ],
+)
+def test_again_names_irreversible_steps_with_their_objects(step, message, door, shop):
+    with pytest.raises(ForethoughtError, match=message):
+        ask(door, shop, again=(step,))
+    assert shop.paid == 0
+
+
 @pytest.mark.parametrize("door", sorted({*DOORS} - {"mcp", "command"}))
 def test_an_occasion_is_a_text(door, shop):
     with pytest.raises(InputError, match="an occasion is a text"):
         ask(door, shop, occasion=11)
+
+
+@pytest.mark.parametrize("turns_up", [False, True])
+@pytest.mark.parametrize("asks", ["executor", "agent", "toolset"])
+def test_again_names_objects_that_there_are_or_that_may_turn_up(asks, turns_up):
+    class Order(Entity): ...
+
+    domain = Domain("bank")
+    domain.action("pay", {"order": Order}, provides=["paid(order)"], tags=["irreversible", "trusted"])
+    domain.action("pending", {"order": Order})
+    world, paid = World(domain), []
+    world.handler("pay")(lambda order: paid.append(order))  # noqa: PLW0108 - a handler takes the parameters of its action
+    if turns_up:
+        world.observer("paid(_)")(lambda: ["o7"] if paid else [])
+    problem = domain.problem(objects=[Order("o7")], goal=["paid(o7)"])
+
+    async def main():
+        if asks == "executor":
+            await Executor(world).run(problem, again=("pay(o9)",))
+        elif asks == "agent":
+            await Agent(world, problem).achieve(["paid(o7)"], again=("pay(o9)",))
+        else:
+            PlannedCalls(world, problem, again=("pay(o9)",))
+
+    refused = pytest.raises(InputError, match="there is no object 'o9'; such as o7")
+    with contextlib.nullcontext() if turns_up else refused:
+        asyncio.run(main())
+    assert bool(paid) is (turns_up and asks != "toolset")
 
 
 @pytest.mark.parametrize("is_room", [False, True])

@@ -16,7 +16,7 @@ import pytest
 from executor.errors import DamagedError, DrivenError, JournalError
 from executor.events.stored_runs import copy_run
 from executor.journal import Journal, RunRecord, open_journal
-from planner.errors import ForethoughtError
+from planner.errors import ForethoughtError, InputError
 
 
 @pytest.fixture
@@ -283,8 +283,11 @@ def test_a_file_of_two_names_is_one_journal(path, tmp_path):
     with Journal(path) as journal:
         journal.create("one")
         (tmp_path / "link.db").symlink_to(path)
-        with Journal(tmp_path / "link.db") as other, journal.drive("one"), pytest.raises(DrivenError):
-            copy_run(other, journal, "one")
+        with Journal(tmp_path / "link.db") as other, journal.drive("one"):
+            with pytest.raises(DrivenError), other.drive("one"):
+                pass
+            with pytest.raises(InputError, match="is the source and the target"):
+                copy_run(other, journal, "one")
         assert [each.run for each in journal.runs()] == ["one"]
     (tmp_path / "hard.db").hardlink_to(path)
     with pytest.raises(JournalError, match=r"another name .a hard link.*remove one of the names"):

@@ -170,3 +170,14 @@ def test_a_run_from_before_the_ledger_goes_only_where_its_effects_are_read(tmp_p
         old.ledger.fill("shop", [], [make_entry("r", 5.0)])
         assert copy_run(old, new, "r") == "copied"
         assert new.ledger.entries() == [make_entry("r", 5.0)]
+
+
+def test_a_journal_is_not_copied_to_itself(tmp_path, monkeypatch, capsys):
+    place = tmp_path / "runs.db"
+    with open_journal(place) as journal:
+        journal.create("r")
+    (tmp_path / "link.db").symlink_to(place)
+    monkeypatch.chdir(tmp_path)
+    for target in ("runs.db", "./runs.db", place, "link.db"):
+        assert forethought("runs", "copy", "runs.db", target) != 0
+        assert f"{place} is the source and the target; name another journal to copy to" in capsys.readouterr().err

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from executor import Executor, NoRunError, World
+from executor import Executor, NoRunError, Wait, World
 from executor.errors import RunError
 from executor.events import events
 from executor.events.answers import identify_question
 from executor.events.events import RunStatus, event_to_data
 from executor.events.open_questions import OpenQuestions, load_open_questions, post_answer
 from executor.journal import AnyJournal, open_journal
+from executor.testing import run_virtual
 from executor.workers.worker import Worker
 from planner import Domain
 from planner.cli import main as command
@@ -264,6 +265,24 @@ def test_the_command_stays_for_answers_and_another_gives_them(tmp_path: Path, ca
         process.kill()
         process.communicate()
     assert json.loads(out)["status"] == "SUCCEEDED", err
+
+
+def test_a_step_that_waits_for_a_choice_is_listed_beside_the_questions(tmp_path: Path, capsys) -> None:
+    domain = Domain("desk")
+    domain.action("sign", provides=["signed"], tags=["trusted"])
+    world, place = World(domain), tmp_path / "runs.db"
+    world.handler("sign")(lambda: Wait("Ada approves", choices=("yes", "no")))
+    executor = Executor(world, place)
+    run_virtual(executor.run(domain.problem(goal=["signed"]), run="r"))
+    with pytest.raises(RunError, match=r"the step waits for its result: .*--complete s1=…"):
+        post_answer(executor.journal, "r", "s1", "yes")
+    with pytest.raises(SystemExit):
+        command(["runs", "answer", str(place), "r"])
+    assert capsys.readouterr().out.startswith("s1  Ada approves (yes or no)\n")
+    run_virtual(executor.resume("r", results={"s1": "yes"}))
+    with pytest.raises(SystemExit):
+        command(["runs", "answer", str(place), "r"])
+    assert capsys.readouterr().out == ""
 
 
 def wait_for_question(path: Path) -> str:

@@ -281,6 +281,16 @@ def test_an_occasion_is_a_text():
         Shop().run(occasion=5)
 
 
+@pytest.mark.parametrize("said", ["maybe later", "perhaps", "not sure", 7])
+def test_an_unclear_answer_of_a_callback_leaves_the_question_open(said):
+    shop = Shop()
+    shop.run()
+    outcome = asyncio.run(Executor(shop.world, ask=lambda _: said).run(shop.wanted()))
+    assert (outcome.status, [each.question for each in outcome.questions]) == (RunStatus.WAITING, ["again:s1:1"])
+    refused = asyncio.run(Executor(shop.world, ask=lambda _: "no: not now").run(shop.wanted()))
+    assert (refused.status.is_over, shop.bank) == (True, ["pay"])
+
+
 def crash(_):
     raise ValueError("crashed")
 

@@ -90,6 +90,12 @@ def test_nothing_else_is_settled(place):
     assert call(place)[1] == lines
 
 
+def test_an_identity_that_no_step_has_is_named(place):
+    begin(place, [])
+    found = CliRunner().invoke(app, ["ledger", str(place), "zzzz=happened"])
+    assert "no step under way or in doubt has an ID that begins with 'zzzz'" in str(found.exception)
+
+
 def test_an_answer_in_the_ledger_reaches_every_run_that_asks(place):
     bank = []
     begin(place, bank)

@@ -3,8 +3,12 @@
 import contextlib
 import sqlite3
 import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 
 import pytest
+from pydantic import BaseModel
 
 from executor.journal import open_journal
 from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome
@@ -102,6 +106,56 @@ def test_identities_tell_steps_apart():
     assert identify_step("bank", "pay", [], {"by": one}) == identify_step("bank", "pay", [], {"by": two})
     assert identify_step("bank", "pay", [], {"n": 1}) != identify_step("bank", "pay", [], {"n": "1"})
     assert identify_step("bank", "pay", [], {"n": 1}) != identify_step("bank", "pay", [], {"n": True})
+
+
+class Invoice(BaseModel):
+    due: datetime
+    amount: Decimal = Decimal(5)
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Bill:
+    due: datetime
+    amount: Decimal = Decimal(5)
+
+
+CENTRAL_EUROPE = timezone(timedelta(hours=1))
+NOON, ELEVEN = datetime(2026, 11, 1, 12, tzinfo=CENTRAL_EUROPE), datetime(2026, 11, 1, 11, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (NOON, ELEVEN),
+        ([NOON], [ELEVEN]),
+        ({"due": NOON}, {"due": ELEVEN}),
+        (Invoice(due=NOON), Invoice(due=ELEVEN)),
+        (Invoice(due=NOON, amount=Decimal("5.00")), Invoice(due=NOON)),
+        (Invoice(due=NOON, names=frozenset("abcdef")), Invoice(due=NOON, names=frozenset("fedcba"))),
+        (Bill(NOON), Bill(ELEVEN)),
+        (Bill(NOON, Decimal("5.00")), Bill(NOON)),
+    ],
+    ids=str,
+)
+def test_equal_values_have_one_identity(one, other):
+    assert one == other
+    assert identify_step("bank", "pay", [], {"v": one}) == identify_step("bank", "pay", [], {"v": other})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (NOON, NOON.replace(tzinfo=UTC)),
+        (NOON, NOON.replace(tzinfo=None)),
+        (Invoice(due=NOON), Invoice(due=NOON, amount=6)),
+        (Bill(NOON), Bill(NOON, Decimal(6))),
+        (datetime.min.replace(tzinfo=CENTRAL_EUROPE), datetime.min.replace(tzinfo=UTC)),
+    ],
+    ids=str,
+)
+def test_different_values_have_different_identities(one, other):
+    assert identify_step("bank", "pay", [], {"v": one}) != identify_step("bank", "pay", [], {"v": other})
 
 
 def test_keys_tell_entries_apart():

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from unittest import mock
 
 import pytest
 from payments import DOORS, LONG, opened_till
 
-from executor import ExecutionPolicy, joining
+from executor import ExecutionPolicy, Executor, World, joining
 from executor.loop import attempt
+from planner import Domain
 
 LIMIT, WORKS = 5.0, 60.0
 """Seconds that the handler has, and that it takes."""
@@ -96,3 +98,20 @@ def test_when_it_has_ended_a_look_settles_it(place, sight):
 
         assert till.live(main) == "SUCCEEDED"
         assert len(till.paid) == 1
+
+
+def test_the_reason_says_once_that_the_handler_is_still_at_work():
+    domain = Domain("bank")
+    domain.action("pay", provides=["paid"])
+    world, ends = World(domain), threading.Event()
+    world.handler("pay", policy=ExecutionPolicy(timeout=0.1))(lambda: ends.wait(30) and None)
+
+    async def main():
+        return [await Executor(world).run(domain.problem(goal=["paid"])) for _ in range(2)]
+
+    try:
+        first, second = asyncio.run(main())
+    finally:
+        ends.set()
+    assert first.steps[0].reason == "no answer within 0.1 s, and its handler is still at work"
+    assert second.steps[0].reason == "its handler is still at work"

@@ -25,6 +25,7 @@ class Shop:
         self.bank = []
         self.domain = Domain("shop", types=["order"])
         self.domain.action("pay", {"order": "order"}, provides=["paid(order)"])
+        self.domain.action("refund", {"order": "order"}, requires=["paid(order)"], tags=["irreversible"])
         self.world = World(self.domain)
 
         @self.world.handler("pay")
@@ -85,7 +86,7 @@ def test_a_request_joins_a_run_whose_plan_is_carried_out_already(shop, executor)
     [
         ({"memory": {"note": "other"}}, 2),
         ({"occasion": "2026-11"}, 2),
-        ({"again": ("pay(o7)",)}, 2),
+        ({"again": ("refund(o7)",)}, 2),
         ({"approve": lambda _: True}, 2),
         ({"join": False}, 2),
         ({"run": "named"}, 2),
@@ -220,6 +221,7 @@ def test_a_name_that_is_known_joins_its_run(shop, executor):
         ({"goal": "paid(o8)"}, "there is already a run 'bill', and it was begun for another goal; take another name"),
         ({"memory": {"note": 1}}, "and it was begun for another memory"),
         ({"occasion": "2026-12"}, "and it was begun for another occasion"),
+        ({"again": ("refund(o7)",)}, "and it was begun for another choice of steps to do again; take another name"),
         ({"join": False}, "there is already a run 'bill'; take another name"),
     ],
 )

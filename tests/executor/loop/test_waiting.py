@@ -193,3 +193,71 @@ def test_a_clock_that_was_put_back_makes_no_wait_longer(tmp_path, monkeypatch):
     outcome, took = run_virtual(main())
     assert outcome.status is RunStatus.SUCCEEDED
     assert took < 2 * DEADLINE
+
+
+def shop_with_a_choice(choices, tags, bank):
+    domain = Domain("shop")
+    domain.action("sign", provides=["signed"], tags=tags)
+    domain.action("pay", requires=["signed"], provides=["paid"], tags=["irreversible", "trusted"])
+    world = World(domain)
+    world.handler("sign")(lambda: Wait("Ada approves", choices=choices))
+    world.handler("pay")(lambda: bank.append("paid"))
+    return world, domain.problem(goal=["paid"])
+
+
+@pytest.mark.parametrize("tags", [["trusted"], ["trusted", "irreversible"], ["trusted", "idempotent"]], ids=str)
+@pytest.mark.parametrize("said", ["no", "No", "REFUSED", "refuse", "reject", "Rejected", False], ids=str)
+def test_a_choice_that_means_no_refuses_the_step(said, tags, tmp_path):
+    bank = []
+    world, problem = shop_with_a_choice(["yes", str(said)], tags, bank)
+    executor = Executor(world, tmp_path / "runs.db")
+
+    async def main():
+        assert (await executor.run(problem, run="r")).status is RunStatus.WAITING
+        return await executor.resume("r", results={"s1": said})
+
+    outcome = run_virtual(main())
+    assert (outcome.status, outcome.steps[0].status, bank) == (RunStatus.FAILED, StepStatus.FAILED, [])
+    assert said is False or f"Ada approves: the answer is {said!r}" in outcome.reason
+    assert [each.outcome.name for each in executor.journal.ledger.entries()] == ["NOT_DONE"] * ("irreversible" in tags)
+
+
+@pytest.mark.parametrize("said", ["yes", "none of them"])
+def test_any_other_choice_completes_the_step(said):
+    bank = []
+    world, problem = shop_with_a_choice(["yes", "none of them"], ["trusted"], bank)
+    executor = Executor(world)
+
+    async def main():
+        await executor.run(problem, run="r")
+        return await executor.resume("r", results={"s1": said})
+
+    assert (run_virtual(main()).status, bank) == (RunStatus.SUCCEEDED, ["paid"])
+
+
+@pytest.mark.parametrize(
+    ("wait", "reason"),
+    [
+        (
+            Wait("Ada approves", choices=("yes", "no")),
+            "ask() waits: Ada approves (yes or no); it goes on with results={'s1': …}",
+        ),
+        (Wait(event="paid"), "ask() waits for the event 'paid'; it goes on with results={'s1': …}"),
+        (Wait("Ada looks"), "ask() waits: Ada looks; it goes on with results={'s1': …}"),
+        (Wait(), "ask() waits; it goes on with results={'s1': …}"),
+    ],
+    ids=str,
+)
+def test_a_run_that_waits_says_for_what_and_how_it_goes_on(wait, reason):
+    world, problem = waiting(wait)
+    assert run_virtual(Executor(world).run(problem)).reason == reason
+
+
+def test_a_run_that_waits_for_an_approval_says_what_is_asked():
+    domain = Domain("desk")
+    domain.action("ask", provides=["asked"], tags=["trusted", "needs_approval"])
+    world = World(domain)
+    world.handler("ask")(lambda: True)
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=["asked"])))
+    question = outcome.questions[0].text
+    assert outcome.reason == f"ask() waits for an answer: {question}"

@@ -126,6 +126,12 @@ class Called:
         ),
         (lambda world: world.observer("on(_)", timeout=0), "timeout must be a number of seconds above 0"),
         (lambda world: World("courier"), "expected a domain, got a str"),
+        (
+            lambda world: Wait(deadline=1795971483.5),
+            "deadline of a Wait must be a number of seconds, got 1795971483.5; the time is counted from now",
+        ),
+        (lambda world: Wait(seconds=1e9), "seconds of a Wait must be a number of seconds"),
+        (lambda world: Wait(deadline=-1), "deadline of a Wait must be a number of seconds, got -1"),
         (lambda world: Wait(choices="yes"), "choices must be a tuple of texts, got 'yes'; write ('yes',)"),
         (lambda world: Wait(choices=(1, 2)), "choices must be a tuple of texts"),
         (lambda world: check_plan(None, "lamps"), "expected a domain, got a str"),
