@@ -136,7 +136,7 @@ NOON, ELEVEN = datetime(2026, 11, 1, 12, tzinfo=CENTRAL_EUROPE), datetime(2026, 
         (Bill(NOON), Bill(ELEVEN)),
         (Bill(NOON, Decimal("5.00")), Bill(NOON)),
     ],
-    ids=str,
+    ids=["time", "list", "mapping", "model", "decimal in a model", "set in a model", "dataclass", "decimal in it"],
 )
 def test_equal_values_have_one_identity(one, other):
     assert one == other
@@ -152,7 +152,7 @@ def test_equal_values_have_one_identity(one, other):
         (Bill(NOON), Bill(NOON, Decimal(6))),
         (datetime.min.replace(tzinfo=CENTRAL_EUROPE), datetime.min.replace(tzinfo=UTC)),
     ],
-    ids=str,
+    ids=["zone", "no zone", "model", "dataclass", "earliest time"],
 )
 def test_different_values_have_different_identities(one, other):
     assert identify_step("bank", "pay", [], {"v": one}) != identify_step("bank", "pay", [], {"v": other})
