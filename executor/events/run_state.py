@@ -534,13 +534,7 @@ class RunState:
         return self.irreversible.list_barred() | self._find_repetitions().keys()
 
     def _find_repetitions(self) -> dict[Step, str]:
-        return self._find_providers(self.irreversible.find_doubtful_facts())
-
-    def find_irreversible_providers(self, facts: Iterable[Atom]) -> list[Step]:
-        """Return the irreversible ground actions that provide one of `facts`."""
-        return list(self._find_providers(dict.fromkeys(facts, "")))
-
-    def _find_providers(self, facts: Mapping[Atom, str]) -> dict[Step, str]:
+        facts = self.irreversible.find_doubtful_facts()
         return find_repetitions(self.problem.domain, self.beliefs.simulation.rules.universe, facts)
 
     @property
