@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from doors.agent_doors import AgentDoor
+from doors.agent_doors import HOUR, AgentDoor
 from doors.door import find_doors, list_pairs
 from doors.faults import FAULTS, Fault
 from doors.promises import PROMISES
 from doors.registry import DOORS
 from doors.scenes import Scene
 from doors.story import MOVES, PAIR_MOVES, Story, play
+from executor.events.answers import HAPPENED
 from executor.journal import Place
 
 SCENES = (
@@ -170,12 +171,20 @@ REFUSALS = (
 
 
 def _is_once_each(story: Story) -> bool:
-    """Return whether one door asks for an occasion, the other for none, and each paid once, the first without doubt."""
-    made = [story.door, story.other or story.door]
-    paid = [at for at, each in enumerate(story.bank.log) if (each.kind, each.what) == ("act", "pay")]
-    if len(paid) != len(made) or made[0].has_occasion is made[1].has_occasion:
+    """Return whether there was one payment for each occasion, the first beyond doubt when the second was begun.
+
+    One of two doors asks for an occasion and the other one for none, or a goal comes up each hour.
+    """
+    made, log = [story.door, story.other or story.door], story.bank.log
+    paid = [at for at, each in enumerate(log) if (each.kind, each.what) == ("act", "pay")]
+    if len(paid) != len(made):
         return False
-    return any((each.kind, each.what) == ("return", "pay") for each in story.bank.log[paid[0] : paid[1]])
+    first, second = paid
+    is_hourly = story.names == ["every"] and log[first].at // HOUR != log[second].at // HOUR
+    if made[0].has_occasion is made[1].has_occasion and not is_hourly:
+        return False
+    between = log[first:second]
+    return any((each.kind, each.what) == ("return", "pay") or each.detail == HAPPENED for each in between)
 
 
 def judge(cell: Cell, place: Place | None = None) -> tuple[Story, list[str]]:
