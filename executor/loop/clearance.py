@@ -106,7 +106,8 @@ class Clearance:
         done = find_last_done(entries, replace(asker, repeats=True))
         if flight is not None or done is None or asker.accepts or asker.approves or asker.wants:
             return False
-        if (await self._evidence.look(record, rest=self._find_rest(record, None, entries))).sight is Sight.MISSING:
+        rest, at = self._find_rest(record, None, entries), _find_last_time(entries)
+        if (await self._evidence.look(record, rest=rest, done=at)).sight is Sight.MISSING:
             return False
         return await self._ask(Ruling(Verdict.ASK_AGAIN, UNSEEN_DONE, done), record, item, None) is False
 
@@ -124,7 +125,7 @@ class Clearance:
             known = {fact for fact, value in effect.items() if holds(fact) is value}
             flight = other or self.flights.get(record)
             rest = self._find_rest(record, other, entries)
-            view = await self._evidence.look(record, flight, rest)
+            view = await self._evidence.look(record, flight, rest, done=_find_last_time(entries))
             if self.stopped.is_set():  # the look may have come before observers had their time
                 break
             seen, shows = view.looked.seen, view.effect
@@ -475,6 +476,11 @@ class Clearance:
         reason = f"{REFUSED} before: {ruling.row if ruling.entry is None else _describe_entry(ruling.entry)}"
         self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True))
         return True
+
+
+def _find_last_time(entries: Sequence[Entry]) -> float:
+    """Return when a step was done last, in seconds since 1970; 0 if never."""
+    return max((each.at for each in entries if each.outcome is Outcome.DONE), default=0.0)
 
 
 def _name_question(record: StepRecord, told: int) -> str:

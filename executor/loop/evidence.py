@@ -64,12 +64,14 @@ class Evidence:
     candidates: dict[str, list[dict[str, str]]] = field(init=False, default_factory=dict)
     """The objects that steps in doubt may have created, by step: each time the names by parameter."""
 
-    async def look(self, record: StepRecord, flight: Flight | None = None, rest: Facts = NOTHING) -> View:
+    async def look(
+        self, record: StepRecord, flight: Flight | None = None, rest: Facts = NOTHING, *, done: float = 0.0
+    ) -> View:
         """Look at the effect of a step; with a `flight`, also at its traces.
 
         The effect is missing only if the `rest` of what the step brings about is missing, too. While the flight is in
-        doubt, observers first have their time. That all is missing counts for nothing where they had not, or where the
-        handler may still be at work.
+        doubt, and after the step was `done` at a time, observers first have their time. That all is missing counts for
+        nothing where they had not, or where the handler may still be at work.
         """
         effect, step = self._find_visible_effect(record), record.step
         items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
@@ -77,16 +79,16 @@ class Evidence:
         rest = {fact: holds for fact, holds in rest.items() if fact not in effect}
         facts = dict.fromkeys([*effect, *rest, *items, *(fact for each in outcomes for fact in each)])
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
-        is_early = False
-        if flight is not None and flight.doubt:
-            settle = self.lookout.settle_within([*visible, *patterns.values()])
-            left = max(flight.since, flight.until) + settle - self.clock.time()
-            is_early = left > 0 and await self._is_stopped_within(left)
+        since = done if flight is None or not flight.doubt else max(flight.since, flight.until, done)
+        settle = self.lookout.settle_within([*visible, *patterns.values()]) if since else 0.0
+        left = min(since + settle - self.clock.time(), settle)
+        is_early = left > 0 and await self._is_stopped_within(left)
         self.lookout.forget(visible)  # an answer from before somebody else has acted counts for nothing here
         looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
         adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
         if flight is None:
-            return _judge_rest(View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False)), rest)
+            view = _judge_rest(View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False)), rest)
+            return replace(view, sight=Sight.UNKNOWN) if is_early and view.sight is Sight.MISSING else view
         view = View(looked, effect, await self._look_at_traces(looked, items, patterns))
         view = _judge_outcomes(self._compare(record, flight, view), outcomes, in_doubt=bool(flight.doubt))
         view = _judge_rest(view, rest, in_doubt=bool(flight.doubt))

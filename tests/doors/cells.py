@@ -173,7 +173,7 @@ REFUSALS = (
 def _is_once_each(story: Story) -> bool:
     """Return whether there was one payment for each occasion, the first beyond doubt when the second was begun.
 
-    One of two doors asks for an occasion and the other one for none, or a goal comes up each hour.
+    Of two doors, one asks for an occasion and the other one for none, or for another one; or a goal comes up each hour.
     """
     made, log = [story.door, story.other or story.door], story.bank.log
     paid = [at for at, each in enumerate(log) if (each.kind, each.what) == ("act", "pay")]
@@ -181,7 +181,8 @@ def _is_once_each(story: Story) -> bool:
         return False
     first, second = paid
     is_hourly = story.names == ["every"] and log[first].at // HOUR != log[second].at // HOUR
-    if made[0].has_occasion is made[1].has_occasion and not is_hourly:
+    are_two = story.other is not None and any(each.has_occasion for each in made)
+    if not (are_two or is_hourly):
         return False
     between = log[first:second]
     return any((each.kind, each.what) == ("return", "pay") or each.detail == HAPPENED for each in between)
