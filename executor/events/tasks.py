@@ -68,6 +68,17 @@ class Hierarchy:
 
         return replace(self, tree=tree_from_data(data, Location("journal")), steps=tuple(data["steps"]))
 
+    def list_tasks(self, id_: str) -> list[str]:
+        """Return the tasks that the step `id_` is for, as texts, the innermost first."""
+        nodes = self.tree.nodes
+        above = {child: place for place, node in enumerate(nodes) for child in node.children}
+        leaves = (place for place, node in enumerate(nodes) if node.step is not None and self.steps[node.step] == id_)
+        place, found = next(leaves, None), list[str]()
+        while place in above:
+            place = above[place]
+            found.append(str(nodes[place].task))
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """Return the decomposition as JSON-ready data, with the ids of its steps."""
         return {**self.tree.to_dict(), "steps": list(self.steps)}

@@ -33,6 +33,7 @@ class Verdict(Enum):
     ASK_DOUBT = "a person has to say whether the attempt in doubt happened"
     ASK_AGAIN = "a person has to say whether it is to be done"
     REFUSED = "a person has refused it"
+    NEEDLESS = "what it is for in the end has come about in another way: the run plans anew"
 
 
 @dataclass(frozen=True, slots=True)

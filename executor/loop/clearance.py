@@ -26,6 +26,7 @@ from executor.events.answers import (
     interpret_answer,
     read_told_result,
 )
+from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Flight, Outcome
@@ -43,6 +44,7 @@ from executor.tools.clock import Clock
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from planner.lightweight import dataclass, field, replace
+from planner.model import Atom
 
 SETTLED: Final = "somebody says that it happened"
 DENIED: Final = "somebody says that it did not happen"
@@ -75,6 +77,10 @@ class Clearance:
     _evidence: Evidence = field(init=False)
     _values: dict[str, Mapping[str, Any]] = field(init=False, default_factory=dict)
     """The values with which steps are to be done, by step."""
+    _known: dict[str, frozenset[Atom]] = field(init=False, default_factory=dict)
+    """The facts that were believed when a step was about to begin, by step."""
+    _planned_anew: set[tuple[str, str]] = field(init=False, default_factory=set)
+    """Steps, with the steps of other runs on whose account the run has planned anew."""
     _looks: defaultdict[str, list[float]] = field(init=False, default_factory=partial(defaultdict, list))
     """When a step has taken its flight and looked, by step, in seconds of the event loop."""
 
@@ -116,7 +122,7 @@ class Clearance:
 
         Whoever is asked is shown the `values` of its data parameters.
         """
-        self._values[record.id] = values
+        self._values[record.id], self._known[record.id] = values, frozenset(self.state.beliefs.simulation.facts)
         while not self.stopped.is_set():
             await self.lookout.admit(self._finder.find_effect(record))  # not while it has the flight
             self._looks[record.id].append(asyncio.get_running_loop().time())
@@ -236,7 +242,17 @@ class Clearance:
                 view = replace(seen, traces=view.traces)
             asker = replace(self._describe_asker(record, entries), accepts=False, approves=False, repeats=True)
             is_alive = flight is not None and await self.flights.is_alive(flight)
-            ruling = rule(view.sight, flight, entries, asker, is_alive=is_alive)
+            sight = view.sight
+            told = Brought.read((flight or entries[-1]).brings)
+            if wanted.shares_only_goals(told):
+                if self._is_taken_into_account(record, item, told):
+                    continue
+                sight = await self._evidence.look_at(told.facts, flight, _find_last_time(entries))
+            ruling = rule(sight, flight, entries, asker, is_alive=is_alive)
+            if wanted.shares_only_goals(told) and ruling.verdict is Verdict.ALREADY:
+                self._planned_anew.add((str(record.step), item))
+                row = f"{(flight or entries[-1]).text} has brought about what it is for"
+                return Ruling(Verdict.NEEDLESS, row), None, view
             if ruling.verdict in {Verdict.WAIT, Verdict.ALREADY}:
                 return ruling, flight, view
             if ruling.verdict is Verdict.ASK_DOUBT and flight is not None:
@@ -246,6 +262,18 @@ class Clearance:
                 how = "was refused" if ruling.entry.outcome is Outcome.REFUSED else "was done"
                 return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, view
         return Ruling(Verdict.BEGIN, FIRST), None, view
+
+    def _is_taken_into_account(self, record: StepRecord, item: str, told: Brought) -> bool:
+        """Return whether the plan has the step `item` of another run itself, or was made knowing what it brings."""
+        left_out = {events.StepStatus.SKIPPED, events.StepStatus.FAILED}
+        own = [each for each in self.state.steps.values() if each.status not in left_out]
+        if any(self.flights.identify(each) == item for each in own if self.state.is_irreversible(each)):
+            return True
+        if (str(record.step), item) in self._planned_anew:
+            return True
+        known = self._known[record.id]
+        facts = [(fact, value) for fact, value in told.facts.items() if not isinstance(fact, FluentValue)]
+        return all((fact in known) is value for fact, value in facts)
 
     @staticmethod
     def _is_for_same(wanted: Brought, other: Flight | Entry) -> bool:
@@ -277,6 +305,11 @@ class Clearance:
                 return await self._give_way(record, other)
             case Verdict.REFUSED:
                 self._refuse(record, item, "it was refused before")
+                return False
+            case Verdict.NEEDLESS:
+                self.flights.leave(record)
+                end = events.StepEnded(record.id, events.StepStatus.FAILED, ruling.row, repeatable=False, denied=True)
+                self.emit(end.as_obstacle(record.attempts))
                 return False
         return await self._ask(ruling, record, item, other)
 

@@ -95,6 +95,20 @@ class Evidence:
         is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
         return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
 
+    async def look_at(self, facts: Facts, flight: Flight | None, done: float) -> Sight:
+        """Look at `facts` that another step brings about, in doubt if its `flight` is, or `done` at a time."""
+        since = done if flight is None else max(flight.since, flight.until, done)
+        told = {fact: holds for fact, holds in facts.items() if not isinstance(fact, FluentValue)}
+        visible = [each for each in told if self.state.objects.exists(each) and self.lookout.can_see(each)]
+        settle = self.lookout.settle_within(visible)
+        left = min(since + settle - self.clock.time(), settle)
+        is_early = left > 0 and await self._is_stopped_within(left)
+        self.lookout.forget(visible)
+        looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
+        adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
+        sight = judge_sight(told, looked, in_doubt=flight is not None)
+        return Sight.UNKNOWN if is_early and sight is Sight.MISSING else sight
+
     def _is_believed(self, facts: Facts) -> bool:
         return all(self.state.beliefs.holds(fact) is holds for fact, holds in facts.items())
 

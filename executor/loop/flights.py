@@ -82,6 +82,8 @@ class Flights:
     """Releases what a step of a run has reserved."""
     is_left_at_work: Callable[[str], bool | None]
     """Whether a handler that was given up here is still at work under an idempotency key; None if there is none."""
+    name_goals: Callable[[StepRecord], Sequence[str]] = field(init=False, default=lambda _: ())
+    """Names the parts of the goal that a step is for in the end."""
     _held: dict[str, Flight] = field(init=False, default_factory=dict)
     """The flights that this run has, by step."""
 
@@ -110,7 +112,8 @@ class Flights:
         declared, objects = declared if facts is None else {**facts}, self.state.objects
         real = {objects.real_fact(fact): holds for fact, holds in declared.items()}
         step = replace(record.step, arguments=tuple(self.name_given(record.step)))
-        return Brought.of(self.world, step, real, self._find_known_values(record) if values is None else values)
+        known = self._find_known_values(record) if values is None else values
+        return Brought.of(self.world, step, real, known, self.name_goals(record))
 
     def name_given(self, step: Step) -> list[str]:
         """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""

@@ -108,6 +108,13 @@ class FirstLook:
             self._purposes = now, purposes
         return purposes
 
+    def name_goals(self, record: StepRecord) -> list[str]:
+        """Return the parts of the goal, or the tasks, that a step is for in the end, as texts."""
+        if self.state.hierarchy is not None:
+            return self.state.hierarchy.list_tasks(record.id)
+        is_aimed = self.state.has_goal and not self.state.is_undoing
+        return [*map(str, self._find_purposes().list_goals(record))] if is_aimed else []
+
     async def find_excuse(self, record: StepRecord) -> str:
         """Look whether all that an irreversible step is for, through other steps, is so; return why it is not needed.
 

@@ -18,7 +18,7 @@ from executor.loop.effects import EffectFinder, Facts
 from executor.observe.condition_facts import trace_atoms
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import dataclass, field
-from planner.model import Atom, Formula
+from planner.model import Atom, Forall, Formula
 from planner.model.formulas import conjuncts
 
 _LEFT: Final = frozenset({StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT})
@@ -89,6 +89,18 @@ class Purposes:
                 stack += [each for each in takers if each.id not in reached]
                 reached.update(each.id for each in takers)
         return sorted(found, key=lambda fact: not self._is_of_goal(fact))
+
+    def list_goals(self, record: StepRecord) -> list[Formula]:
+        """Return the parts of the goal that a step is for, also through other steps; none that is about all objects."""
+        stack, reached, found = [record], {record.id}, dict[Formula, None]()
+        while stack:
+            step = stack.pop()
+            for fact in self._declared.get(step.id, ()):
+                found |= dict.fromkeys(self._parts.get(fact, ()))
+                takers = {each.id: each for each in self._list_takers(fact, step) if each.id not in reached}
+                stack += takers.values()
+                reached |= takers.keys()
+        return [each for each in found if not isinstance(each, Forall)]
 
     def list_telling(self, record: StepRecord) -> Facts:
         """Return the facts that may show that a step is needless, with their values then: first those of the goal.

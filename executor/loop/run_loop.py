@@ -77,7 +77,9 @@ class Loop:
         self.inbox.clock = self.stepper.clock
         self.stepper.find_doom = self.ladder.means.find_doom
         foresee = self.ladder.following.foresee
-        self.stepper.first_look.foresee = self.stepper.clearance.flights.finder.foresee = foresee
+        first_look, flights = self.stepper.first_look, self.stepper.clearance.flights
+        first_look.foresee = flights.finder.foresee = foresee
+        flights.name_goals = first_look.name_goals
         self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
 
     async def drive(self) -> RunEnded:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
@@ -74,20 +74,25 @@ class Brought:
     """What a step is for: the `facts` that it brings about or ends, and the `values` that were known of it, normalised.
 
     Numbers are among the facts by the values that they should have then. The ledger finds a step by its `marks`: one
-    for each other fact, and one for its action and objects.
+    for each other fact, one for its action and objects, and one for each part of a goal or task that it is for in the
+    end: these are `goals`, too.
     """
 
     facts: Mapping[Atom, bool]
     values: Mapping[str, Any]
     marks: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, world: str, step: Step, facts: Mapping[Atom, bool], values: Mapping[str, Any]) -> Brought:
-        """Return what `step` is for; objects have their real names."""
+    def of(
+        cls, world: str, step: Step, facts: Mapping[Atom, bool], values: Mapping[str, Any], goals: Iterable[str] = ()
+    ) -> Brought:
+        """Return what `step` is for, in the end for `goals`; objects have their real names."""
         told = [(each, holds) for each, holds in facts.items() if not isinstance(each, FluentValue)]
         marks = [_hash_data([world, each.predicate, list(each.args), holds]) for each, holds in told]
         by_name = identify_step(world, step.action, step.arguments, {})
-        return cls(facts, _normalise(values), (*marks, by_name))
+        aims = tuple([_hash_data([world, "goal", each]) for each in goals])
+        return cls(facts, _normalise(values), (*marks, by_name, *aims), aims)
 
     @classmethod
     def read(cls, text: str) -> Brought:
@@ -96,17 +101,21 @@ class Brought:
             return cls({}, {})
         data = json.loads(text)
         facts = {_KINDS[kind](predicate, tuple(args)): holds for kind, predicate, args, holds in data["facts"]}
-        return cls(facts, data["values"], tuple(data["marks"]))
+        return cls(facts, data["values"], tuple(data["marks"]), tuple(data["goals"]))
 
     def write(self) -> str:
         """Write it as JSON text."""
         kinds = {kind: name for name, kind in _KINDS.items()}
         facts = [[kinds[type(each)], each.predicate, list(each.args), holds] for each, holds in self.facts.items()]
-        return json.dumps({"marks": self.marks, "facts": facts, "values": self.values})
+        return json.dumps({"marks": self.marks, "goals": self.goals, "facts": facts, "values": self.values})
 
     def shares_fact(self, other: Brought) -> bool:
         """Return whether a fact of `other` is one of this step."""
         return not self.facts.items().isdisjoint(other.facts.items())
+
+    def shares_only_goals(self, other: Brought) -> bool:
+        """Return whether `other` is another way to what this step is for in the end."""
+        return {*self.marks} & {*other.marks} <= {*self.goals}
 
     def differs(self, other: Brought) -> bool:
         """Return whether a value is known of both that is not the same: then both may be wanted."""
