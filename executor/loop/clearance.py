@@ -232,7 +232,7 @@ class Clearance:
                 flight = await self.flights.settle_other(flight)
             if flight is not None and not self._is_for_same(wanted, flight):
                 flight = None
-            entries = [each for each in entries if self._is_for_same(wanted, each)]
+            entries = [each for each in entries if self._is_for_same(wanted, each) and self._may_tell(wanted, each)]
             if flight is None and not entries:
                 continue
             if flight is not None:
@@ -274,6 +274,11 @@ class Clearance:
         known = self._known[record.id]
         facts = [(fact, value) for fact, value in told.facts.items() if not isinstance(fact, FluentValue)]
         return all((fact in known) is value for fact, value in facts)
+
+    def _may_tell(self, wanted: Brought, entry: Entry) -> bool:
+        """Return whether an entry tells something of another way: this run knows itself what it has done."""
+        is_word = entry.outcome is not Outcome.NOT_DONE and entry.run != self.state.run
+        return is_word or not wanted.shares_only_goals(Brought.read(entry.brings))
 
     @staticmethod
     def _is_for_same(wanted: Brought, other: Flight | Entry) -> bool:
