@@ -31,6 +31,7 @@ from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.attempt import BUSY, Attempt, call_of, find_abandoned
+from executor.loop.effects import is_certain
 from executor.observe import step_verdict as verdict
 from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look
@@ -374,10 +375,10 @@ class Aftermath:
             reason += STILL_AT_WORK
             return verdict.Judgement(StepStatus.IN_DOUBT, reason, found.notes)
         if "irreversible" in action.tags:
-            is_lost = attempt.begun and found.status is StepStatus.FAILED and not found.absent
-            return (
-                replace(found, status=StepStatus.IN_DOUBT) if is_lost and not _says_that_it_failed(attempt) else found
-            )
+            is_sure = found.absent and all(map(is_certain, action.effects))
+            is_lost = attempt.begun and found.status is StepStatus.FAILED and not is_sure
+            is_lost = is_lost and not _says_that_it_failed(attempt)
+            return replace(found, status=StepStatus.IN_DOUBT, absent=False) if is_lost else found
         if found.status is StepStatus.IN_DOUBT and is_harmless(action):
             return replace(found, status=StepStatus.FAILED)
         return found

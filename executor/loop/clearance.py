@@ -34,7 +34,7 @@ from executor.ledger.rulings import FIRST, UNSEEN_DONE, Asker, Ruling, Sight, Ve
 from executor.loop.aftermath import object_to_result
 from executor.loop.children import is_below
 from executor.loop.effects import EffectFinder, Facts
-from executor.loop.evidence import Evidence, View
+from executor.loop.evidence import Evidence, Rest, View
 from executor.loop.flights import Flights
 from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.loop.parameters import describe_values
@@ -185,21 +185,28 @@ class Clearance:
         seen = [note.holds is holds for holds, note in notes if note.provenance is events.Provenance.OBSERVED]
         return any(seen)
 
-    def _find_rest(self, record: StepRecord, flight: Flight | None, entries: Sequence[Entry]) -> Facts:
+    def _find_rest(self, record: StepRecord, flight: Flight | None, entries: Sequence[Entry]) -> Rest:
         """Return what else tells whether a step was done that is in doubt, or that was done before, than its effect.
 
         What held when this run began is no evidence of its own attempt.
         """
+        if flight is None and not any(each.outcome is Outcome.DONE for each in entries):
+            return Rest()
         effect, declared = self._finder.find_effect(record), self._finder.find_declared(record.step)
+        branches = self._finder.list_branches(record.step)
         if flight is not None and flight.run == self.state.run:
             initial = frozenset(self.state.source.initial)
-            declared = {fact: holds for fact, holds in declared.items() if (fact in initial) is not holds}
+            declared, branches = (
+                {fact: holds for fact, holds in each.items() if (fact in initial) is not holds}
+                for each in (declared, branches)
+            )
         elif flight is not None and flight.brings:
             own = {self.state.objects.real_fact(each): each for each in declared}
             declared = {own.get(each, each): holds for each, holds in Brought.read(flight.brings).facts.items()}
-        elif flight is None and not any(each.outcome is Outcome.DONE for each in entries):
-            return {}
-        return {fact: holds for fact, holds in declared.items() if fact not in effect}
+        facts = {fact: holds for fact, holds in declared.items() if fact not in effect}
+        needed = {fact: holds for fact, holds in facts.items() if not isinstance(fact, FluentValue)}
+        signs = {fact: holds for fact, holds in {**facts, **branches}.items() if fact not in {*effect, *needed}}
+        return Rest(needed, signs)
 
     def describe_candidates(self, record: StepRecord) -> str:
         """Describe the objects that a step may have created which is in doubt, for people."""

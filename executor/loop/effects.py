@@ -61,7 +61,7 @@ class EffectFinder:
     def _find_conditional(self, step: Step) -> Facts:
         """Return the facts of conditional effects that `step` would have now, with their values."""
         beliefs = self.state.beliefs
-        effects = [each for each in self.state.problem.domain.actions[step.action].effects if not _is_certain(each)]
+        effects = [each for each in self.state.problem.domain.actions[step.action].effects if not is_certain(each)]
         if not effects:
             return {}
         changes = beliefs.simulation.changes(step)
@@ -70,6 +70,13 @@ class EffectFinder:
         found = {fact: False for fact in changes.removed if fact.predicate in ended}
         found |= {fact: True for fact in changes.provided if fact.predicate in brought}
         return {fact: holds for fact, holds in found.items() if not beliefs.is_listing(fact)}
+
+    def list_branches(self, step: Step) -> Facts:
+        """Return the facts of conditional effects of `step` that it may have in other states, with their values."""
+        action, exists = self.state.problem.domain.actions[step.action], self.state.objects.exists
+        effects = [each for each in action.effects if not is_certain(each)]
+        facts = _bind_literals(effects, dict(bind_parameters(action, step)))
+        return {fact: holds for fact, holds in facts.items() if fact.is_ground and exists(fact)}
 
     def find_derived(self, record: StepRecord) -> Facts:
         """Return the derived facts that the goal or a later step needs and that a step brings about if done now."""
@@ -100,7 +107,7 @@ class EffectFinder:
         """Return the items that `step` changes in place."""
         action = self.state.problem.domain.actions[step.action]
         binding, declared = dict(bind_parameters(action, step)), self.list_declared(step)
-        items = [each.substitute(binding) for effect in filter(_is_certain, action.effects) for each in effect.modifies]
+        items = [each.substitute(binding) for effect in filter(is_certain, action.effects) for each in effect.modifies]
         return [each for each in items if is_in_place(each) and each.is_ground and declared.get(each, True)]
 
     def list_outcomes(self, step: Step) -> list[Facts]:
@@ -149,7 +156,7 @@ class EffectFinder:
 
 def list_certain(action: Action, step: Step) -> dict[Atom, bool]:
     """Return the ground facts that a step of `action` brings about or ends whatever holds, with their values."""
-    facts = _bind_literals([*filter(_is_certain, action.effects)], dict(bind_parameters(action, step)))
+    facts = _bind_literals([*filter(is_certain, action.effects)], dict(bind_parameters(action, step)))
     return {fact: holds for fact, holds in facts.items() if fact.is_ground}
 
 
@@ -159,6 +166,6 @@ def _bind_literals(parts: Sequence[When | Outcome], binding: Mapping[str, str]) 
     return ended | {fact.substitute(binding): True for each in parts for fact in positive_atoms(each.provides)}
 
 
-def _is_certain(effect: When) -> bool:
+def is_certain(effect: When) -> bool:
     """Return whether an action has `effect` whatever holds."""
     return effect.requires == TRUE and not effect.variables

@@ -31,7 +31,21 @@ from planner.plan import Step
 MOST_MATCHES: Final = 10_000
 """Most matches of an open pattern that a flight records; where there are more, people say what a step has created."""
 LOOKED: Final = "looked before an irreversible step"
-NOTHING: Final[Facts] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What else tells whether a step was done than its effect.
+
+    All `needed` facts are missing if it was not. The `signs` show that it may have been done if one is there: values of
+    numbers, which have other writers, too, and effects under conditions that may have held.
+    """
+
+    needed: Facts = field(default_factory=dict)
+    signs: Facts = field(default_factory=dict)
+
+
+NOTHING: Final = Rest()
 Traces = Mapping[Atom, Any]
 """What conclusive observers see now: the version of each item that a step changes in place, and for each fact about an
 object that it is to create, the facts that match its open pattern."""
@@ -65,7 +79,7 @@ class Evidence:
     """The objects that steps in doubt may have created, by step: each time the names by parameter."""
 
     async def look(
-        self, record: StepRecord, flight: Flight | None = None, rest: Facts = NOTHING, *, done: float = 0.0
+        self, record: StepRecord, flight: Flight | None = None, rest: Rest = NOTHING, *, done: float = 0.0
     ) -> View:
         """Look at the effect of a step; with a `flight`, also at its traces.
 
@@ -76,8 +90,8 @@ class Evidence:
         effect, step = self._find_visible_effect(record), record.step
         items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
         outcomes = [each for each in self.finder.list_outcomes(step) if not self._is_believed(each)] if flight else []
-        rest = {fact: holds for fact, holds in rest.items() if fact not in effect}
-        facts = dict.fromkeys([*effect, *rest, *items, *(fact for each in outcomes for fact in each)])
+        others = [*rest.needed, *rest.signs, *items, *(fact for each in outcomes for fact in each)]
+        facts = dict.fromkeys([*effect, *others])
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
         since = done if flight is None or not flight.doubt else max(flight.since, flight.until, done)
         settle = self.lookout.settle_within([*visible, *patterns.values()]) if since else 0.0
@@ -221,13 +235,13 @@ class Evidence:
         return str(self.state.objects.real_fact(fact))
 
 
-def _judge_rest(view: View, rest: Facts, *, in_doubt: bool = False) -> View:
+def _judge_rest(view: View, rest: Rest, *, in_doubt: bool = False) -> View:
     """Return `view` with what it shows of the `rest` that a step brings about, where its effect is missing."""
-    if view.sight is not Sight.MISSING or not rest:
+    if view.sight is not Sight.MISSING:
         return view
-    seen = view.looked.seen  # a number that is another one shows nothing: it has other writers
-    facts = {fact: holds for fact, holds in rest.items() if not isinstance(fact, FluentValue) or seen.get(fact)}
-    return replace(view, sight=judge_sight({**view.effect, **facts}, view.looked, in_doubt=in_doubt))
+    seen = view.looked.seen
+    signs = {fact: holds for fact, holds in rest.signs.items() if seen.get(fact) is holds}
+    return replace(view, sight=judge_sight({**view.effect, **rest.needed, **signs}, view.looked, in_doubt=in_doubt))
 
 
 def _judge_outcomes(view: View, outcomes: Sequence[Facts], *, in_doubt: bool) -> View:

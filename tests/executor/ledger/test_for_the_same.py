@@ -10,9 +10,9 @@ import asyncio
 import pytest
 from pydantic import BaseModel
 
-from executor import Executor, Journal, World
+from executor import ExecutionPolicy, Executor, Journal, World
 from executor.testing import run_virtual
-from planner import Domain, Entity
+from planner import Domain, Entity, When
 
 
 class Order(Entity):
@@ -228,3 +228,36 @@ def test_what_another_run_has_just_done_is_not_missing_before_observers_had_thei
     told = run_virtual(main())
     assert [each.status.name for each in told] == ["SUCCEEDED", "SUCCEEDED"]
     assert len(bank) == 1
+
+
+@pytest.mark.parametrize("fault", ["", "raises"])
+def test_a_condition_that_ends_meanwhile_makes_no_second_attempt(fault, tmp_path):
+    """The express desk closes while the handler works, which sends by the normal way instead."""
+    domain, sent, desk = Domain("post"), [], {"express"}
+    domain.predicate("express")
+    ways = [
+        When(requires=["express"], provides=["sent_express"]),
+        When(requires=["not express"], provides=["sent_normal"]),
+    ]
+    domain.action("send", {}, when=ways, tags=["irreversible"])
+    world = World(domain)
+
+    @world.handler("send", policy=ExecutionPolicy(retries=3))
+    async def send() -> None:
+        desk.clear()
+        sent.append("normal")
+        if fault:
+            raise ConnectionError("the line is dead")
+
+    world.observer("express", conclusive=True, settle_within=0)(lambda: bool(desk))
+    for way in ("express", "normal"):
+        world.observer(f"sent_{way}", conclusive=True, settle_within=0)(lambda way=way: way in sent)
+
+    async def main():
+        with Journal(tmp_path / "runs.db") as journal:
+            executor, goal = Executor(world, journal), ["(or (sent_express) (sent_normal))"]
+            problem = domain.problem(initial=["express"], goal=goal)
+            return [await executor.run(problem, join=False) for _ in range(2)]
+
+    run_virtual(main())
+    assert sent == ["normal"]
