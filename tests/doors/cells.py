@@ -144,6 +144,12 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
+        "lacks a value for 'day'",
+        "who plans anew after another run has paid knows no day: only that payment tells it",
+        lambda story: story.scene.has_types and issubclass(story.door, AgentDoor),
+    ),
+    Refusal(
+        "resumed",
         "other runs have reserved",
         "without a journal, nobody takes up the run of an agent whose caller was cancelled: it keeps its reservation",
         lambda story: story.scene.has_budget and "agent without journal" in story.names,

@@ -261,3 +261,25 @@ def test_a_condition_that_ends_meanwhile_makes_no_second_attempt(fault, tmp_path
 
     run_virtual(main())
     assert sent == ["normal"]
+
+
+def test_equal_numbers_are_not_the_same_payment(tmp_path):
+    domain, bank = Domain("till", types=["order"]), []
+    domain.function("balance")
+    effects = {"provides": ["paid(order)"], "modifies": ["balance -= 30"]}
+    domain.action("pay", {"order": "order"}, **effects, tags=["irreversible"])
+    world = World(domain)
+    world.handler("pay")(lambda order: bank.append(str(order)))
+
+    async def ask(executor, order):
+        objects = {"o7": "order", "o8": "order"}
+        problem = domain.problem(objects=objects, initial=["balance = 100"], goal=[f"paid({order})"])
+        return (await executor.run(problem)).status.name
+
+    async def main():
+        with Journal(tmp_path / "runs.db") as journal:
+            executor = Executor(world, journal)
+            return [await ask(executor, order) for order in ("o7", "o8", "o8")]
+
+    assert run_virtual(main()) == ["UNVERIFIED", "UNVERIFIED", "WAITING"]
+    assert bank == ["o7", "o8"]
