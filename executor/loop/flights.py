@@ -110,8 +110,8 @@ class Flights:
         """Return what a step is for: all that it declares, or `facts` of it, with the known `values`."""
         declared = {**self.finder.find_declared(record.step), **self.finder.find_numbers(record.step)}
         declared, objects = declared if facts is None else {**facts}, self.state.objects
-        facts = {fact: objects.real_fact(fact) for fact in declared}
-        real = {type(fact)(real.predicate, real.args): declared[fact] for fact, real in facts.items()}
+        names = {fact: tuple(map(objects.real_name, fact.args)) for fact in declared}
+        real = {type(fact)(fact.predicate, args): declared[fact] for fact, args in names.items()}
         step = replace(record.step, arguments=tuple(self.name_given(record.step)))
         known = self._find_known_values(record) if values is None else values
         return Brought.of(self.world, step, real, known, self.name_goals(record))

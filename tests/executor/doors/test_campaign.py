@@ -28,13 +28,27 @@ PAID_TWICE = [
     "dag / other-way budget / thread acts late; two wishes at once / ",
     "policy / blind / raises before, is cancelled after / ask",
     "policy /  / thread acts late; slow; two wishes at once / ",
+    "mcp / refused typed /  / ",
 ]
-"""Stories in which a campaign saw two payments."""
+"""Stories in which a campaign saw two payments, or a run that asked nothing."""
 
 
 @pytest.mark.parametrize("token", PAID_TWICE)
 def test_stories_that_broke_a_promise_keep_it_now(token):
     assert Tale.parse(token).play()[1] == []
+
+
+NEEDLESS = [
+    "sequential / budget / is cancelled before, raises before /  | ask resume resume",
+    "parallel / late budget / dies before; two at once / ask resume resume",
+]
+"""Stories in which a campaign saw questions that a look could have answered."""
+
+
+@pytest.mark.parametrize("token", NEEDLESS)
+def test_what_can_be_seen_is_not_asked(token):
+    story, broken = Tale.parse(token).play()
+    assert (story.needless, broken) == ([], [])
 
 
 @pytest.mark.parametrize("door", DOORS)
