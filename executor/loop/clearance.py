@@ -230,9 +230,9 @@ class Clearance:
         own = self.flights.identify(record)
         wanted = self.flights.describe(record, self._finder.find_effect(record), self._values.get(record.id))
         for item in await self.flights.book.find_like(wanted.marks):
-            flight, entries = await self.flights.book.read(item)
             if item == own:
                 continue
+            flight, entries = await self.flights.book.read(item)
             if flight is not None and self.flights.has(flight):
                 flight = None  # the run knows itself what its steps do
             elif flight is not None:
@@ -249,14 +249,14 @@ class Clearance:
                 view = replace(seen, traces=view.traces)
             asker = replace(self._describe_asker(record, entries), accepts=False, approves=False, repeats=True)
             is_alive = flight is not None and await self.flights.is_alive(flight)
-            sight = view.sight
-            told = Brought.read((flight or entries[-1]).brings)
-            if wanted.shares_only_goals(told):
+            sight, told = view.sight, Brought.read((flight or entries[-1]).brings)
+            is_other_way = wanted.shares_only_goals(told)
+            if is_other_way:
                 if self._is_taken_into_account(record, item, told):
                     continue
                 sight = await self._evidence.look_at(told.facts, flight, _find_last_time(entries))
             ruling = rule(sight, flight, entries, asker, is_alive=is_alive)
-            if wanted.shares_only_goals(told) and ruling.verdict is Verdict.ALREADY:
+            if is_other_way and ruling.verdict is Verdict.ALREADY:
                 self._planned_anew.add((str(record.step), item))
                 row = f"{(flight or entries[-1]).text} has brought about what it is for"
                 return Ruling(Verdict.NEEDLESS, row), None, view
@@ -320,8 +320,7 @@ class Clearance:
                 return False
             case Verdict.NEEDLESS:
                 self.flights.leave(record)
-                end = events.StepEnded(record.id, events.StepStatus.FAILED, ruling.row, repeatable=False, denied=True)
-                self.emit(end.as_obstacle(record.attempts))
+                self._obstruct(record, ruling.row)
                 return False
         return await self._ask(ruling, record, item, other)
 
@@ -471,6 +470,9 @@ class Clearance:
         reason = (
             f"{other.text} is under way in step {other.step!r} of run {other.run!r}, whose handler has begun this run"
         )
+        self._obstruct(record, reason)
+
+    def _obstruct(self, record: StepRecord, reason: str) -> None:
         end = events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=False, denied=True)
         self.emit(end.as_obstacle(record.attempts))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from executor.events import events
@@ -94,12 +94,7 @@ class Evidence:
         facts = dict.fromkeys([*effect, *others])
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
         since = done if flight is None or not flight.doubt else max(flight.since, flight.until, done)
-        settle = self.lookout.settle_within([*visible, *patterns.values()]) if since else 0.0
-        left = min(since + settle - self.clock.time(), settle)
-        is_early = left > 0 and await self._is_stopped_within(left)
-        self.lookout.forget(visible)  # an answer from before somebody else has acted counts for nothing here
-        looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
-        adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
+        looked, is_early = await self._look_when_settled(visible, patterns.values(), since)
         if flight is None:
             view = _judge_rest(View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False)), rest)
             return replace(view, sight=Sight.UNKNOWN) if is_early and view.sight is Sight.MISSING else view
@@ -109,17 +104,24 @@ class Evidence:
         is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
         return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
 
+    async def _look_when_settled(
+        self, facts: Sequence[Atom], patterns: Iterable[Atom], since: float
+    ) -> tuple[LookResult, bool]:
+        """Look at `facts` when observers have had their time `since` then; return whether that was cut short."""
+        settle = self.lookout.settle_within([*facts, *patterns]) if since else 0.0
+        left = min(since + settle - self.clock.time(), settle)
+        is_early = left > 0 and await self._is_stopped_within(left)
+        self.lookout.forget(facts)  # an answer from before somebody else has acted counts for nothing here
+        looked = await self.lookout.look(facts, self.state.beliefs) if facts else LookResult()
+        adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
+        return looked, is_early
+
     async def look_at(self, facts: Facts, flight: Flight | None, done: float) -> Sight:
         """Look at `facts` that another step brings about, in doubt if its `flight` is, or `done` at a time."""
         since = done if flight is None else max(flight.since, flight.until, done)
         told = {fact: holds for fact, holds in facts.items() if not isinstance(fact, FluentValue)}
         visible = [each for each in told if self.state.objects.exists(each) and self.lookout.can_see(each)]
-        settle = self.lookout.settle_within(visible)
-        left = min(since + settle - self.clock.time(), settle)
-        is_early = left > 0 and await self._is_stopped_within(left)
-        self.lookout.forget(visible)
-        looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
-        adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
+        looked, is_early = await self._look_when_settled(visible, (), since)
         sight = judge_sight(told, looked, in_doubt=flight is not None)
         return Sight.UNKNOWN if is_early and sight is Sight.MISSING else sight
 

@@ -108,8 +108,9 @@ class Flights:
         self, record: StepRecord, facts: Facts | None = None, values: Mapping[str, Any] | None = None
     ) -> Brought:
         """Return what a step is for: all that it declares, or `facts` of it, with the known `values`."""
-        declared = {**self.finder.find_declared(record.step), **self.finder.find_numbers(record.step)}
-        declared, objects = declared if facts is None else {**facts}, self.state.objects
+        declared, objects = facts, self.state.objects
+        if declared is None:
+            declared = {**self.finder.find_declared(record.step), **self.finder.find_numbers(record.step)}
         names = {fact: tuple(map(objects.real_name, fact.args)) for fact in declared}
         real = {type(fact)(fact.predicate, args): declared[fact] for fact, args in names.items()}
         step = replace(record.step, arguments=tuple(self.name_given(record.step)))
