@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -192,13 +193,14 @@ def test_a_run_is_free_after_an_error_and_after_closing(place):
 def test_a_thousand_runs_need_one_descriptor(journal):
     for number in range(1000):
         journal.create(f"r{number}")
+    gc.collect()  # what earlier tests left open is not counted
     before = len(list(Path("/dev/fd").iterdir()))
     with ExitStack() as driven:
         for number in range(1000):
             driven.enter_context(journal.drive(f"r{number}"))
         for number in range(1000):
             journal.append(f"r{number}", "A", "")
-        assert len(list(Path("/dev/fd").iterdir())) == before
+        assert len(list(Path("/dev/fd").iterdir())) <= before
     assert {each.events for each in journal.runs()} == {1}
 
 
