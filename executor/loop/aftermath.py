@@ -257,9 +257,9 @@ class Aftermath:
         attempt, reported = self._read_report(record, attempt, seen)
         found = self._judge(action, attempt, looked, reported, expected)
         if len(ways) > 1:
-            judge_way, said = partial(self._judge, action, attempt, looked, reported), attempt.result.observed
+            judge_way = partial(self._judge, action, attempt, looked, reported)
             found = verdict.judge_outcomes(
-                ways, judge_way, looked, self.state.beliefs, observed=said, doubt=attempt.in_doubt
+                ways, judge_way, looked, self.state.beliefs, reported=reported, doubt=attempt.in_doubt
             )
         found = self._settle_judgement(record, attempt, action, _dispute_judgement(action, found, looked, ways))
         if found.status.is_done:

@@ -31,10 +31,10 @@ from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
 from executor.observe.step_verdict import Expected
 from executor.tools.clock import WALL, Clock
-from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
+from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error, quote_value
 from executor.tools.context import Context, Outline, OutlineStep
 from executor.tools.isolated_values import copy_value
-from executor.tools.json_data import data_of
+from executor.tools.json_data import data_of, dump_json_value
 from executor.tools.results import ActionResult
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import Skill, World
@@ -579,10 +579,24 @@ class Stepper:
     def _change_parameters(
         self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str
     ) -> Mapping[str, Any]:
-        """Convert and emit data parameters that a hook changed; raises `Missing` for values of the wrong type."""
+        """Convert and emit data parameters that a hook changed.
+
+        Raises `Missing` for values of the wrong type, and `InputError` for values that differ from those approved.
+        """
         values = {
             each.name: filling.convert_value(each, changes[each.name]) for each in action.data if each.name in changes
         }
+        approved = record.parameters
+        if self.asker.permit is None and filling.needs_no_approval(
+            self.state, record, action, approved, record.sources
+        ):
+            approved = {}
+        for name, value in values.items():
+            if name in approved and dump_json_value(value) != dump_json_value(approved[name]):
+                raise InputError(
+                    f"{by} changes {name!r} to {quote_value(value)}, and {quote_value(approved[name])} was approved",
+                    hint="let a hook change values before somebody approves them, or refuse the step",
+                )
         self.emit(events.ParametersChanged(record.id, values, by))
         return values
 

@@ -83,7 +83,8 @@ async def _judge_goal(state: RunState, lookout: Lookout, emit: Callable[[Event],
     rests = beliefs.find_decisive(
         state.goal, lambda fact: state.objects.exists(fact) and not is_confirmed(fact, looked, beliefs)
     )
-    unsure = [_explain_unseen(fact, looked) for fact in rests] or list(_find_unsure_steps(state))
+    unsure = [*_describe_misfits(state), *(_explain_unseen(fact, looked) for fact in rests)]
+    unsure = unsure or list(_find_unsure_steps(state))
     return GoalLook(Verdict.ASSUMED, _join_reasons(unsure)) if unsure else SEEN
 
 
@@ -101,6 +102,14 @@ async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
     if supposing:
         emit(FactsSeen(tuple(supposing), "supposed"))
     return looked
+
+
+def _describe_misfits(state: RunState) -> list[str]:
+    """Return what was last told of objects that cannot join the run, where the goal speaks of all objects."""
+    over = patterns_of(state.goal, state.problem.domain)
+    told = [fact for fact, note in state.strangers.items() if note.holds and state.beliefs.describe_stranger(fact)]
+    reasons = {each.facts[0]: each.reason for each in state.disagreements if each.strangers}
+    return [reasons[fact] for fact in told if any(pattern.matches(fact) for pattern in over)]
 
 
 def _find_unsure_steps(state: RunState) -> Iterator[str]:

@@ -13,10 +13,9 @@ from executor.events.events import TRUSTED, UNCONFIRMED, Note, Provenance, StepS
 from executor.events.fluent_values import FluentValue, item_of, value_of
 from executor.observe.beliefs import Beliefs, is_in_place
 from executor.observe.observe import LookResult
-from executor.observe.reports import literal_of
 from executor.tools.results import SURE, ActionResult
 from planner.lightweight import dataclass, field, replace
-from planner.model import Action, Atom, Formula, Literal, Number, Outcome
+from planner.model import Action, Atom, Formula, Number, Outcome
 from planner.model.arithmetic import Exact
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
@@ -410,28 +409,29 @@ def judge_outcomes(
     looked: LookResult,
     beliefs: Beliefs,
     *,
-    observed: Iterable[str | Literal],
+    reported: Mapping[Atom, bool],
     doubt: str,
 ) -> Judgement:
     """Judge a step that may have come out in several `ways`, the first of them intended, by `judge` for each.
 
-    Another way is chosen if observations, or else reports in `observed`, contradict the ways before it, and support it
-    or were conclusive for all effects.
+    Another way is chosen if observations, or else `reported` facts, contradict the ways before it, and support it or
+    were conclusive for all effects. A report of what held before supports its way, too.
     """
     intended = judge(ways[0])
-    known = dict(map(literal_of, observed)) | looked.seen
+    known = {**reported, **looked.seen}
     about = dict.fromkeys(fact for way in ways for fact in way.facts)
     changed = frozenset(fact for way in ways for fact in way.changed)
     fitting = [way for way in ways if _is_consistent(way, known, about, beliefs)]
     certain = looked.conclusive.issuperset(changed) and looked.seen.keys() >= changed
-    if ways[0] in fitting and (_is_supported(ways[0], known) or not any(_is_supported(way, known) for way in fitting)):
-        is_known = intended.status is StepStatus.SUCCEEDED or _is_supported(ways[0], known)
+    supported = [way for way in fitting if _is_supported(way, known) or _is_told(way, reported, fitting)]
+    if ways[0] in fitting and (ways[0] in supported or not supported):
+        is_known = intended.status is StepStatus.SUCCEEDED or ways[0] in supported
         return replace(intended, way=0) if is_known and intended.status.is_done else intended
     for number, way in enumerate(ways):
         if way not in fitting:
             continue
         found = judge(way)
-        if found.status.is_done and (certain or _is_supported(way, known)):
+        if found.status.is_done and (certain or way in supported):
             others = tuple([note for note in looked.notes if note.fact in about and note.fact not in way.facts])
             news = tuple([note for note in others if note.holds is not beliefs.holds(note.fact)])
             return replace(found, reason=found.reason or OTHERWISE, notes=(*found.notes, *news), way=number)
@@ -449,3 +449,9 @@ def _is_consistent(way: Expected, known: Mapping[Atom, bool], about: Iterable[At
 def _is_supported(way: Expected, known: Mapping[Atom, bool]) -> bool:
     """Return whether some effect of `way` is known to have come about."""
     return any(known.get(fact) is way.facts[fact] for fact in way.changed)
+
+
+def _is_told(way: Expected, reported: Mapping[Atom, bool], others: Iterable[Expected]) -> bool:
+    """Return whether an effect of `way` was reported that the `others` do not all have, also one that held before."""
+    told = [fact for fact, holds in way.facts.items() if reported.get(fact) is holds]
+    return any(other.facts.get(fact) is not way.facts[fact] for fact in told for other in others)

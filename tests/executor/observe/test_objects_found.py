@@ -451,3 +451,14 @@ def test_a_policy_is_decided_for_what_a_listing_names(orders):
     assert outcome.status is (RunStatus.SUCCEEDED if orders else RunStatus.IMPOSSIBLE), outcome.reason
     assert str(outcome.steps[0].step) == "list_orders()"
     assert len(shop.handled) == min(1, len(orders))
+
+
+@pytest.mark.parametrize("name", ["o 7", "Müller & Söhne", "https://x/a?b=1", "list(o)"])
+@pytest.mark.parametrize("model", MODELS)
+def test_no_run_succeeds_while_an_observer_tells_of_an_object_that_cannot_join(model, name):
+    shop = Shop(name, "o9")
+    shop.listing = lambda: None
+    outcome = run_virtual(Executor(shop.world, model=model).run(shop.problem()))
+    assert outcome.status is RunStatus.UNVERIFIED
+    assert f"told of pending({name})" in outcome.reason
+    assert shop.handled == ["o9"]

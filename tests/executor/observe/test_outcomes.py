@@ -120,3 +120,26 @@ def test_a_timeout_is_settled_by_whichever_outcome_is_seen(first, status):
 
     table.world.handler("toss", policy=ExecutionPolicy(timeout=1.0, retries=0))(slow)
     assert table.run([]).steps[0].status is status
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_reported_outcome_counts_however_often_it_is_reported(model):
+    domain, calls = Domain("expenses", types=["receipt"]), []
+    either = [Outcome("0.8", ["within(x)"]), Outcome("0.2", ["over(x)"])]
+    domain.action(
+        "check", {"x": "receipt"}, provides=["within(x)"], tags=["read_only", "trusted"], outcomes=either
+    )  # fmt: skip
+    domain.action("clear", {"x": "receipt"}, requires=["within(x)"], provides=["cleared(x)"], tags=["trusted"])
+    domain.action("ask_boss", {"x": "receipt"}, requires=["over(x)"], provides=["cleared(x)"], cost=9, tags=["trusted"])
+    domain.action(
+        "pay", {"x": "receipt"}, requires=["cleared(x)"], provides=["paid(x)"], tags=["trusted", "irreversible"]
+    )
+    world = World(domain)
+    for name in ("clear", "ask_boss", "pay"):
+        world.handler(name)(lambda name=name, **_: calls.append(name))
+    world.handler("check")(lambda x: ActionResult(observed=(f"over({x})",)))
+    problem = domain.problem(objects={"r3": "receipt"}, goal=["paid(r3)"])
+    outcome = run_virtual(Executor(world, model=model).run(problem))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert calls == ["ask_boss", "pay"]
+    assert outcome.state.beliefs.holds(Atom("within", ("r3",))) is False

@@ -45,9 +45,10 @@ class Shop:
         self.world.handler("pay", policy=policy)(plainly if plain else slowly)
 
     def run(self, amount: int = 5, **options: Any) -> Any:
-        steps = [PlanStep(id="p", action="pay", parameters={"amount": amount})]
-        plan = ActionPlan(goal=["paid"], steps=steps)
-        return run_virtual(Executor(self.world, **options).run(plan))
+        return run_virtual(Executor(self.world, **options).run(self.plan(amount)))
+
+    def plan(self, amount: int) -> ActionPlan:
+        return ActionPlan(goal=["paid"], steps=[PlanStep(id="p", action="pay", parameters={"amount": amount})])
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "thread"])
@@ -174,6 +175,37 @@ def test_changes_that_do_not_fit_veto(changes: dict[str, Any], reason: str) -> N
     outcome = shop.run()
     assert shop.paid == []
     assert reason in outcome.steps[0].reason
+
+
+@pytest.mark.parametrize("decides", ["approve", "answers"])
+def test_a_value_that_was_approved_is_not_changed(decides: str) -> None:
+    shop = Shop(tags=["irreversible", "trusted", "needs_approval"])
+
+    @shop.world.around
+    async def raise_amount(call: HandlerCall, proceed: Proceed) -> Any:
+        return await proceed(amount=call.arguments["amount"] * 50)
+
+    if decides == "approve":
+        outcome = shop.run(approve=lambda _: True)
+    else:
+        executor, plan = Executor(shop.world), shop.plan(5)
+        waiting = run_virtual(executor.run(plan, run="r"))
+        assert waiting.status is RunStatus.WAITING
+        outcome = run_virtual(executor.resume("r", answers={"approve:p": True}))
+    assert outcome.status is RunStatus.FAILED
+    assert shop.paid == []
+    assert "changes 'amount' to 250, and 5 was approved" in outcome.reason
+
+
+def test_a_hook_may_hand_on_the_value_that_was_approved() -> None:
+    shop = Shop(tags=["irreversible", "trusted", "needs_approval"])
+
+    @shop.world.around
+    async def repeat(call: HandlerCall, proceed: Proceed) -> Any:
+        return await proceed(amount=call.arguments["amount"])
+
+    assert shop.run(approve=lambda _: True).succeeded
+    assert shop.paid == [5]
 
 
 def test_objects_of_the_plan_cannot_be_changed() -> None:
