@@ -159,6 +159,8 @@ class Executor:
     """The ledger of what irreversible steps have done: that of the journal, or of the world without one."""
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
+    _beginning: set[Run] = field(init=False, default_factory=set)
+    """Runs that are not registered yet, such as those whose plan is still searched."""
     _kept: dict[str, _KeptRun] = field(init=False, default_factory=dict)
     """Runs that nobody drives, without a journal: unfinished ones, and the latest that are over and were named."""
     _deletion_due: float = field(init=False, default=0.0)
@@ -338,6 +340,8 @@ class Executor:
             if state is not None:
                 begun.take(state)
             begun.start(self._carry_out(begun, request))
+            self._beginning.add(begun)
+            begun.when_done(partial(self._beginning.discard, begun))
         note_at_work(self._name_by_id(name), begun)
         if request.is_shared:
             note_at_work(self._name_equal(request), begun, request.options)
@@ -442,6 +446,7 @@ class Executor:
                     is_new = not claim.enter_context(self._claim_run(run.id))
                 if is_new:
                     with self._register_run(run):
+                        self._beginning.discard(run)
                         self._fill_ledger()
                         self._record_start(run, made, request)
                         return run.outcome if run.is_enqueued else await run.drive()
@@ -531,7 +536,7 @@ class Executor:
 
         In a run without such a step, the first step that comes to wait for `event` in this process gets the result.
         """
-        return sum(run.announce(event, result) for run in list(self._runs.values()))
+        return sum(run.announce(event, result) for run in [*self._beginning, *self._runs.values()])
 
     def _is_driven(self, run: str) -> bool:
         """Return whether some process drives `run`."""

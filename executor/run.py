@@ -31,6 +31,7 @@ from executor.learning.experience import Pricing
 from executor.loop.aftermath import object_to_result
 from executor.loop.attempt import is_left_at_work
 from executor.loop.clearance import Clearance
+from executor.loop.dispatch import Inbox
 from executor.loop.driver import Driver
 from executor.loop.effects import EffectFinder
 from executor.loop.flights import Flights
@@ -174,6 +175,7 @@ class Run:
         """What the run was asked for, if it was begun here: see `executor.joining`."""
         self._task: asyncio.Task[RunOutcome] | None = None
         self._state: RunState | None = None
+        self._inbox = Inbox(executor.clock)
         self._stepper: Stepper
         self._loop: Loop
 
@@ -229,13 +231,11 @@ class Run:
         survey = Survey(state, lookout, self.emit)
         dispatcher = None if state.timetable is None else Dispatcher(state, executor.clock)
         ladder = Ladder(state, self.emit, asking, executor.recovery, means, survey, self.pricing, dispatcher)
+        parts = state, self.emit, stepper, ladder, self._inbox, executor.concurrency, executor.stay
         if dispatcher is None:
-            self._loop = Loop(
-                state, self.emit, stepper, ladder, executor.concurrency, executor.stay, driver=self._driver
-            )
+            self._loop = Loop(*parts, driver=self._driver)
         else:
             stepper.dispatch_by(dispatcher)
-            parts = state, self.emit, stepper, ladder, executor.concurrency, executor.stay
             self._loop = TimedLoop(*parts, dispatcher=dispatcher)
         if self._interrupted:
             self._loop.interrupt()
@@ -496,9 +496,16 @@ class Run:
     def announce(self, event: str, result: Any = None) -> int:
         """Complete all steps that wait for `event`, and return their number.
 
-        If there is none yet, the first step that comes to wait for `event` in this process gets the result.
+        If there is none yet, the first step that comes to wait for `event` in this process gets the result, also in a
+        run whose plan is still searched.
         """
-        return self._do_in_home_loop(lambda: self._loop.announce(event, _read_result(result)))
+        return self._do_in_home_loop(lambda: self._announce(event, _read_result(result)))
+
+    def _announce(self, event: str, result: ActionResult) -> int:
+        if self._state is not None:
+            return self._loop.announce(event, result)
+        self._inbox.keep_early_result(event, result)
+        return 0
 
     def answer(self, question: str, answer: Any) -> None:
         """Answer an open question; raises `RunError` for an unknown question, `InputError` for an invalid answer."""

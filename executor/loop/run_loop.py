@@ -50,6 +50,7 @@ class Loop:
     emit: Callable[[Event], None]
     stepper: Stepper
     ladder: Ladder
+    inbox: Inbox
     most: int | None = None
     stay: bool = True
     """Whether to stay while only answers from outside are missing."""
@@ -58,7 +59,6 @@ class Loop:
     interrupted: bool = field(init=False, default=False)
     """Whether the run begins no more steps, and ends so that it can be resumed."""
     agenda: Agenda = field(init=False)
-    inbox: Inbox = field(init=False, default_factory=Inbox)
     supervisor: Supervisor = field(init=False)
     _detours: Detours = field(init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
@@ -74,7 +74,6 @@ class Loop:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
         self.agenda = Agenda(self.state.model, (), {})
         self._detours = Detours(self.state)
-        self.inbox.clock = self.stepper.clock
         self.stepper.find_doom = self.ladder.means.find_doom
         foresee = self.ladder.following.foresee
         first_look, flights = self.stepper.first_look, self.stepper.clearance.flights
