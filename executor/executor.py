@@ -178,7 +178,8 @@ class Executor:
         if self.journal is not None and self.clock is WALL:
             self.clock = self.journal.clock
         turns = Turns() if self.journal is None else Turns(self.journal.locks, self.journal.rates)
-        self.performer = Performer(Slots(self.concurrency), self.world.model.name, turns, self.world.hooks)
+        name, is_simulated = self.world.model.name, self.world.is_simulated
+        self.performer = Performer(Slots(self.concurrency), name, turns, self.world.hooks, is_simulated)
         if self.journal is not None:
             self.performer.reservations = self.journal.reservations
         self.performer.is_driven = self._is_driven

@@ -238,6 +238,14 @@ class StepReturned:
 
 
 @dataclass(frozen=True, slots=True)
+class HandlerRaised:
+    """The handler of a step raised an exception; `traceback` is the end of its traceback."""
+
+    step: str
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepWaiting:
     """A step waits `since` a time, in seconds since 1970."""
 
@@ -431,6 +439,7 @@ Event = (
     | ModelAsked
     | StepProgress
     | ChildBegun
+    | HandlerRaised
     | StepReturned
     | StepWaiting
     | FactsSeen

@@ -55,6 +55,7 @@ _NO_NEWS: Final = (
     events.StepStarted,
     events.StepProgress,
     events.ChildBegun,
+    events.HandlerRaised,
     events.StepReturned,
     events.ModelAsked,
     events.RungTaken,
@@ -260,7 +261,7 @@ class RunState:
                     self.steps.skip_obstructed()
             case events.ChildBegun():
                 self.children.append(event)
-            case events.StepProgress():
+            case events.StepProgress() | events.HandlerRaised():
                 pass
         if self.timetable is not None:
             self.timetable.note_reached(self.beliefs, at)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import logging
 import threading
 import time
 from collections import deque
@@ -38,11 +39,12 @@ from executor.tools.json_data import dump_json
 from executor.tools.results import ActionResult, InDoubt, NothingDone, Wait
 from executor.tools.step_policy import ExecutionPolicy, Rate
 from executor.tools.world import Skill, World
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError, did_you_mean, printable
 from planner.lightweight import dataclass, field, replace
 from planner.model.arithmetic import Exact
 from planner.plan import Step
 
+_LOG: Final = logging.getLogger(__name__)
 VETOED: Final = "a hook did not let it begin"
 Changed = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 """Records new values of data parameters with their source, and returns them converted to their types."""
@@ -259,6 +261,8 @@ class Attempt:
     """Whether `retry_on` of the policy covers the failure; None: `raised` is the exception itself, and tells."""
     is_at_work: bool | None = None
     """Whether a handler of the step that was given up is still at work; None: this process knows."""
+    traceback: str = ""
+    """The end of the traceback of `raised`."""
 
 
 @dataclass(slots=True)
@@ -289,6 +293,8 @@ class Performer:
     domain: str = ""
     turns: Turns = field(default_factory=Turns)
     hooks: Sequence[Hook] = ()
+    is_simulated: bool = False
+    """Whether handlers are simulated: what they raise is meant, and not logged."""
     reservations: Reservations = field(default_factory=ReservationsInMemory)
     is_driven: Callable[[str], bool] = lambda _: True
     """Function whether some process drives a run."""
@@ -339,6 +345,8 @@ class Performer:
             else:
                 answer = await _perform_call(skill, call, given, policy.timeout, hooked)
             answer.seconds = clock() - started
+        if answer.traceback and not self.is_simulated:
+            _LOG.error("the handler of %s has raised\n%s", printable(str(call.step)), printable(answer.traceback))
         if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
             until = asyncio.get_running_loop().time() + policy.cache_for
             self._cache[_make_cache_key(call.step, given)] = until, answer.result
@@ -415,7 +423,8 @@ async def _perform_call(
         attempt = Attempt(ActionResult.failed(reason), begun=False)
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, containment.Escaped) else error
-        attempt = Attempt(ActionResult.failed(containment.describe_error(error)), raised=raised)
+        described, traceback = containment.describe_error(error), containment.describe_traceback(error)
+        attempt = Attempt(ActionResult.failed(described), raised=raised, traceback=traceback)
     finally:
         if hooked is not None and hooked.works():
             record_abandoned(call, hooked.works)
@@ -435,7 +444,10 @@ def _mark_as_vetoed(attempt: Attempt) -> Attempt:
     """Mark an attempt as not begun that a hook answered in place of the handler."""
     reason = "it waits in place of the handler" if attempt.wait is not None else attempt.result.error
     return Attempt(
-        replace(attempt.result, success=False, error=describe_veto(reason)), raised=attempt.raised, begun=False
+        replace(attempt.result, success=False, error=describe_veto(reason)),
+        raised=attempt.raised,
+        begun=False,
+        traceback=attempt.traceback,
     )
 
 

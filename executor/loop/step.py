@@ -550,6 +550,8 @@ class Stepper:
             return None
         finally:
             self._contexts.pop(record.id, None)
+        if attempt.traceback:
+            self.emit(events.HandlerRaised(record.id, attempt.traceback))
         if attempt.wait is not None:
             self.emit(events.StepWaiting(record.id, data_of(attempt.wait), self.clock.time()))
             return None

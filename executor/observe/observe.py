@@ -7,6 +7,7 @@ facts of the plan may have changed.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, Final
@@ -18,7 +19,14 @@ from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs
 from executor.observe.condition_facts import patterns_of
 from executor.plans.created_objects import Bindings
-from executor.tools.containment import OutOfTime, await_within, call_contained, contain_errors, describe_error
+from executor.tools.containment import (
+    OutOfTime,
+    await_within,
+    call_contained,
+    contain_errors,
+    describe_error,
+    log_failure,
+)
 from executor.tools.observers import Observer, Sighting
 from executor.tools.step_policy import Rate
 from executor.tools.world import World
@@ -26,6 +34,7 @@ from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Atom
 
+_LOG: Final = logging.getLogger(__name__)
 SHORTEST: Final = 0.01
 """First pause between looks for an effect, in seconds; it doubles each time."""
 LONGEST: Final = 1.0
@@ -324,6 +333,8 @@ class Lookout:
         except OutOfTime:
             return Failure(f"did not answer within {observer.timeout} s")
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
+            if not self._world.is_simulated:
+                log_failure(_LOG, "the observer %s of %s has raised", observer.name, look, error=error)
             return Failure(f"failed: {describe_error(error)}")
 
     async def _call_observer(self, observer: Observer, look: Atom) -> Any:

@@ -120,7 +120,7 @@ class WorldActivities:
         self._ask, self._fill, self._client = ask, fill, client
         self._server = server
         turns = Turns() if server is None else LimitedTurns(server)
-        self._performer = Performer(Slots(), world.model.name, turns, world.hooks)
+        self._performer = Performer(Slots(), world.model.name, turns, world.hooks, world.is_simulated)
         self._performing: set[tuple[str, str]] = set()
         """Runs and steps whose handlers are at work here."""
         self._book: Any = BookHere(world.ledger)
@@ -153,6 +153,7 @@ class WorldActivities:
             "result": data_of(attempt.result),
             "wait": None if attempt.wait is None else data_of(attempt.wait),
             "raised": None if attempt.raised is None else describe_error(attempt.raised),
+            "traceback": attempt.traceback,
             "retried": is_to_be_retried(policy, attempt),
             "doubt": attempt.in_doubt,
             "begun": attempt.begun,

@@ -282,6 +282,7 @@ class ActivityPerformer(Performer):
             seconds=told["seconds"],
             is_to_be_retried=told["retried"],
             is_at_work=told["at_work"],
+            traceback=told.get("traceback", ""),
         )
 
     def _explain(self, error: ActivityError, policy: ExecutionPolicy) -> Attempt:

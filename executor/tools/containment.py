@@ -24,6 +24,8 @@ LONGEST: Final = 10_000
 """Longest message of an exception that is kept, in characters."""
 QUOTED: Final = 200
 """Longest value that a message quotes, in characters."""
+_OWN: Final = ("executor.", "asyncio.")
+"""Beginnings of the names of modules by which foreign code is called."""
 Returned = TypeVar("Returned")
 
 
@@ -96,11 +98,23 @@ def as_plain_text(text: str) -> str:
     return str.__str__(text)
 
 
+def describe_traceback(error: BaseException) -> str:
+    """Return the end of the traceback of `error` from the first line of foreign code on.
+
+    Return its description if it has no traceback that can be printed.
+    """
+    raised = error.error if type(error) is Escaped else error
+    frame = raised.__traceback__
+    while frame is not None and frame.tb_frame.f_globals.get("__name__", "").startswith(_OWN):
+        frame = frame.tb_next
+    frames = (raised.__traceback__ if frame is None else frame,)
+    trace = call_or_else(lambda: "".join(traceback.format_exception(type(raised), raised, *frames)), otherwise="")
+    return as_plain_text(trace).rstrip()[-LONGEST:] or describe_error(error)
+
+
 def log_failure(log: logging.Logger, message: str, *arguments: object, error: BaseException) -> None:
     """Log `message` as an error, with the traceback of `error` where it can be printed, else with its type."""
-    text = printable(message % arguments)
-    trace = call_or_else(lambda: "".join(traceback.format_exception(error)), otherwise="")
-    log.error("%s\n%s" if trace else "%s: %s", text, printable(trace).rstrip() or printable(describe_error(error)))
+    log.error("%s\n%s", printable(message % arguments), printable(describe_traceback(error)))
 
 
 def as_plain_number(value: Any) -> Any:

@@ -291,6 +291,8 @@ def _line(event: events.Event, name: Any) -> str:
             return f"{name(step)} asks a language model"
         case events.StepProgress(step, text, fraction):
             return f"{name(step)}: {'' if fraction is None else f'{fraction:.0%} '}{line_of(text)}"
+        case events.HandlerRaised(step, traceback):
+            return f"{name(step)} raises: {line_of(traceback.rpartition(chr(10))[2])}"
         case events.StepReturned(step, result, doubt, raised):
             said = doubt or raised or str(result.get("error") or result.get("text") or "")
             return f"{name(step)} returns" + (f": {line_of(said)}" if said else "")
@@ -351,7 +353,7 @@ def _speaker(event: events.Event) -> str:
             return MODEL
         case events.StepStarted(_, _, skill):
             return RUN if skill in ("", "main") else f"skill {skill}"
-        case events.StepReturned() | events.StepProgress() | events.StepWaiting():
+        case events.StepReturned() | events.StepProgress() | events.StepWaiting() | events.HandlerRaised():
             return HANDLER
         case events.StepEnded(facts=facts) | events.FactsSeen(facts=facts):
             named = [each.source for each in facts if each.provenance is Provenance.OBSERVED and each.source]

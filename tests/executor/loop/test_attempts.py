@@ -21,7 +21,8 @@ from executor import (
     World,
 )
 from executor.errors import DamagedError, JournalError, RunError
-from executor.events.events import StepStatus
+from executor.events.events import HandlerRaised, StepStatus
+from executor.loop.books import read_events
 from executor.testing import run_virtual
 from planner import Domain, From
 from planner.errors import InputError
@@ -321,3 +322,46 @@ def test_a_run_with_a_huge_number_can_be_read(tmp_path, beside):
     kept = executor.state_of("r").steps["s1"].result["data"]["number"]
     assert kept == huge if beside is None else int(kept, 16) == huge
     assert list(executor.plans()) == [executor.state_of("r").plan.id]
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+@pytest.mark.parametrize("is_hooked", [True, False])
+def test_the_traceback_of_a_handler_is_logged_and_kept(tmp_path, caplog, is_async, is_hooked):
+    domain = Domain("kitchen")
+    domain.action("boil", {}, provides=["hot"])
+    world = World(domain)
+
+    def look_up(name):
+        return {}[name]
+
+    async def slowly():
+        return look_up("kettle")
+
+    world.handler("boil")(slowly if is_async else (lambda: look_up("kettle")))
+    if is_hooked:
+
+        @world.around
+        async def passes(_, proceed):
+            return await proceed()
+
+    executor = Executor(world, journal=tmp_path / "runs.db")
+    outcome = run_virtual(executor.run(domain.problem(goal=["hot"]), run="r"))
+    assert outcome.status is RunStatus.FAILED
+    kept = [event for event, _ in read_events(executor.journal, "r") if isinstance(event, HandlerRaised)]
+    assert kept
+    for text in (kept[0].traceback, caplog.text):
+        assert "in look_up" in text
+        assert "KeyError: 'kettle'" in text
+    assert is_hooked or "in _perform_call" not in kept[0].traceback
+    assert "the handler of boil() has raised" in caplog.text
+
+
+def test_the_traceback_of_an_observer_is_logged(caplog):
+    domain = Domain("kitchen")
+    domain.action("boil", {}, provides=["hot"])
+    world = World(domain)
+    world.handler("boil")(lambda: None)
+    world.observer("hot")(lambda: {}["sensor"])
+    assert run_virtual(Executor(world).run(domain.problem(goal=["hot"]))).status is RunStatus.UNVERIFIED
+    assert "KeyError: 'sensor'" in caplog.text
+    assert "Traceback" in caplog.text
