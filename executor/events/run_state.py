@@ -368,7 +368,9 @@ class RunState:
             record.result = event.result
         before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
         if record.begun and not event.status.is_done:
-            self.beliefs.adopt(_take_back(record, event))
+            self.beliefs.adopt(self._take_back(record, event))
+        if event.status in (events.StepStatus.FAILED, events.StepStatus.PENDING):
+            record.begun = record.prior = ()
         self.beliefs.adopt(event.facts)
         self.irreversible.end(event.step, event.status, repeatable=event.repeatable, denied=event.denied)
         self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
@@ -392,6 +394,19 @@ class RunState:
             alike = find_similar_steps(self.source, self.problem, record.step)
             facts, begun = self.beliefs.situation_for(record.step), record.attempts > 0
             self.tried.note_failure(alike, facts, repeatable=event.repeatable, begun=begun)
+
+    def _take_back(self, record: StepRecord, event: events.StepEnded) -> list[events.Note]:
+        """Return notes on what the start of a step changed that has not come about, and that nobody has looked at."""
+        known = {item_of(note.fact) for note in event.facts}
+        known |= {item_of(note.fact) for note in record.begun if self._is_observed(note.fact)}
+        left = [note for note in record.prior if item_of(note.fact) not in known]
+        if event.status in (events.StepStatus.FAILED, events.StepStatus.PENDING):
+            return left
+        return [events.Note(note.fact, None, events.Provenance.UNKNOWN, event.reason) for note in left]
+
+    def _is_observed(self, fact: Atom) -> bool:
+        """Return whether an observer was the last to tell of a fact, or of the number whose value it is."""
+        return self.beliefs.note(fact).provenance is events.Provenance.OBSERVED
 
     def _join(self, objects: Mapping[str, tuple[str, ...]], entities: Mapping[str, Any]) -> None:
         """Add objects that turned up, or narrow the types of earlier ones."""
@@ -634,15 +649,6 @@ class RunState:
     def finished(self) -> list[str]:
         """Ids of the steps that are over, in the order of their ends."""
         return self.steps.finished
-
-
-def _take_back(record: StepRecord, event: events.StepEnded) -> list[events.Note]:
-    """Return notes on what the start of a step changed that has not come about, and that nobody has looked at."""
-    known = {item_of(note.fact) for note in event.facts}
-    left = [note for note in record.prior if item_of(note.fact) not in known]
-    if event.status in (events.StepStatus.FAILED, events.StepStatus.PENDING):
-        return left
-    return [events.Note(note.fact, None, events.Provenance.UNKNOWN, event.reason) for note in left]
 
 
 def _is_news(note: events.Note) -> bool:

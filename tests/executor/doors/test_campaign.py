@@ -29,6 +29,7 @@ PAID_TWICE = [
     "policy / blind / raises before, is cancelled after / ask",
     "policy /  / thread acts late; slow; two wishes at once / ",
     "mcp / refused typed /  / ",
+    "timed / blind late budget / dies before / resume resume | ask ask",
 ]
 """Stories in which a campaign saw two payments, or a run that asked nothing."""
 
