@@ -31,7 +31,7 @@ PAID_TWICE = [
     "mcp / refused typed /  / ",
     "timed / blind late budget / dies before / resume resume | ask ask",
 ]
-"""Stories in which a campaign saw two payments, or a run that asked nothing."""
+"""Stories in which a campaign saw two payments, a run that asked nothing, or one that did not end."""
 
 
 @pytest.mark.parametrize("token", PAID_TWICE)
