@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any, Final
 
 from executor.agent.agent_events import GoalInstance
@@ -76,19 +76,25 @@ class GoalWatch:
         return restores or not self.picture.holds(goal.pattern.goal_for(objects))
 
     async def look(self, goals: Iterable[StandingGoal], due: Iterable[GoalInstance]) -> Sighted:
-        """Ask observers about the conditions of `goals`, and about the goals that are `due`."""
+        """Ask observers about the conditions of `goals`, and about the goals that are in force or `due`."""
         goals = list(goals)
         by_name = {each.name: each for each in goals}
         patterns = dict.fromkeys(each for goal in goals for each in self.picture.patterns_of(goal.pattern))
-        facts = dict.fromkeys(islice((fact for each in patterns for fact in self._list_narrow(each)), MOST_LOOKS))
-        for instance in due:
-            if instance.goal in by_name:
-                facts.update(dict.fromkeys(self._facts_of(instance, by_name[instance.goal])))
+        wanted = [fact for each in due if each.goal in by_name for fact in self._facts_of(each, by_name[each.goal])]
+        others = chain((fact for each in patterns for fact in self._list_narrow(each)), self._list_in_force(goals))
+        facts = dict.fromkeys([*wanted, *islice(others, MOST_LOOKS)])
         over = [each for each in patterns if OPEN in each.args]
         looked, (measured, complaints) = await asyncio.gather(self._look(facts, over), self._measure(goals))
         sighted = self._read(looked, measured)
         sighted.disagreements += [Disagreement((), each) for each in complaints]
         return sighted
+
+    def _list_in_force(self, goals: Iterable[StandingGoal]) -> Iterator[Atom]:
+        """Yield the facts of the goals that are in force without a schedule: somebody may have undone them."""
+        for goal in goals:
+            if goal.schedule is None and goal.measure is None:
+                for objects in sorted(self.find_in_force(goal, None)):
+                    yield from self.picture.facts_of(goal.pattern.goal_for(objects))
 
     async def look_at(self, instances: Iterable[GoalInstance], goals: Mapping[str, StandingGoal]) -> Sighted:
         """Ask observers about the conditions and goals of `instances`."""

@@ -628,3 +628,37 @@ def test_mistakes_are_named(state, message) -> None:
     with pytest.raises(InputError) as caught:
         state(Shop().agent)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("stated", ["maintain", "restore", "when"])
+def test_a_goal_that_somebody_undoes_is_pursued_again(stated):
+    domain = Domain("home")
+    domain.predicate("dark")
+    domain.action("switch_on", provides=["light"])
+    world, lamp, log = World(domain), {"light": False}, []
+
+    @world.handler("switch_on")
+    async def switch_on():
+        lamp["light"] = True
+        log.append("on")
+
+    world.observer("light", conclusive=True)(lambda: lamp["light"])
+    world.observer("dark", conclusive=True)(lambda: True)
+    agent = Agent(world)
+    if stated == "when":
+        agent.when("dark", achieve="light")
+    else:
+        agent.maintain("light", **({"restore": "light"} if stated == "restore" else {}))
+
+    async def live():
+        clock = asyncio.get_running_loop().time
+        async with agent.attend(poll=5, clock=clock) as attending:
+            for _ in range(3):
+                await attending.settled()
+                assert lamp["light"]
+                lamp["light"] = False
+                await asyncio.sleep(100)
+            assert lamp["light"]
+
+    run_virtual(live())
+    assert log == ["on"] * 4
