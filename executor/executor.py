@@ -264,7 +264,7 @@ class Executor:
         wanted: Any = made or resolve_problem(what)
         again = check_again(again, self.world, wanted.problem if isinstance(wanted, PreparedPlan) else wanted)
         asked = fill or self.fill, approve or self.approve, client or self.client
-        terms = state_terms(wanted, values, self.world.name, occasion, again)
+        terms = state_terms(wanted, values, self.world.label, occasion, again)
         request = RunRequest(
             run,
             made or (what, planning),
@@ -474,7 +474,7 @@ class Executor:
                 self.world.model.name,
                 occasion=request.occasion,
                 again=request.again,
-                world=self.world.name,
+                world=self.world.label,
             )
         )
         for wish in made.dropped:
@@ -662,7 +662,10 @@ class Executor:
         with self._delete_expired_around(), self._claim_run(taken.id) as events:
             self._fill_ledger()
             try:
-                taken.take(self._find_known(before, events) or self.state_of(taken.id, entities))
+                state = self._find_known(before, events) or self.state_of(taken.id, entities)
+                if not state.status.is_over:
+                    self._check_world(taken.id, state.world)
+                taken.take(state)
             except InputError as error:
                 if entities is None and not isinstance(error, RunError):
                     self._note_misfit(taken.id, error)
@@ -687,6 +690,14 @@ class Executor:
                 for step, result in given_results.items():
                     taken.complete(step, result)
                 return taken.outcome if taken.is_enqueued else await taken.drive()
+
+    def _check_world(self, run: str, world: str) -> None:
+        """Raise `RunError` unless a run belongs to the world of this executor; those of early versions may."""
+        if world not in ("", self.world.label):
+            raise RunError(
+                f"the run {run!r} belongs to the world {world!r}, and this executor's is {self.world.label!r}",
+                hint="take it up in its own world: World(domain, name=…), or a SimulatedWorld where it was simulated",
+            )
 
     def _note_misfit(self, run: str, error: InputError) -> None:
         """Record that a run waits for a domain that fits, so that nothing is undone; not if it is over, or in doubt."""

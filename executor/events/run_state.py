@@ -66,6 +66,8 @@ _NO_NEWS: Final = (
 class RunState:
     """State of a run after its events: steps, beliefs, memory, failures, and open questions."""
 
+    world: str = ""
+    """The label of the world in which the run began; empty in runs of early versions."""
     given: frozenset[str] = frozenset()
     """Initial entries of memory that no step has set since."""
     request: Mapping[str, Any] = {}
@@ -173,7 +175,7 @@ class RunState:
             case events.RunStarted(run, _, model, memory):
                 self.run, self.model, self.status = run, model, events.RunStatus.ACTIVE
                 self.started = at or 0.0
-                self.occasion, self.again = event.occasion, event.again
+                self.occasion, self.again, self.world = event.occasion, event.again, event.world
                 self._remember(memory)
                 self.given, self.request = frozenset(memory), memory
                 if self.timetable is not None:

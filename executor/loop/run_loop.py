@@ -392,7 +392,7 @@ class Loop:
 
     def _resume_answered(self) -> bool:
         """Restart steps whose question was answered, or that were held; return whether there are any."""
-        if self._tasks and self.state.model in SINGLE:
+        if self._must_pause or (self._tasks and self.state.model in SINGLE):
             return False
         found = [
             record

@@ -115,6 +115,11 @@ class World:
             elif callable(function):
                 self.skills[name] = [Skill.of(MAIN, self.model.actions[name], function)]
 
+    @property
+    def label(self) -> str:
+        """The name by which runs know their world; simulated ones are others than those of their names."""
+        return f"{self.name} (simulated)" if self.is_simulated else self.name
+
     def handler(
         self, action: str, *, name: str = MAIN, policy: ExecutionPolicy | None = None
     ) -> Callable[[Function], Function]:

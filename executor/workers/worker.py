@@ -65,16 +65,18 @@ class History(NamedTuple):
     is_due: bool
     actions: tuple[str, ...] = ()
     began: float = 0.0
+    world: str = ""
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> History:
         """Read the events of a run."""
-        domain, deaths, at_work, is_driven, last = "", 0, dict[str, None](), False, None
+        domain, world, deaths, at_work, is_driven, last = "", "", 0, dict[str, None](), False, None
         actions, began = (), 0.0
         for last in entries:
             if last.kind == "RunStarted":
                 started, began = load_json(last.data), last.time
                 domain, is_driven = started.get("domain", ""), last.status == RunStatus.ACTIVE.name
+                world = started.get("world", "")
                 actions = tuple(dict.fromkeys(each.get("action") for each in started.get("plan", {}).get("steps", ())))
             elif last.kind == "RunResumed":
                 deaths, is_driven = deaths + is_driven, True
@@ -89,7 +91,7 @@ class History(NamedTuple):
         reason = load_json(last.data)["reason"] if last is not None and last.kind == "RunEnded" else ""
         goes_on = reason == INTERRUPTED or is_lacking(reason)
         is_due = last is not None and last.status in UNDRIVEN and (last.status != UNDRIVEN[-1] or goes_on)
-        return cls(domain, deaths + is_driven, tuple(at_work), is_due, actions, began)
+        return cls(domain, deaths + is_driven, tuple(at_work), is_due, actions, began, world)
 
 
 @dataclass(slots=True, eq=False)
@@ -245,12 +247,17 @@ class Worker:
                 history = History.of(self._journal.read(record.run))
             except NoRunError:
                 continue
-            if not ((history.is_due or is_answered) and history.domain in ("", self.executor.world.model.name)):
+            if not ((history.is_due or is_answered) and self._is_ours(history)):
                 self._note_judged(record)
             elif not (has_suspect and self._is_suspect(history)):
                 has_suspect = has_suspect or self._is_suspect(history)
                 found.append((record.run, history))
         return found
+
+    def _is_ours(self, history: History) -> bool:
+        """Return whether a run is one of this worker's domain and world; those of early versions may be."""
+        world = self.executor.world
+        return history.domain in ("", world.model.name) and history.world in ("", world.label)
 
     def _list_free(self, *, has_answers: bool, is_fresh: bool) -> None:
         """List the runs that nobody drives, if `is_fresh` or the last list is old: the longer, the longer it took.

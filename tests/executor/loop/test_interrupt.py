@@ -235,3 +235,35 @@ def test_a_run_that_follows_a_policy_decides_on_another_one_for_another_goal(goa
     started = [outcome.state.steps[each.step].step.action for each in later if isinstance(each, StepStarted)]
     assert "sing" not in started
     assert goal == "wrapped" or "wrap" not in started
+
+
+@pytest.mark.parametrize("data", [{}, {"amount": int}], ids=["plain", "with data"])
+def test_a_run_that_waits_for_another_run_and_has_its_approval_is_interrupted_at_once(tmp_path, data):
+    domain = Domain("bank")
+    domain.action("pay", data, provides=["paid"], tags=["irreversible", "needs_approval"])
+    world = World(domain)
+
+    async def main():
+        inside = asyncio.Event()
+
+        @world.handler("pay")
+        async def pay(**_):
+            inside.set()
+            await asyncio.sleep(100)
+
+        world.observer("paid", conclusive=True, settle_within=0)(lambda: False)
+        first, second = (Executor(world, journal=tmp_path / "runs.db") for _ in range(2))
+        memory = {"amount": 5} if data else {}
+        for name, executor in (("a", first), ("b", second)):
+            waiting = await executor.run(domain.problem(goal=["paid"]), run=name, memory=memory)
+            assert waiting.status is RunStatus.WAITING
+        paying = asyncio.create_task(first.resume("a", answers={"approve:s1": "yes"}))
+        await inside.wait()
+        run = second.take_up("b", answers={"approve:s1": "yes"})
+        await asyncio.sleep(1)
+        run.interrupt()
+        outcome = await asyncio.wait_for(run, 10)
+        paying.cancel()
+        return outcome
+
+    assert run_virtual(main()).status is RunStatus.WAITING
