@@ -77,6 +77,7 @@ from executor.run import ModelAccess, Run, RunOutcome, find_running_loop
 from executor.tools.clock import WALL, Clock
 from executor.tools.context import CAPACITY, Memory
 from executor.tools.json_data import dump_json, load_json
+from executor.tools.kept_values import Keeper, check_kept
 from executor.tools.world import World
 from planner.errors import ForethoughtError, InputError, PlanError
 from planner.lightweight import replace
@@ -261,6 +262,10 @@ class Executor:
         made = None if made is None else add_alternatives(made, alternatives)
         check_occasion(occasion)
         values = Memory.from_dict(memory or {}, self.capacity)
+        if self.journal is not None:
+            keeper = Keeper()
+            keeper.keep(values.to_dict(), "memory")
+            check_kept(keeper.lost, "memory=")
         wanted: Any = made or resolve_problem(what)
         again = check_again(again, self.world, wanted.problem if isinstance(wanted, PreparedPlan) else wanted)
         asked = fill or self.fill, approve or self.approve, client or self.client

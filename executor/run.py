@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random
 import threading
 import time
@@ -49,6 +50,7 @@ from executor.recovery.options import Options
 from executor.report.live import Audience
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
 from executor.tools.json_data import dump_json, load_json
+from executor.tools.kept_values import UnkeptError, check_kept
 from executor.tools.results import ActionResult, Wait
 from planner.errors import ForethoughtError, InputError
 from planner.model import Atom, Problem
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from executor.executor import Executor
 
 _LISTENING: Final = "asynchronous code follows a run by `async for event in run.events()`"
+_LOG: Final = logging.getLogger(__name__)
 NOT_KEPT: Final = frozenset({"StepProgress"})
 """Kinds of events that the journal does not keep."""
 STATUS_BY_EVENT: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
@@ -277,14 +280,27 @@ class Run:
             self.recorded.append((event, now))
             self.count = len(self.recorded)
         else:
+            lost = dict[str, str]()
             try:
-                data = dump_json(run_events.event_to_data(event))
+                data = dump_json(run_events.event_to_data(event, lost))
+                if isinstance(event, run_events.MemorySet):
+                    check_kept(lost, f"working memory {event.key!r}")
                 self.count = journal.append(self.id, kind, data, status=self._status_after(event), at=now)
+            except UnkeptError:
+                raise
             except BaseException as error:
                 self._lost = error
                 raise
+            if lost:
+                self._warn_of_lost(event, lost)
         self._apply(event, now)
         self.audience.tell(event)
+
+    def _warn_of_lost(self, event: run_events.Event, lost: Mapping[str, str]) -> None:
+        """Log which values of an event the journal does not keep."""
+        told = ", ".join(f"{place} ({what})" for place, what in lost.items())
+        step = getattr(event, "step", "")
+        _LOG.warning("run %s: the journal does not keep %s of %s", self.id, told, step or type(event).__name__)
 
     def _apply(self, event: run_events.Event, now: float) -> None:
         """Apply an event that was kept to the state, to reservations and to flights."""

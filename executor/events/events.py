@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from executor.events.fluent_values import FluentValue
 from executor.plans.created_objects import name_of
 from executor.plans.execution_models import RunModel
+from executor.tools.kept_values import Keeper, recall_value
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom
 
@@ -471,8 +472,12 @@ _ENUMS: Final[Mapping[type[Any], Mapping[str, type[Enum]]]] = {
 _NOTED: Final = ("facts", "awaited", "strangers")
 
 
-def event_to_data(event: Event) -> dict[str, Any]:
-    """Convert `event` to data; values of handlers and authors are left as they are."""
+_VALUES: Final = frozenset({"parameters", "values", "result", "wait", "value", "answer", "memory"})
+"""Fields with values of handlers and people, which come back as the types that they were."""
+
+
+def event_to_data(event: Event, lost: dict[str, str] | None = None) -> dict[str, Any]:
+    """Convert `event` to JSON-ready data; values that the journal does not keep are told to `lost` by their place."""
     found: dict[str, Any] = {name: getattr(event, name) for name in _FIELDS[type(event)]}
     for name in _ENUMS.get(type(event), ()):
         found[name] = found[name].name
@@ -484,13 +489,14 @@ def event_to_data(event: Event) -> dict[str, Any]:
     for name in _NOTED:
         if name in found:
             found[name] = [_from_note(each) if isinstance(each, Note) else _from_atom(each) for each in found[name]]
-    return found
+    keeper = Keeper({} if lost is None else lost)
+    return {name: keeper.keep(value, name) if name in _VALUES else value for name, value in found.items()}
 
 
 def event_from_data(kind: str, data: Mapping[str, Any]) -> Event:
     """Convert data of `event_to_data` to the event; raises `KeyError` or `ValueError` for anything else."""
     cls = KINDS[kind]
-    found: dict[str, Any] = dict(data)
+    found: dict[str, Any] = {name: recall_value(each) if name in _VALUES else each for name, each in data.items()}
     for name, enum in _ENUMS.get(cls, {}).items():
         found[name] = enum[found[name]]
     for name in _NOTED:

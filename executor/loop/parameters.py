@@ -26,6 +26,7 @@ from executor.events.steps import StepRecord
 from executor.plans.action_plan import REFERENCE, references
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
 from executor.tools.json_data import dump_json_value
+from executor.tools.kept_values import HINT, Lost
 from executor.tools.results import NONE, Metrics
 from planner.errors import ForethoughtError, InputError
 from planner.lightweight import dataclass, replace
@@ -258,7 +259,8 @@ def _explain_loss(state: RunState, record: StepRecord, action: Action, parameter
     except Missing as error:
         sources = _list_sources(state, record, action, parameter)
         results = [state.steps[each].result for each in sources if each in state.steps]
-        is_lost = not sources or any(each is None or not each["success"] for each in results)
+        is_lost = isinstance(error, Unkept) or not sources
+        is_lost = is_lost or any(each is None or not each["success"] for each in results)
         return str(error) if is_lost and _has_happened(state, record, action, parameter) else ""
     except Exception:  # noqa: BLE001 - said when the value is asked for
         return ""
@@ -290,6 +292,10 @@ def find_source_fact(state: RunState, record: StepRecord, action: Action, parame
 
 class Missing(ForethoughtError):
     """A data parameter has no value, or one of the wrong type."""
+
+
+class Unkept(Missing):
+    """The value of a data parameter is one that the journal did not keep."""
 
 
 def fill_parameters(state: RunState, record: StepRecord, action: Action) -> tuple[dict[str, Any], dict[str, str]]:
@@ -408,6 +414,8 @@ def _follow_path(found: Any, path: str, whose: str) -> Any:
                 found = getattr(found, part)
             case _:
                 raise Missing(f"the result {whose} has no {path!r}")
+    if isinstance(found, Lost):
+        raise Unkept(f"{path!r} {whose} was {found.what}, which the journal does not keep; {HINT}")
     return found
 
 

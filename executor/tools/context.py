@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 from executor.events.events import Purpose, StepStatus
 from executor.tools.containment import as_plain_number, as_plain_text, quote_value
 from executor.tools.isolated_values import copy_value, replace_iterators
+from executor.tools.kept_values import Lost
 from executor.tools.results import ActionResult, Wait
 from planner.errors import InputError
 from planner.language.declare.fields import find_definition
@@ -76,9 +77,11 @@ class Memory:
         return found
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return a copy of the value of `key`, or `default`."""
+        """Return a copy of the value of `key`, or `default`; raises `InputError` for one that the journal lost."""
         with self._guard:
             entry = self._entries.get(key)
+            if entry is not None and isinstance(entry.value, Lost):
+                raise InputError(f"working memory {key!r} was {entry.value.what}, which the journal does not keep")
             return default if entry is None else copy_value(entry.value)
 
     def set(self, key: str, value: Any, *, relevance: float = 0.0) -> None:

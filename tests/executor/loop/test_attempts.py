@@ -312,16 +312,14 @@ def test_what_is_too_large_to_be_kept_is_told(tmp_path):
 
 @pytest.mark.parametrize("beside", [None, "\ud800"])
 def test_a_run_with_a_huge_number_can_be_read(tmp_path, beside):
-    """Half a character beside it is written in another way, and so is the number."""
     domain = Domain("x")
     domain.action("a", {}, provides=["fa"], tags=["trusted"])
     world, huge = World(domain), 10**5000 + 7
     world.handler("a")(lambda: {"number": huge, "beside": beside})
     executor = Executor(world, journal=tmp_path / "r.db")
     assert asyncio.run(executor.run(domain.problem(goal=["fa"]), run="r")).status is RunStatus.SUCCEEDED
-    kept = executor.state_of("r").steps["s1"].result["data"]["number"]
-    assert kept == huge if beside is None else int(kept, 16) == huge
-    assert list(executor.plans()) == [executor.state_of("r").plan.id]
+    kept = executor.state_of("r").steps["s1"].result["data"]
+    assert kept == {"number": huge, "beside": beside}
 
 
 @pytest.mark.parametrize("is_async", [True, False])
