@@ -54,6 +54,7 @@ from executor.joining import (
     state_terms,
 )
 from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journal
+from executor.journal.effects import leave_in_doubt
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
 from executor.loop.books import BookHere, BookInJournal, read_events
@@ -769,9 +770,20 @@ class Executor:
         """
         if run in self._runs:
             raise RunError(f"the run {run!r} is at work", hint="cancel it, and await it first")
-        if self._kept.pop(run, None) is None:
+        if run in self._kept:
+            self._forget(run)
+        else:
             self._require_journal().delete(run)
         self._names.discard(run)
+
+    def _forget(self, run: str) -> bool:
+        """Forget a run without a journal, and free what it reserved, but for steps in doubt; return whether it is."""
+        if self._kept.pop(run, None) is None:
+            return False
+        assert isinstance(self.book, BookHere), "there is no journal"
+        left = [each for each in self.world.ledger.flights() if each.run == run and self.book.has_taken(each)]
+        self.performer.keep(run, leave_in_doubt(self.world.ledger, left, self.clock.time()))
+        return True
 
     def delete_expired(self, retention: Retention | None = None) -> list[str]:
         """Delete the runs that have expired by `retention`, or else by that of the executor; return their ids.
@@ -780,7 +792,7 @@ class Executor:
         """
         retention, now = retention or self.retention or Retention(), time.time()
         gone = [run for run, left in list(self._kept.items()) if now - left.since >= retention.seconds(left.status)]
-        gone = [run for run in gone if self._kept.pop(run, None) is not None]
+        gone = [run for run in gone if self._forget(run)]
         if self.journal is not None:
             gone += delete_expired(self.journal, retention)
         self._names.difference_update(gone)

@@ -24,7 +24,14 @@ from executor.dispatching.dispatcher import Dispatcher
 from executor.dispatching.timed_loop import TimedLoop
 from executor.errors import JournalError, RunError
 from executor.events import events as run_events
-from executor.events.answers import DOUBT, as_journal_data, check_meaning, identify_question, read_told_result
+from executor.events.answers import (
+    DOUBT,
+    as_journal_data,
+    check_meaning,
+    describe_flight,
+    identify_question,
+    read_told_result,
+)
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.posted_answers import PostedAnswer
@@ -324,14 +331,14 @@ class Run:
             self._executor.journal.check(self.id)
 
     def _release_reserved(self, event: run_events.Event) -> None:
-        """Release what a step has reserved that is over, and what a run has reserved that is over."""
+        """Release what a step has reserved that is over, and what a run has that is over, but for steps in doubt."""
         performer = self._executor.performer
         if not (has_numbers(self.state.domain) or self.state.problem.capacity):
             return
         if isinstance(event, run_events.StepEnded) and event.status is not run_events.StepStatus.IN_DOUBT:
             performer.release(self.id, event.step)
         elif isinstance(event, run_events.RunEnded) and event.status.is_over:
-            performer.keep(self.id, ())
+            performer.keep(self.id, self._stepper.clearance.flights.list_open())
 
     async def drive(self) -> RunOutcome:
         """Drive the run until it ends, or waits."""
@@ -501,8 +508,12 @@ class Run:
     def read_result_for(self, step: str, result: Any) -> ActionResult:
         """Convert and check a result for a waiting step; raises as `complete`."""
         record = self.state.steps.get(step)
-        if record is None or record.status is not run_events.StepStatus.WAITING or "question" in (record.wait or {}):
-            waiting = [each.id for each in self.state.with_status(run_events.StepStatus.WAITING)]
+        if record is not None and "flight" in (record.wait or {}):
+            raise RunError(
+                f"the step {step!r} has not begun, and takes no result: {describe_flight(record.wait or {})}"
+            )
+        if record is None or record.status is not run_events.StepStatus.WAITING or not record.takes_result:
+            waiting = [each.id for each in self.state.with_status(run_events.StepStatus.WAITING) if each.takes_result]
             raise RunError(f"the step {step!r} waits for no result; those that wait: {', '.join(waiting) or 'none'}")
         found, choices = _read_result(result), (record.wait or {}).get("choices")
         if choices and found.success and found.text not in choices:

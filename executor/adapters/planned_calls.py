@@ -18,6 +18,7 @@ from executor.adapters.agent_call import AgentCall, Wish, find_choice, find_wait
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.adapters.session import OPEN, Session
 from executor.arguments import check_request
+from executor.events.answers import describe_flight
 from executor.events.events import Asked, Rung
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -241,7 +242,7 @@ class PlannedCalls:
         state = (await self._session.refresh()).state
         name = question.removeprefix(f"{self._session.name}:")
         asked = state.open_questions.get(name)
-        waiting = [each.id for each in state.with_status(StepStatus.WAITING) if "question" not in (each.wait or {})]
+        waiting = [each.id for each in state.with_status(StepStatus.WAITING) if each.takes_result]
         if asked is None and name not in waiting:
             known = ", ".join([*state.open_questions, *waiting]) or "none"
             raise InputError(f"no call has asked {question!r}", hint=f"the open questions: {known}")
@@ -321,6 +322,8 @@ class PlannedCalls:
         status, reason = record.status.name, record.reason
         if record.is_obstructed:
             status = "REFUSED"
+        elif "flight" in (record.wait or {}):
+            reason = describe_flight(record.wait or {})
         elif record.is_pending:  # it was put back before it began
             status, reason = ("REFUSED", state.reason) if question is None else ("WAITING", reason)
         return self._keep(CallReport(shown, status, _result_of(record), reason, unexpected, question=question))
@@ -344,7 +347,7 @@ class PlannedCalls:
                 return {"question": f"{self.run}:{name}", **_show(each), "choices": list(each.choices)}
         for record in state.with_status(StepStatus.WAITING):
             wait = record.wait or {}
-            if step in ("", record.id) and "question" not in wait:
+            if step in ("", record.id) and record.takes_result:
                 told = wait.get("text") or f"it waits for {wait.get('event') or 'an answer'}"
                 text = f"{real_step(state, record.step)}: {told}"
                 return {"question": f"{self.run}:{record.id}", "text": text, "choices": list(wait.get("choices") or ())}

@@ -75,6 +75,8 @@ class Session:
             return True
         if run.state.status is RunStatus.ACTIVE:  # its driver was cancelled
             return False
+        if any(map(self.executor.book.is_free, run.state.list_awaited())):  # another run is done with what it needs
+            return False
         if self.executor.journal is None:
             return True
         try:

@@ -96,7 +96,7 @@ def _list_open_points(ended: RunReport) -> Iterator[str]:
             known = [str(wait[each]) for each in ("text", "event") if wait.get(each)]
             choices = f" ({' or '.join(map(str, wait['choices']))})" if wait.get("choices") else ""
             yield line_of(f"waits: {record.id} {record.step}{': ' if known else ''}{', '.join(known)}{choices}", WHOLE)
-            if ended.again:
+            if ended.again and record.takes_result:
                 yield f"  to complete it: {ended.again} --complete '{record.id}=…'"
     if ended.outcome.status is RunStatus.WAITING and not ended.again:
         yield "nothing keeps this run; with --journal FILE it could be answered and taken up"

@@ -16,6 +16,10 @@ from planner.errors import InputError
 app = typer.Typer(no_args_is_help=True, help="List and delete the runs in a journal, and answer their questions.")
 ID: Final = 8
 """Digits of the identity of a step by which people name it."""
+_LONGEST: Final = 1000
+"""Most characters of the reason why a run waits."""
+_WAITING: Final = frozenset({"WAITING", "IN_DOUBT"})
+"""Statuses of runs that say why they wait."""
 _LISTED: Final = ("run", "plan", "created", "updated", "events", "move")
 Journal = Annotated[
     Any, typer.Argument(parser=journal_place, metavar="JOURNAL", help="The file or the address that --journal named.")
@@ -30,18 +34,26 @@ Age = Annotated[str | None, typer.Option(metavar="AGE", help="Such as 30d; units
 def list_runs(
     journal: History, *, as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False
 ) -> None:
-    """List the runs, the oldest first: id, status, time of the last event, events, plan."""
+    """List the runs, the oldest first: id, status, time of the last event, events, plan; why they wait, if they do."""
+    from executor.events.open_questions import read_open_questions
     from executor.events.stored_runs import load_runs
     from executor.journal.moves import explain_move
+    from executor.report.progress import line_of
 
     with open_history(journal) as opened:
         found = load_runs(opened).values()
+        reasons = {
+            each.run: read_open_questions(opened, each.run).reason for each in found if each.status.name in _WAITING
+        }
     if as_json:
-        give(dumps([{name: getattr(each, name) for name in _LISTED} | {"status": each.status.name} for each in found]))
+        rows = [{name: getattr(each, name) for name in _LISTED} | {"status": each.status.name} for each in found]
+        give(dumps([row | {"reason": reasons.get(row["run"], "")} for row in rows]))
         return
     for each in found:
         last = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(each.updated))
         give(f"{each.run}  {each.status.name}  {last} UTC  {each.events} events  {each.plan}")
+        if reasons.get(each.run):
+            give(f"  {line_of(reasons[each.run], _LONGEST)}")
         if each.move:
             give("  " + "; ".join(explain_move(opened.place, each.run, each.move)))
 
@@ -70,7 +82,12 @@ def answer(
                 what = ", ".join(str(wait[each]) for each in ("text", "event") if wait.get(each))
                 choices = f" ({' or '.join(wait['choices'])})" if wait.get("choices") else ""
                 give(f"{step}  {what}{choices}")
-                give(f"    complete it: forethought run … --resume {run} --complete '{step}=…'")
+                if "flight" in wait:
+                    give(f"    answer it there: forethought runs answer {opened.place} {wait.get('run') or 'RUN'}")
+                else:
+                    give(f"    complete it: forethought run … --resume {run} --complete '{step}=…'")
+            if found.reason and not (found.asked or found.waits):
+                give(found.reason)
             return
         for question, text in split_pairs("answer", answers, "QUESTION=ANSWER", "approve:s3=yes").items():
             post_answer(opened, run, question, text)

@@ -85,7 +85,7 @@ class TimedLoop(Loop):
         await self._wait_for_time()
 
     async def _wait_for_time(self) -> None:
-        await self.inbox.wait_for_news(self.state.with_status(StepStatus.WAITING), self.dispatcher.seconds_to_news())
+        await self._wait_for_news(self.dispatcher.seconds_to_news())
         back, self._tasks_over = self._tasks_over, []
         for id_ in back:
             self._tasks.pop(id_).result()
@@ -103,7 +103,7 @@ class TimedLoop(Loop):
         reasons = "; ".join(self.stepper.blocked.values())
         if not (self.stay or self.inbox.is_expecting(waiting)):
             return end_run(self.state, RunStatus.WAITING, reasons)
-        await self.inbox.wait_for_news(waiting, LOOK)
+        await self._wait_for_news(LOOK)
         self.stepper.blocked.clear()
         await self._look_after_news()
         return None

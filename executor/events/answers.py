@@ -148,14 +148,24 @@ def describe_wait(record: StepRecord, questions: Mapping[str, Asked]) -> str:
         asked = questions.get(wait["question"])
         return f"{record.step} waits" + (f" for an answer: {asked.text}" if asked is not None else "")
     if "flight" in wait:
-        return f"{record.step} waits for another run, which has begun it"
+        return f"{record.step} waits: {describe_flight(wait)}"
     event, choices = wait.get("event"), wait.get("choices") or ()
     what = f" for the event {event!r}" if event else ""
     what += f": {wait['text']}" if wait.get("text") else ""
-    if wait.get("seconds") is not None and not (event or choices):
+    if ends_by_clock(wait):
         return f"{record.step} waits{what} ({wait['seconds']:g} s)"
     what += f" ({' or '.join(choices)})" if choices else ""
     return f"{record.step} waits{what}; it goes on with results={{{record.id!r}: …}}"
+
+
+def ends_by_clock(wait: Mapping[str, Any]) -> bool:
+    """Return whether the time that a step waits for comes without anybody's answer."""
+    return wait.get("seconds") is not None and not (wait.get("event") or wait.get("choices"))
+
+
+def describe_flight(wait: Mapping[str, Any]) -> str:
+    """Describe the irreversible step of another run for which a step waits, and where that goes on."""
+    return str(wait.get("text") or "another run has begun it")
 
 
 def check_meaning(question: Asked, answer: Any) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 from executor.errors import RunError
 from executor.events import events
-from executor.events.answers import DOUBT, as_journal_data, check_meaning, identify_question
+from executor.events.answers import DOUBT, as_journal_data, check_meaning, describe_flight, identify_question
 from executor.events.events import RunStatus
-from executor.journal import AnyJournal
+from executor.journal import AnyJournal, RunHistory
 from executor.tools.json_data import dump_json_value, load_json
 
 
@@ -24,15 +24,19 @@ class OpenQuestions:
 
     asked: dict[str, events.Asked] = field(default_factory=dict)
     waits: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What steps wait for that only a result answers, by step."""
+    """What steps wait for that no answer gives: their results, or the end of steps of other runs; by step."""
+    reason: str = ""
+    """Why the run waits, if nobody drives it."""
 
     def take(self, event: events.Event) -> None:
         """Take the next event."""
         if isinstance(event, events.StepStarted | events.StepReturned | events.StepEnded | events.StepWaiting):
             self.waits.pop(event.step, None)
         match event:
-            case events.StepWaiting(step, wait) if not {"question", "flight"} & wait.keys():
+            case events.StepWaiting(step, wait) if "question" not in wait:
                 self.waits[step] = wait
+            case events.RunResumed():
+                self.reason = ""
             case events.Asked(question):
                 self.asked[question] = event
             case events.Answered(question):
@@ -42,7 +46,9 @@ class OpenQuestions:
             case events.PlanChanged(steps):
                 self._drop_lost_steps({str(each.get("id")) for each in steps})
             case events.RunEnded(status) if status.is_over:
-                self.asked, self.waits = {}, {}
+                self.asked, self.waits, self.reason = {}, {}, ""
+            case events.RunEnded(_, reason):
+                self.reason = reason
 
     def _drop_lost_steps(self, kept: set[str]) -> None:
         """Drop approvals and parameters of steps that are no longer in the plan."""
@@ -57,7 +63,7 @@ def load_open_questions(journal: AnyJournal, run: str) -> dict[str, events.Asked
     return read_open_questions(journal, run).asked
 
 
-def read_open_questions(journal: AnyJournal, run: str) -> OpenQuestions:
+def read_open_questions(journal: RunHistory, run: str) -> OpenQuestions:
     """Return what `run` asks and waits for; raises `JournalError`."""
     found = OpenQuestions()
     for entry in journal.read(run):
@@ -91,7 +97,10 @@ def post_answer(journal: AnyJournal, run: str, question: str, answer: Any, *, sh
         hint = (
             f"it asks {', '.join(found.asked)}" if found.asked else "it may have been answered, or the run may be over"
         )
-        if question in found.waits:
+        wait = found.waits.get(question)
+        if wait is not None and "flight" in wait:
+            hint = describe_flight(wait)
+        elif wait is not None:
             hint = (
                 f"the step waits for its result: resume(run, results={{{question!r}: …}}), or --complete {question}=…"
             )

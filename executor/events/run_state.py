@@ -454,9 +454,7 @@ class RunState:
 
     def _note_failed_attempt(self, record: StepRecord) -> None:
         """Count the attempt that is under way, if any, as a failure of its skill."""
-        called = record.status is events.StepStatus.RUNNING or (
-            record.wait is not None and "question" not in record.wait
-        )
+        called = record.status is events.StepStatus.RUNNING or record.takes_result
         if called and record.skill:
             record.failed = (*record.failed, record.skill)
             self.failed_skills[record.step.action][record.skill] += 1
@@ -637,6 +635,11 @@ class RunState:
     def pending(self) -> list[StepRecord]:
         """Return the pending steps in the order of the plan."""
         return self.with_status(events.StepStatus.PENDING)
+
+    def list_awaited(self) -> list[str]:
+        """Return the identities of the irreversible steps for whose end, in other runs, steps wait."""
+        waits = [each.wait or {} for each in self.with_status(events.StepStatus.WAITING)]
+        return [str(each["flight"]) for each in waits if "flight" in each]
 
     def with_status(self, *wanted: events.StepStatus) -> list[StepRecord]:
         """Return the steps of the present plan with one of the statuses `wanted`, in the order of the plan."""

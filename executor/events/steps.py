@@ -82,6 +82,11 @@ class StepRecord:
         """Whether the dependents of the step may begin."""
         return self.status.is_done and not self.is_obstructed
 
+    @property
+    def takes_result(self) -> bool:
+        """Whether the handler has returned and the step waits for its result, which no answer or other run gives."""
+        return self.wait is not None and self.wait.keys().isdisjoint({"question", "flight"})
+
     def needs_approval(self, action: Action) -> bool:
         """Return whether the step, an instance of `action`, needs an approval."""
         return self.is_proposed or "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)

@@ -10,8 +10,11 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from executor.journal.store import Store
-from executor.ledger.records import Entry, Flight, Outcome, list_marks
+from executor.ledger.records import Entry, Flight, LedgerView, Outcome, list_marks
+from planner.lightweight import replace
 
+GONE: Final = "its run was deleted, or ended by hand"
+"""The doubt of a flight with which nobody goes on."""
 _MARKS: Final = (
     "CREATE TABLE IF NOT EXISTS marks(mark TEXT NOT NULL, item TEXT NOT NULL, PRIMARY KEY(mark, item)) WITHOUT ROWID"
 )
@@ -172,6 +175,14 @@ class LedgerInJournal:
 
     def _is_early(self, column: str = "brings") -> bool:
         return self._store.connection.execute(_EARLY, (f"%{column}%",)).fetchone() is not None
+
+
+def leave_in_doubt(ledger: LedgerView, flights: Collection[Flight], at: float) -> list[str]:
+    """Leave the `flights` of a run that is deleted in doubt; return their steps."""
+    for each in flights:
+        if each.is_waiting or not each.doubt:
+            ledger.doubt(replace(each, doubt=GONE, until=at))
+    return [each.step for each in flights]
 
 
 def identify_flight(flight: Flight) -> tuple[str, str, str, float]:

@@ -161,7 +161,8 @@ class AnyJournal(EffectHistory, Protocol):
     def delete(self, run: str, *, events: int | None = None, move: str = "") -> bool:
         """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.
 
-        Its name is free again, and what it reserved. Raises as `drive`.
+        Its name is free again, and what it reserved; steps with a flight are left in doubt, and keep theirs.
+        Raises as `drive`.
         """
 
     def logs(self) -> list[RunRecord]:

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError, RunExists
 from executor.journal.driven_runs import DrivenRuns
-from executor.journal.effects import LedgerInJournal
+from executor.journal.effects import LedgerInJournal, leave_in_doubt
 from executor.journal.locks import RESTORE, LockFile
 from executor.journal.moves import MovesInJournal, check_move
 from executor.journal.posted_answers import PostedAnswersInJournal
@@ -269,23 +269,29 @@ class Journal(DrivenRuns):
     def delete(self, run: str, *, events: int | None = None, move: str = "") -> bool:
         """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.
 
-        Its name is free again, and what it reserved. Raises as `drive`.
+        Its name is free again, and what it reserved; steps with a flight are left in doubt, and keep theirs.
+        Raises as `drive`.
         """
         with self._store.use():
             self._store.check_file()
             at, _ = self._find_run(run)
             self._store.locks.take(at.number, run)
-            try:
+        try:
+            with self._store.use():
                 check_move(self.path, run, self._moves.read(at.number), move)
                 if events is not None and self._read_to_end(at).seq != events:
                     return False
+            flights = [each for each in self.ledger.flights() if each.run == run]
+            left = () if move else leave_in_doubt(self.ledger, flights, self.clock.time())
+            with self._store.use():
                 with self._store.safe_transaction() if move else self._store.transaction():
                     delete_events(self._store.connection, at.number)
                     self._moves.keep(at.number, "")
                 self._store.locks.set_count(at.number, 0)
-            finally:
+        finally:
+            with self._store.use():
                 self._store.locks.release(at.number)
-        self.reservations.keep(run, ())
+        self.reservations.keep(run, left)
         self.posted.forget(run)
         return True
 

@@ -7,15 +7,18 @@ process, and say themselves how they end.
 from __future__ import annotations
 
 import asyncio
+import time
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from executor.errors import NoRunError
 from executor.events.events import Event, RunEnded, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
+from executor.journal.effects import GONE
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
 from executor.loop.clearance import BY_WORD
-from executor.loop.flights import GONE, LOST, entry_of, outcome_of
+from executor.loop.flights import LOST, entry_of, name_end, outcome_of
 from executor.loop.locks_and_rates import find_pause
 from executor.tools.json_data import load_json
 from planner.errors import InputError
@@ -25,13 +28,20 @@ WORDS: Final = {"happened": Outcome.DONE, "not": Outcome.NOT_DONE}
 """What people say of an attempt in doubt."""
 
 
+_BOOKS: Final[weakref.WeakKeyDictionary[Ledger, weakref.WeakSet[BookHere]]] = weakref.WeakKeyDictionary()
+"""The books of the ledgers in this process: a book is gone with its executor."""
+
+
 class BookHere:
     """A ledger for the runs of this process: each settles its own flights, and none can die without it."""
 
+    tells_changes = False
+
     def __init__(self, ledger: Ledger, *, owns_names: bool = False) -> None:
         self.ledger, self.owns_names = ledger, owns_names
-        self._taken: dict[str, float] = {}
-        """Since when this book has taken the flights of steps: another executor may have a run of the same name."""
+        self._taken: dict[str, Flight] = {}
+        """The flights that runs of this book have taken: another executor may have a run of the same name."""
+        _BOOKS.setdefault(ledger, weakref.WeakSet()).add(self)
 
     async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
@@ -39,8 +49,10 @@ class BookHere:
 
     async def take(self, flight: Flight, instead: Flight | None = None) -> Flight:
         """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
-        self._taken[flight.item] = flight.since
-        return self.ledger.take(flight, instead)
+        taken = self.ledger.take(flight, instead)
+        if taken.is_same(flight):
+            self._taken[flight.item] = taken
+        return taken
 
     async def find_like(self, marks: Collection[str]) -> list[str]:
         """Return the identities of the steps that have one of the `marks`."""
@@ -49,11 +61,23 @@ class BookHere:
     async def find_own(self, run: str, _: Collection[str]) -> list[Flight]:
         """Return the flights that `run` has, or an earlier run of its name."""
         found = [each for each in self.ledger.flights() if each.run == run]
-        return [each for each in found if self.owns_names or self._taken.get(each.item) == each.since]
+        return [each for each in found if self.owns_names or self.has_taken(each)]
+
+    def has_taken(self, flight: Flight) -> bool:
+        """Return whether a run of this book has taken `flight`."""
+        return flight.is_same(self._taken.get(flight.item))
 
     async def settle(self, flight: Flight) -> Flight | None:
-        """Return `flight`: nobody else can settle it."""
-        return flight
+        """Settle a flight of another run whose step is over; return the flight that is left, with its doubt if any."""
+        return self._find_left(flight)
+
+    def _find_left(self, flight: Flight) -> Flight | None:
+        """Return what is left of an open flight: it is in doubt if the executor that has taken it is gone."""
+        if self.owns_names or any(each.has_taken(flight) for each in _BOOKS[self.ledger]):
+            return flight
+        left = replace(flight, doubt=GONE, until=time.time())
+        self.ledger.doubt(left)
+        return left
 
     async def is_at_work(self, flight: Flight) -> bool:
         """Return whether nobody has said that `flight` is in doubt."""
@@ -66,7 +90,8 @@ class BookHere:
     def is_free(self, item: str) -> bool:
         """Return whether no step that waits for something from outside has the flight of a step."""
         flight, _ = self.ledger.read(item)
-        return flight is None or not flight.is_waiting
+        left = self._find_left(flight) if flight is not None and flight.is_waiting else flight
+        return left is None or not left.is_waiting
 
     def doubt(self, flight: Flight) -> None:
         """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
@@ -92,7 +117,7 @@ class BookInJournal(BookHere):
         """Return whether some process drives the run that has `flight`."""
         return is_driven(self._journal, flight)
 
-    async def settle(self, flight: Flight) -> Flight | None:
+    def _find_left(self, flight: Flight) -> Flight | None:
         """Settle a flight whose run nobody drives, by its events; return what is left of it."""
         return settle_by_events(self._journal, flight)
 
@@ -112,6 +137,7 @@ def settle_by_events(journal: EffectHistory, flight: Flight) -> Flight | None:
     left, entry = read_fate(flight, lambda run: list(read_events(journal, run)))
     if left is None:
         journal.ledger.end(flight, entry)
+        journal.reservations.release(flight.run, flight.step)
     elif left.doubt != flight.doubt:
         left = replace(left, until=left.until or journal.clock.time())
         journal.ledger.doubt(left)
@@ -166,7 +192,7 @@ def read_fate(
             case StepWaiting(step, wait) if has_begun and step == flight.step and "question" not in wait:
                 left = replace(flight, doubt=WAITS)
             case RunEnded(status) if has_begun and status.is_over and left.is_waiting:
-                left = replace(flight, doubt=f"its run ended: {status.value}", until=at)
+                left = replace(flight, doubt=name_end(status), until=at)
             case StepReturned(step) if has_begun and step == flight.step:
                 left = replace(flight, doubt=LOST)
             case StepEnded(step) if has_begun and step == flight.step:

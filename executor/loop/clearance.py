@@ -35,7 +35,7 @@ from executor.loop.aftermath import object_to_result
 from executor.loop.children import is_below
 from executor.loop.effects import EffectFinder, Facts
 from executor.loop.evidence import Evidence, Rest, View
-from executor.loop.flights import Flights
+from executor.loop.flights import Flights, make_wait
 from executor.loop.locks_and_rates import wait_unless_cancelled
 from executor.loop.parameters import describe_values
 from executor.loop.step_identity import Brought
@@ -403,7 +403,7 @@ class Clearance:
             self._refuse_below(record, other)
             return False
         if other.is_waiting:
-            self.emit(events.StepWaiting(record.id, {"flight": other.item}, 0.0))
+            self.emit(events.StepWaiting(record.id, make_wait(other), self.clock.time()))
             return False
         flight: Flight | None = other
         while flight == other and not self.stopped.is_set() and await self.flights.is_alive(other):

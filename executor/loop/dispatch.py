@@ -24,6 +24,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from executor.events.answers import ends_by_clock
 from executor.events.steps import StepRecord
 from executor.loop.attempt import Attempt
 from executor.loop.locks_and_rates import wait_unless_cancelled
@@ -268,11 +269,11 @@ def _make_alarm(record: StepRecord, clock: Clock) -> _Alarm | None:
     """Return the end of a step's wait; None if only an answer ends it."""
     wait = record.wait or {}
     seconds, deadline = wait.get("seconds"), wait.get("deadline")
-    for_somebody = bool(wait.get("event") or wait.get("choices"))
-    limits = [each for each in (deadline, seconds if for_somebody else None) if each is not None]
+    is_timer = ends_by_clock(wait)
+    limits = [each for each in (deadline, None if is_timer else seconds) if each is not None]
     passed = max(clock.time() - record.since, 0.0)  # a clock that was put back makes no wait longer
     since = asyncio.get_running_loop().time() - passed
-    if seconds is not None and not for_somebody and (deadline is None or seconds <= deadline):
+    if seconds is not None and is_timer and (deadline is None or seconds <= deadline):
         return _Alarm(since + seconds, Attempt(ActionResult(text="the time is over that it waited for")))
     if not limits:
         return None

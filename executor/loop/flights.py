@@ -12,9 +12,10 @@ from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
 from executor.events import events
-from executor.events.answers import HAPPENED, NOTHING
+from executor.events.answers import HAPPENED, NOTHING, ends_by_clock
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.journal.effects import GONE
 from executor.ledger.records import WAITS, Entry, Flight, Outcome
 from executor.loop.aftermath import STILL_AT_WORK
 from executor.loop.effects import EffectFinder, Facts
@@ -24,7 +25,6 @@ from planner.lightweight import dataclass, field, replace
 from planner.plan import Step
 
 LOST: Final = "the run was broken off while it was being done"
-GONE: Final = "its run was deleted, or ended by hand"
 
 
 class Book(Protocol):
@@ -33,6 +33,10 @@ class Book(Protocol):
     @property
     def owns_names(self) -> bool:
         """Whether no two runs have one name at the same time."""
+
+    @property
+    def tells_changes(self) -> bool:
+        """Whether a run hears when a flight changes for which it waits; otherwise it looks from time to time."""
 
     async def read(self, item: str) -> tuple[Flight | None, list[Entry]]:
         """Return the flight of a step, if there is one, and its entries, the oldest first."""
@@ -86,6 +90,10 @@ class Flights:
     """Names the parts of the goal that a step is for in the end."""
     _held: dict[str, Flight] = field(init=False, default_factory=dict)
     """The flights that this run has, by step."""
+
+    def list_open(self) -> list[str]:
+        """Return the steps that have a flight of this run."""
+        return list(self._held)
 
     def get(self, record: StepRecord) -> Flight | None:
         """Return the flight that the run has for a step."""
@@ -262,11 +270,20 @@ class Flights:
         self.emit(events.StepEnded(record.id, status, reason, facts=facts))
 
     def note(self, event: events.Event) -> None:
-        """Settle the flight of a step that has ended, or that is in doubt."""
-        if isinstance(event, events.StepWaiting) and event.step in self._held and "question" not in event.wait:
-            self.book.doubt(replace(self._held[event.step], doubt=WAITS))
-        if isinstance(event, events.StepEnded) and event.step in self._held:
-            self._settle(event)
+        """Settle the flight of a step that has ended or is in doubt; doubt those of steps that wait as their run ends.
+
+        A step that waits for a time only is at work.
+        """
+        match event:
+            case events.StepWaiting(step, wait) if step in self._held and "question" not in wait:
+                if not ends_by_clock(wait):
+                    self.book.doubt(replace(self._held[step], doubt=WAITS))
+            case events.StepEnded(step) if step in self._held:
+                self._settle(event)
+            case events.RunEnded(status) if status.is_over:
+                for id_, flight in list(self._held.items()):
+                    if self.state.steps[id_].status is events.StepStatus.WAITING:
+                        self._doubt(flight, name_end(status))
 
     def _settle(self, end: events.StepEnded) -> None:
         outcome = outcome_of(end.status, repeatable=end.repeatable, denied=end.denied)
@@ -299,6 +316,19 @@ class Flights:
                     self._doubt(flight, flight.doubt or LOST)
                 elif record.status is events.StepStatus.PENDING or "question" in (record.wait or {}):
                     self.leave(record)
+                elif record.status is events.StepStatus.WAITING:
+                    self.book.doubt(replace(flight, doubt=WAITS))
+
+
+def make_wait(flight: Flight) -> dict[str, Any]:
+    """Return, as data, the wait of a step for `flight` of another run."""
+    text = f"run {flight.run!r} has begun {flight.text}, and goes on with what it waits for: answer it there"
+    return {"flight": flight.item, "run": flight.run, "step": flight.step, "text": text}
+
+
+def name_end(status: events.RunStatus) -> str:
+    """Return the doubt of a flight whose step waited when its run ended for good."""
+    return f"its run ended: {status.value}"
 
 
 def outcome_of(status: events.StepStatus, *, repeatable: bool, denied: bool) -> Outcome | None:

@@ -39,9 +39,9 @@ Working = Callable[[], bool]
 Queues = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]]
 
 
-def find_pause(waited: float) -> float:
+def find_pause(waited: float, longest: float = LONGEST) -> float:
     """Return the pause until the next poll after `waited` seconds for other runs or processes, in seconds."""
-    return max(PAUSE, min(GROWTH * waited, LONGEST))
+    return max(PAUSE, min(GROWTH * waited, longest))
 
 
 class HeldBack(Exception):

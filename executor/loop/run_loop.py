@@ -21,7 +21,8 @@ from executor.loop.attempt import Attempt
 from executor.loop.detours import Detours
 from executor.loop.dispatch import SINGLE, Agenda, Inbox, defer_irreversible, linearise
 from executor.loop.driver import Driver
-from executor.loop.step import Stepper
+from executor.loop.locks_and_rates import find_pause
+from executor.loop.step import LOOK, Stepper
 from executor.observe.goal import Verdict, end_at_goal, end_run, end_waiting, look_at_goal
 from executor.observe.step_verdict import Expected
 from executor.plan_check.remaining_means import LACKING
@@ -331,12 +332,21 @@ class Loop:
     async def _wait_for_step(self) -> None:
         """Wait until a step ends, news come from outside, or the time of a waiting step is over."""
         self._hand_over()
-        await self.inbox.wait_for_news(self.state.with_status(StepStatus.WAITING))
+        await self._wait_for_news()
         back, self._tasks_over = self._tasks_over, []
         for id_ in back:
             self._tasks.pop(id_).result()
             self._note_step_over(id_)
         await self._look_after_news()
+
+    async def _wait_for_news(self, seconds: float | None = None) -> None:
+        """Wait for news, at most for so many `seconds`; look at the flights of other runs from time to time."""
+        waiting, flights = self.state.with_status(StepStatus.WAITING), self.stepper.clearance.flights
+        since = [each.since for each in waiting if "flight" in (each.wait or {})]
+        if since and not flights.book.tells_changes:
+            pause = find_pause(self.stepper.clock.time() - max(since), LOOK)
+            seconds = pause if seconds is None else min(pause, seconds)
+        await self.inbox.wait_for_news(waiting, seconds)
 
     async def _look_after_news(self) -> None:
         """Resume the steps whose answers have come, and judge those whose time is over."""
@@ -386,7 +396,7 @@ class Loop:
         records = self.state.with_status(StepStatus.WAITING)
         if not self.stay and not self.inbox.is_expecting(records):
             return False
-        await self.inbox.wait_for_news(records)
+        await self._wait_for_news()
         await self._look_after_news()
         return True
 

@@ -121,7 +121,7 @@ def _needs_handler(record: StepRecord) -> bool:
         case StepStatus.RUNNING:
             return record.result is None
         case StepStatus.WAITING:
-            return "question" in (record.wait or {})
+            return not record.takes_result
         case status:
             return status is StepStatus.PENDING
 

@@ -174,6 +174,7 @@ class WorkflowBook:
     """
 
     owns_names = True
+    tells_changes = True
 
     def __init__(self, run: str, *, is_at_hand: bool) -> None:
         self._run, self._is_at_hand = run, is_at_hand

@@ -56,7 +56,7 @@ class History(NamedTuple):
 
     `actions` are those of its first plan, which was made when it `began`, in seconds since 1970. `deaths` is the number
     of processes that died while they drove the run, since it last got on; `at_work` are the steps whose handlers had
-    been called then.
+    been called then. `awaited` are the irreversible steps for whose end, in other runs, steps of a run wait.
     """
 
     domain: str
@@ -66,12 +66,13 @@ class History(NamedTuple):
     actions: tuple[str, ...] = ()
     began: float = 0.0
     world: str = ""
+    awaited: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> History:
         """Read the events of a run."""
         domain, world, deaths, at_work, is_driven, last = "", "", 0, dict[str, None](), False, None
-        actions, began = (), 0.0
+        actions, began, awaited = (), 0.0, dict[str, str]()
         for last in entries:
             if last.kind == "RunStarted":
                 started, began = load_json(last.data), last.time
@@ -86,12 +87,18 @@ class History(NamedTuple):
                 deaths = 0
             if last.kind == "StepStarted":
                 at_work[load_json(last.data)["step"]] = None
+                awaited.pop(load_json(last.data)["step"], None)
             elif last.kind in ("StepEnded", "StepWaiting"):
-                at_work.pop(load_json(last.data)["step"], None)
+                told = load_json(last.data)
+                at_work.pop(told["step"], None)
+                awaited.pop(told["step"], None)
+                if "flight" in told.get("wait", {}):
+                    awaited[told["step"]] = told["wait"]["flight"]
         reason = load_json(last.data)["reason"] if last is not None and last.kind == "RunEnded" else ""
         goes_on = reason == INTERRUPTED or is_lacking(reason)
         is_due = last is not None and last.status in UNDRIVEN and (last.status != UNDRIVEN[-1] or goes_on)
-        return cls(domain, deaths + is_driven, tuple(at_work), is_due, actions, began, world)
+        waits = tuple(awaited.values()) if last is not None and last.status == UNDRIVEN[-1] else ()
+        return cls(domain, deaths + is_driven, tuple(at_work), is_due, actions, began, world, waits)
 
 
 @dataclass(slots=True, eq=False)
@@ -120,6 +127,8 @@ class Worker:
     _at_work: dict[str, tuple[Run, asyncio.Task[None]]] = field(init=False, default_factory=dict)
     _judged: dict[tuple[str, float], int] = field(init=False, default_factory=dict)
     """Number of events, when they were judged, of the runs that are not due here, by name and time of creation."""
+    _awaited: dict[tuple[str, float], tuple[str, ...]] = field(init=False, default_factory=dict)
+    """The steps of other runs for which those among them wait that do: they are due when one of these is over."""
     _broken: set[tuple[str, float]] = field(init=False, default_factory=set)
     """The runs among them that could not be driven here."""
     _listed: list[RunRecord] = field(init=False, default_factory=list)
@@ -241,14 +250,16 @@ class Worker:
             if record.status == RunStatus.IN_DOUBT.name and not is_answered:
                 continue
             key = record.run, record.created
-            if self._judged.get(key) == record.events and (key in self._broken or not is_answered):
+            is_known = self._judged.get(key) == record.events
+            if is_known and (key in self._broken or not (is_answered or self._is_any_over(self._awaited.get(key, ())))):
                 continue
             try:
                 history = History.of(self._journal.read(record.run))
             except NoRunError:
                 continue
-            if not ((history.is_due or is_answered) and self._is_ours(history)):
-                self._note_judged(record)
+            is_due = history.is_due or is_answered or self._is_any_over(history.awaited)
+            if not (is_due and self._is_ours(history)):
+                self._note_judged(record, history.awaited)
             elif not (has_suspect and self._is_suspect(history)):
                 has_suspect = has_suspect or self._is_suspect(history)
                 found.append((record.run, history))
@@ -284,10 +295,18 @@ class Worker:
         """Return whether a run is at work here that may kill this process: one that has not got on yet."""
         return any(heard.isdisjoint(_PROGRESS) for heard in list(self._suspects.values()))
 
-    def _note_judged(self, record: RunRecord) -> None:
+    def _is_any_over(self, awaited: Iterable[str]) -> bool:
+        """Return whether other runs are done with one of the steps `awaited`, or nobody goes on with it."""
+        return any(map(self.executor.book.is_free, awaited))
+
+    def _note_judged(self, record: RunRecord, awaited: tuple[str, ...] = ()) -> None:
         if len(self._judged) >= _MOST_JUDGED:
             self._judged.clear()
+            self._awaited.clear()
         self._judged[record.run, record.created] = record.events
+        self._awaited.pop((record.run, record.created), None)
+        if awaited:
+            self._awaited[record.run, record.created] = awaited
 
     def _begin(self, name: str, history: History) -> None:
         """Take up a run in a task of its own."""
@@ -407,5 +426,8 @@ class Worker:
                 self._journal.append(run, "RunEnded", dump_json(event_to_data(ended)), status=status.name)
         except DrivenError:
             return
+        if status.is_over:
+            left = [each.step for each in self._journal.ledger.flights() if each.run == run]
+            self.executor.performer.keep(run, left)
         self._note_end(run, status)
         self.tell(f"{run}: {status.name} ({reason})")

@@ -259,12 +259,16 @@ class Pursuits:
             self.waiting.add(pursuit.run)
 
     def check_waiting(self) -> None:
-        """Find out which waiting runs are over."""
+        """Find out which waiting runs are over, and which may go on as other runs are done with what they need."""
         for pursuit in list(self.goal_log.pursuits.values()):
-            waits = pursuit.run in self.waiting and pursuit.run not in self.runs.active
-            if waits and self.runs.state_of(pursuit.run).status.is_over:
+            if pursuit.run not in self.waiting or pursuit.run in self.runs.active:
+                continue
+            state = self.runs.state_of(pursuit.run)
+            if state.status.is_over:
                 self.waiting.discard(pursuit.run)
                 self.reconcile(pursuit)
+            elif any(map(self.runs.executor.book.is_free, state.list_awaited())):
+                self.waiting.discard(pursuit.run)
 
 
 def _write_time(seconds: float) -> str:

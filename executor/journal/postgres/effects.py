@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from executor.journal.effects import ENTRY, FLIGHT, read_entry, row_of
+from executor.journal.effects import ENTRY, FLIGHT, GONE, read_entry, row_of
 from executor.journal.postgres.connection import Database, Statements
-from executor.ledger.records import Entry, Flight, list_marks
+from executor.ledger.records import WAITS, Entry, Flight, list_marks
 
 _TAKE: Final = f"""INSERT INTO flights({FLIGHT}) VALUES (:item, :text, :run, :step, :key, CAST(:since AS float8),
     :occasion, :doubt, :traces, CAST(:until AS float8), :brings) ON CONFLICT DO NOTHING"""  # noqa: S608 - names of columns
@@ -17,6 +17,9 @@ _ADD: Final = f"""INSERT INTO entries({ENTRY}) VALUES (:item, :text, :outcome, :
 _THIS: Final = "item = :item AND run = :run AND step = :step AND since = CAST(:since AS float8)"
 _FREE: Final = f"DELETE FROM flights WHERE {_THIS} RETURNING 1"  # noqa: S608 - as above
 _DOUBT: Final = f"UPDATE flights SET doubt = :doubt, until = CAST(:until AS float8) WHERE {_THIS}"  # noqa: S608 - as above
+
+_LEAVE: Final = """UPDATE flights SET doubt = :gone, until = extract(epoch FROM clock_timestamp())::float8
+    WHERE run = :run AND doubt IN ('', :waits)"""
 
 
 class LedgerInPostgres:
@@ -100,6 +103,12 @@ class LedgerInPostgres:
                     _mark(execute, entry)
 
         self._database.repeat(fill, together=True)
+
+
+def leave_run_in_doubt(execute: Statements, run: str) -> list[str]:
+    """Leave the flights of a run that is deleted in doubt; return the steps that have one."""
+    execute(_LEAVE, gone=GONE, run=run, waits=WAITS)
+    return [step for (step,) in execute("SELECT step FROM flights WHERE run = :run", run=run)]
 
 
 def _mark(execute: Statements, record: Flight | Entry) -> None:

@@ -20,7 +20,7 @@ from executor.journal.locks import convert_encoding_error
 from executor.journal.moves import check_move
 from executor.journal.places import DatabaseAddress
 from executor.journal.postgres.connection import Database, Statements
-from executor.journal.postgres.effects import LedgerInPostgres
+from executor.journal.postgres.effects import LedgerInPostgres, leave_run_in_doubt
 from executor.journal.postgres.leases import Lease, bury, identify_machine
 from executor.journal.postgres.schema import prepare
 from executor.journal.postgres.sharing import (
@@ -313,7 +313,8 @@ class PostgresJournal(DrivenRuns):
     def delete(self, run: str, *, events: int | None = None, move: str = "") -> bool:
         """Delete `run` with its events, unless their number differs from `events`; return whether it is deleted.
 
-        Its name is free again, and what it reserved. Raises as `drive`.
+        Its name is free again, and what it reserved; steps with a flight are left in doubt, and keep theirs.
+        Raises as `drive`.
         """
         number = self._find_run(run)[0].number
         name = f"deleted {uuid4().hex}"
@@ -338,7 +339,8 @@ class PostgresJournal(DrivenRuns):
                 number=number,
                 checksum=checksum,
             )
-            execute("DELETE FROM reservations WHERE run = :run", run=run)
+            left = [] if move else leave_run_in_doubt(execute, run)
+            execute("DELETE FROM reservations WHERE run = :run AND NOT step = ANY(:left)", run=run, left=left)
             execute("DELETE FROM posted_answers WHERE run = :run", run=run)
             return True
 

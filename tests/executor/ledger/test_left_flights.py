@@ -9,9 +9,9 @@ from executor import Executor, RunStatus, World
 from executor.errors import NoRunError
 from executor.events.events import StepEnded, StepReturned, StepStarted, StepStatus, StepWaiting
 from executor.journal import Journal
+from executor.journal.effects import GONE
 from executor.ledger.records import Flight
 from executor.loop.books import read_fate
-from executor.loop.flights import GONE
 from planner import Domain
 
 
