@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +20,7 @@ from executor.events import events
 from executor.events.answers import UNDECIDED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.journal.reservations import Reservation
 from executor.loop import parameters as filling
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, call_of, run_check
@@ -52,6 +53,8 @@ LOOK: Final = 5.0
 """Longest time between two looks at numbers that a step waits for, in seconds."""
 QUEUED: Final = 5.0
 """Seconds after which a step that waits for capacities lets others go first."""
+FREEING: Final = "or delete it, and settle what it leaves in doubt (forethought runs ledger)"
+"""How to free what a run holds that nobody goes on with."""
 Filled = tuple[dict[str, Any], dict[str, str]]
 """Values of data parameters, and their sources."""
 
@@ -373,7 +376,7 @@ class Stepper:
             taken = [(names[each.item].fluent, each) for each in earlier if each.run != owner]
             reason = self.conditions.find_shortage(record, taken)
             if not reason or clock() >= until or self.paused.is_set():
-                return reason
+                return reason + self._explain_idle(each for _, each in taken) if reason else ""
             await wait_unless_cancelled(
                 self.performer.wait_for_release(record.id, min(until - clock(), LOOK), clock() - since), self.paused
             )
@@ -402,9 +405,9 @@ class Stepper:
                 taken[items[each.item]] -= each.amount
             if dispatcher.has_capacities(record, taken):
                 return self.conditions.find_objection(record) if waited else ""
-            idle = ", ".join(dict.fromkeys(repr(each.run) for each in others if not performer.is_driven(each.run)))
+            idle = self._explain_idle(others)
             if idle:
-                self.blocked[record.id] = f"{record.step} needs {', '.join(held)}, held by a run that waits: {idle}"
+                self.blocked[record.id] = f"{record.step} needs {', '.join(held)}, which other runs hold{idle}"
             if is_overtaken() or self.paused.is_set():
                 performer.release(own, record.id)
                 return "" if is_overtaken() else "other runs hold the capacities that it needs"
@@ -413,6 +416,12 @@ class Stepper:
                 since = clock()
             waited = True
             await wait_unless_cancelled(performer.wait_for_release(record.id, QUEUED, clock() - since), self.paused)
+
+    def _explain_idle(self, held: Iterable[Reservation]) -> str:
+        """Say which runs that have `held` something nobody drives, and how to free it; "" if all are driven."""
+        idle = [each for each in dict.fromkeys(each.run for each in held) if not self.performer.is_driven(each)]
+        names = ", ".join(map(repr, idle))
+        return f"; nobody drives {names}: answer or resume it, {FREEING}" if idle else ""
 
     def _is_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> bool:
         """Return whether an irreversible step must not begin, or be tried again, now.

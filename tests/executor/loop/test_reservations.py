@@ -11,6 +11,7 @@ import pytest
 
 from executor import ActionResult, ExecutionPolicy, Executor, Journal, RunOutcome, RunStatus, Wait, World
 from executor.journal.reservations import Reservation, Reservations, ReservationsInMemory
+from executor.loop.books import settle_by_word
 from executor.loop.locks_and_rates import find_pause
 from executor.testing import run_virtual
 from planner import Domain
@@ -114,7 +115,64 @@ def test_what_was_reserved_outlives_the_process_and_ends_with_the_run(tmp_path: 
             Reservation("b1", "bank balance", -60)
         ]
         journal.delete("b1")
+        assert journal.reservations.reserve("other", "s1", {"bank balance": -1}), "the payment is in doubt"
+        (flight,) = journal.ledger.flights()
+        settle_by_word(journal, [flight], flight.item, "not")
         assert journal.reservations.reserve("other", "s1", {"bank balance": -1}) == []
+
+
+@pytest.mark.parametrize("how", ["deleted", "cancelled", "taken up"])
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_a_run_holds_that_nobody_drives_is_named_and_freed(how: str, kept: bool, tmp_path: Path) -> None:
+    bank = Bank(policy=ExecutionPolicy(timeout=5))
+    waiting, direct = Wait(event="cleared"), bank.pay
+    bank.world.handler("pay")(lambda bill: waiting if bill == "b1" else direct(bill))
+    executor = Executor(bank.world, journal=tmp_path / "runs.db" if kept else None)
+
+    async def main() -> None:
+        await executor.run(bank.problem("b1"), run="b1")
+        refused = await executor.run(bank.problem("b2"), run="b2")
+        assert refused.status is RunStatus.FAILED
+        assert "other runs have reserved 60 of balance: b1; nobody drives 'b1': answer or resume it" in refused.reason
+        if how == "deleted":
+            executor.delete("b1")
+        else:
+            taken = executor.take_up("b1", results={} if how == "cancelled" else {"s1": ActionResult.failed("no")})
+            if how == "cancelled":
+                taken.cancel()
+            await taken
+        third = await executor.run(bank.problem("b2"), run="third")
+        if how == "taken up":
+            assert third.succeeded
+            return
+        assert not third.succeeded, "the payment is in doubt"
+        again = await executor.run(bank.problem("b1"), run="again")
+        (question,) = again.questions
+        assert "begun by run 'b1', happened" in question.text
+        await executor.resume("again", answers={question.question: "it happened"})
+        assert executor.performer.reservations.reserve("late", "s1", {"bank balance": -1}) == []
+
+    run_virtual(main())
+
+
+def test_a_reversible_step_that_is_called_off_frees_what_it_has_reserved(tmp_path: Path) -> None:
+    domain = Domain("shop")
+    domain.function("stock", low=0)
+    domain.action("take", {}, provides=["taken"], modifies="stock -= 2")
+    world = World(domain)
+    world.handler("take")(lambda: Wait(event="packed"))
+    executor = Executor(world, journal=tmp_path / "runs.db")
+
+    async def main() -> RunOutcome:
+        problem = domain.problem(initial=["stock = 2"], goal=["taken"])
+        assert (await executor.run(problem, run="first")).status is RunStatus.WAITING
+        assert executor.performer.reservations.reserve("late", "s1", {"shop stock": -1})
+        taken = executor.take_up("first")
+        taken.cancel()
+        return await taken
+
+    assert run_virtual(main()).status is RunStatus.CANCELLED
+    assert executor.performer.reservations.reserve("late", "s1", {"shop stock": -1}) == []
 
 
 def make_reservations(kept: bool, path: Path) -> Reservations:
