@@ -320,7 +320,7 @@ class Clearance:
                 return False
             case Verdict.NEEDLESS:
                 self.flights.leave(record)
-                self._obstruct(record, ruling.row)
+                self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, ruling.row))
                 return False
         return await self._ask(ruling, record, item, other)
 

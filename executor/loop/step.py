@@ -225,8 +225,16 @@ class Stepper:
         return bool(excuse)
 
     async def _clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:
-        """Return whether an irreversible step may begin: it is needed still, and the ledger clears it."""
-        return not await self._is_needless(record) and await self.clearance.clear(record, item, values)
+        """Return whether an irreversible step may begin: it is needed still, and the ledger clears it.
+
+        Where the ledger leaves it out, as another run has brought about what it is for, the run plans anew.
+        """
+        if await self._is_needless(record):
+            return False
+        may_begin = await self.clearance.clear(record, item, values)
+        if record.status is events.StepStatus.SKIPPED and not record.reason.startswith(events.ALREADY_SO):
+            self.replanning_requests.append(record.reason)
+        return may_begin
 
     async def _fill_open_parameters(self, record: StepRecord, action: Action) -> str | None:
         """Ask for open parameters; return the reason if that fails, an empty text if filled, None while unanswered.

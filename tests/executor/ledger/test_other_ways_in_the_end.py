@@ -165,3 +165,38 @@ def test_steps_of_one_plan_for_one_goal_are_no_ways_of_one_another(tmp_path):
     told = run_virtual(main())
     assert [each.status.name for each in told] == ["UNVERIFIED", "UNVERIFIED"]
     assert booked == ["hotel", "flight"]
+
+
+def test_what_was_needless_is_done_when_what_another_run_brought_is_gone_again(tmp_path):
+    """The card pays while a run waits to transfer; then the money is charged back, before the run has ended."""
+    domain, paid, held = Domain("till", types=["order"]), [], []
+    domain.predicate("works")
+    domain.action("card", {"o": "order"}, requires=["works"], provides=["paid(o)"], tags=CARD)
+    domain.action("transfer", {"o": "order"}, provides=["transferred(o)"], **TRANSFER)
+    domain.action("book", {"o": "order"}, requires=["transferred(o)"], provides=["paid(o)"])
+    domain.action("ship", {"o": "order"}, requires=["paid(o)"], provides=["shipped(o)"])
+    world = World(domain)
+
+    async def pay(name):
+        await asyncio.sleep(1)
+        paid.append(name)
+        held.append(name)
+
+    for name in ("card", "transfer"):
+        world.handler(name)(lambda o, name=name: pay(name))  # noqa: ARG005
+    world.handler("book")(lambda o: None)  # noqa: ARG005
+    world.handler("ship")(lambda o: held.clear())  # noqa: ARG005
+    world.observer("paid(o)", conclusive=True, settle_within=0)(lambda o: bool(held))  # noqa: ARG005
+
+    async def main():
+        with Journal(tmp_path / "runs.db") as journal:
+            executor, orders = Executor(world, journal, look="never"), {"o7": "order"}
+            first = domain.problem(objects=orders, initial=["works"], goal=["paid(o7)"])
+            second = domain.problem(objects=orders, goal=["shipped(o7)", "paid(o7)"])
+            begun = executor.start(first)
+            await asyncio.sleep(0.3)
+            return await asyncio.gather(begun, executor.run(second))
+
+    told = run_virtual(main())
+    assert paid == ["card", "transfer"]
+    assert [each.status.name for each in told] == ["SUCCEEDED", "UNVERIFIED"], "nobody sees what was shipped"
