@@ -18,15 +18,16 @@ from planner.model.arithmetic import Exact, exact_value
 
 _TABLE: Final = """CREATE TABLE IF NOT EXISTS reservations(number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL,
     step TEXT NOT NULL, item TEXT NOT NULL, amount TEXT NOT NULL, UNIQUE(run, step, item))"""
-_EARLIER: Final = "SELECT run, item, amount FROM reservations WHERE run <> ? AND number < ? ORDER BY number"
+_EARLIER: Final = "SELECT run, item, amount, step FROM reservations WHERE run <> ? AND number < ? ORDER BY number"
 
 
 class Reservation(NamedTuple):
-    """What a run has reserved of `item`: the amount that its step adds, below 0 for what it takes."""
+    """What the `step` of a run has reserved of `item`: the amount that it adds, below 0 for what it takes."""
 
     run: str
     item: str
     amount: Exact
+    step: str = ""
 
 
 class Reservations(Protocol):
@@ -57,7 +58,7 @@ class ReservationsInMemory:
             if (other, its_step) == (run, step):
                 break
             if other != run:
-                found += [Reservation(other, item, made[item]) for item in made if item in amounts]
+                found += [Reservation(other, item, made[item], its_step) for item in made if item in amounts]
         return found
 
     def release(self, run: str, step: str) -> None:
@@ -90,7 +91,8 @@ class ReservationsInJournal:
                 ((number,),) = own.fetchall()
                 with closing(run_sql(_EARLIER, (run, number))) as found:
                     earlier = found.fetchall()
-        return [Reservation(other, item, read_amount(text)) for other, item, text in earlier if item in amounts]
+        made = [Reservation(other, item, read_amount(text), its_step) for other, item, text, its_step in earlier]
+        return [each for each in made if each.item in amounts]
 
     def release(self, run: str, step: str) -> None:
         """Release what a step has reserved."""

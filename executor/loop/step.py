@@ -24,7 +24,7 @@ from executor.journal.reservations import Reservation
 from executor.loop import parameters as filling
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, call_of, run_check
-from executor.loop.children import STEP, Child
+from executor.loop.children import STEP, Child, is_below
 from executor.loop.clearance import Clearance
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.look_first import FirstLook
@@ -395,7 +395,8 @@ class Stepper:
         """Reserve the capacities that the step holds, when other runs do not hold them; return why it cannot start.
 
         A step that waits gives its place up from time to time: others that wait for it may be what it waits for. It
-        waits for the owner of its flight anyway, and is blocked by runs that nobody drives.
+        waits for the owner of its flight anyway, and is blocked by runs that nobody drives. What the step holds whose
+        handler has begun this run is there for this run.
         """
         held = dispatcher.find_capacities(record)
         if not held:
@@ -407,7 +408,7 @@ class Stepper:
         while True:
             earlier = await performer.reserve(own, record.id, amounts)
             owner = await self.clearance.flights.find_owner(record) if earlier else ""
-            others = [each for each in earlier if each.run != owner]
+            others = [each for each in earlier if each.run != owner and not is_below(f"{each.run}/{each.step}")]
             taken = dict.fromkeys(held, exact_value(0))
             for each in others:
                 taken[items[each.item]] -= each.amount

@@ -95,7 +95,7 @@ class RatesInPostgres:
 
 _MAKE: Final = """INSERT INTO reservations(run, step, item, amount) VALUES (:run, :step, :item, :amount)
     ON CONFLICT DO NOTHING"""
-_EARLIER: Final = """SELECT run, item, amount FROM reservations WHERE run <> :run AND item = ANY(:items)
+_EARLIER: Final = """SELECT run, item, amount, step FROM reservations WHERE run <> :run AND item = ANY(:items)
     AND number < (SELECT min(number) FROM reservations WHERE run = :run AND step = :step) ORDER BY number"""
 
 
@@ -116,7 +116,7 @@ class ReservationsInPostgres:
             return execute(_EARLIER, run=run, step=step, items=list(amounts))
 
         earlier = self._database.repeat(reserve, together=True)
-        return [Reservation(other, item, read_amount(text)) for other, item, text in earlier]
+        return [Reservation(other, item, read_amount(text), its_step) for other, item, text, its_step in earlier]
 
     def release(self, run: str, step: str) -> None:
         """Release what a step has reserved."""

@@ -86,3 +86,60 @@ def test_a_simulated_world_refuses_what_is_too_much() -> None:
     assert "worker left" in world.truth.begin(Step("cut", ("j2",)), "b/1")
     assert not world.truth.finish(Step("cut", ("j1",)), "a/1", 10)
     assert not world.truth.begin(Step("cut", ("j2",)), "b/1")
+
+
+class Yard:
+    """A crane on which everything hangs: `settle` is done by runs of its own, each of which lifts a load."""
+
+    def __init__(self, cranes: int, place: Path | None, loads: int = 1) -> None:
+        domain = Domain("yard", types=["load"])
+        domain.action("settle", {}, provides=["settled"], duration=10, holds="crane")
+        domain.action("lift", {"load": "load"}, provides=["lifted(load)"], duration=5, holds="crane")
+        self.domain, self.cranes, self.world = domain, cranes, World(domain)
+        self.executor = Executor(self.world, journal=place, clock=VirtualClock())
+        self.lifted: list[str] = []
+        self.busy = self.most = 0
+        self.world.handler("lift", policy=ExecutionPolicy(timeout=1000))(self.lift)
+
+        @self.world.handler("settle", policy=ExecutionPolicy(timeout=1000))
+        async def settle() -> None:
+            plans = [self.plan("lift", f"l{number}") for number in range(1, loads + 1)]
+            await asyncio.gather(*[self.executor.run(each, join=False) for each in plans])
+
+    async def lift(self, load: str) -> None:
+        self.busy += 1
+        self.most = max(self.most, self.busy)
+        await asyncio.sleep(5)
+        self.busy -= 1
+        self.lifted.append(load)
+
+    def plan(self, action: str, *arguments: str) -> ActionPlan:
+        objects = dict.fromkeys(["l1", "l2", "l3"], "load")
+        problem = self.domain.problem(objects=objects, goal=[], capacity={"crane": self.cranes})
+        made = ActionPlan.of(Plan((Step(action, arguments),), problem), model="timed")
+        goal = "settled" if action == "settle" else f"lifted({arguments[0]})"
+        return made.model_copy(update={"goal": Goals(hard=(goal,))})
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("loads", [1, 2])
+def test_a_run_that_a_handler_begins_has_what_its_step_holds(kept: bool, loads: int, tmp_path: Path) -> None:
+    yard = Yard(1, tmp_path / "runs.db" if kept else None, loads)
+    outcome = run_virtual(asyncio.wait_for(yard.executor.run(yard.plan("settle")), 3600))
+    assert outcome.status is RunStatus.UNVERIFIED, "nobody looks in this world"
+    assert (sorted(yard.lifted), yard.most) == ([f"l{number}" for number in range(1, loads + 1)], 1)
+
+
+@pytest.mark.parametrize("cranes", [1, 2])
+@pytest.mark.parametrize("first", ["lift", "settle"])
+def test_runs_that_a_handler_begins_hold_no_more_than_there_is(cranes: int, first: str) -> None:
+    yard = Yard(cranes, None, loads=2)
+    plans = sorted([yard.plan("lift", "l3"), yard.plan("settle")], key=lambda each: each.steps[0].action != first)
+
+    async def main() -> list[RunOutcome]:
+        runs = [yard.executor.run(each) for each in plans]
+        return list(await asyncio.wait_for(asyncio.gather(*runs), 3600))
+
+    assert {each.status for each in run_virtual(main())} == {RunStatus.UNVERIFIED}
+    assert sorted(yard.lifted) == ["l1", "l2", "l3"]
+    assert yard.most == cranes

@@ -162,7 +162,7 @@ def test_a_lock_ends_with_the_lease_of_its_holder(address, journal, expire):
 def test_reservations_are_in_one_order_for_all_processes(address, journal):
     with open_journal(address) as other:
         assert journal.reservations.reserve("r1", "s1", {"gold": -3}) == []
-        ((run, item, amount),) = other.reservations.reserve("r2", "s1", {"gold": -1, "iron": 2})
+        ((run, item, amount, _),) = other.reservations.reserve("r2", "s1", {"gold": -1, "iron": 2})
         assert (run, item, amount) == ("r1", "gold", -3)
         assert journal.reservations.reserve("r1", "s1", {"gold": -3}) == []
         journal.reservations.keep("r1", [])

@@ -11,7 +11,8 @@ import pytest
 from pydantic import BaseModel
 
 from executor.journal import open_journal
-from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome
+from executor.journal.effects import GONE
+from executor.ledger.records import WAITS, Entry, Flight, LedgerInMemory, Outcome
 from executor.loop.step_identity import identify_step, make_key
 from planner.lightweight import replace
 
@@ -188,3 +189,17 @@ def test_a_file_from_before_flights_kept_that_opens(tmp_path):
         assert one.ledger.flights() == [later]
         one.ledger.add(DONE)
         assert other.ledger.entries() == [DONE]
+
+
+@pytest.mark.parametrize("doubt", ["", WAITS, "lost"])
+def test_a_deleted_run_keeps_what_its_steps_in_doubt_have_reserved(journal, doubt):
+    journal.create("r")
+    for run, step in (("r", "s1"), ("r", "s2"), ("other", "s1")):
+        journal.reservations.reserve(run, step, {"gold": -1})
+    for run in ("r", "other"):
+        journal.ledger.take(Flight(f"item {run}", "pay(o1)", run, "s1", "k", 1.0, doubt=doubt))
+    journal.delete("r")
+    left = journal.reservations.reserve("late", "s1", {"gold": -1})
+    assert [(each.run, each.step) for each in left] == [("r", "s1"), ("other", "s1")]
+    doubts = {each.run: each.doubt for each in journal.ledger.flights()}
+    assert doubts == {"r": doubt if doubt == "lost" else GONE, "other": doubt}

@@ -112,7 +112,7 @@ def test_what_was_reserved_outlives_the_process_and_ends_with_the_run(tmp_path: 
         run_virtual(Executor(bank.world, journal=journal).run(bank.problem("b1"), run="b1"))
     with Journal(tmp_path / "runs.db") as journal:
         assert journal.reservations.reserve("other", "s1", {"bank balance": -1}) == [
-            Reservation("b1", "bank balance", -60)
+            Reservation("b1", "bank balance", -60, "s1")
         ]
         journal.delete("b1")
         assert journal.reservations.reserve("other", "s1", {"bank balance": -1}), "the payment is in doubt"
@@ -183,12 +183,12 @@ def make_reservations(kept: bool, path: Path) -> Reservations:
 def test_earlier_reservations_count_and_later_ones_do_not(kept: bool, tmp_path: Path) -> None:
     made = make_reservations(kept, tmp_path)
     assert made.reserve("r1", "s1", {"fuel": Fraction(-1, 3), "oil": 2}) == []
-    assert made.reserve("r2", "s1", {"fuel": -2}) == [Reservation("r1", "fuel", Fraction(-1, 3))]
+    assert made.reserve("r2", "s1", {"fuel": -2}) == [Reservation("r1", "fuel", Fraction(-1, 3), "s1")]
     assert made.reserve("r1", "s1", {"fuel": -9, "oil": 2}) == []  # once
-    assert made.reserve("r3", "s1", {"oil": 1, "gas": 1}) == [Reservation("r1", "oil", 2)]
+    assert made.reserve("r3", "s1", {"oil": 1, "gas": 1}) == [Reservation("r1", "oil", 2, "s1")]
     made.release("r1", "s1")
     assert made.reserve("r2", "s1", {"fuel": -2}) == []
-    assert made.reserve("r3", "s2", {"fuel": 1}) == [Reservation("r2", "fuel", -2)]
+    assert made.reserve("r3", "s2", {"fuel": 1}) == [Reservation("r2", "fuel", -2, "s1")]
     made.keep("r2", ["s2"])
     assert made.reserve("r3", "s2", {"fuel": 1}) == []
 
