@@ -191,7 +191,7 @@ class DispatchNetwork:
         }
         if not inner:
             return False
-        own = self._find_following(start) | {start, end}
+        own = self.find_following(start) | {start, end}
         return any(
             node not in own and node not in self.known
             for each in inner
@@ -199,7 +199,7 @@ class DispatchNetwork:
             for node in self.waits_for(self.starts[each])
         )
 
-    def _find_following(self, node: int) -> set[int]:
+    def find_following(self, node: int) -> set[int]:
         """Return the nodes that come after `node`, directly or not."""
         found, stack = set[int](), [node]
         following: dict[int, list[int]] = {}

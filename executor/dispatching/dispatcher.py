@@ -117,7 +117,8 @@ class Dispatcher:
         """Let irreversible steps wait for the others, as long as that keeps the deadlines."""
         if self._network is not None:
             late = {each.id for each in self.find_left() if self.state.is_irreversible(each)}
-            defer_irreversible_steps(self._network, late, self.now())
+            stalled = [each.id for each in self.state.with_status(StepStatus.WAITING, StepStatus.IN_DOUBT)]
+            defer_irreversible_steps(self._network, late, self.now(), stalled, self.state.serves_other_goals)
 
     def _count_changes(self) -> tuple[int, ...]:
         """Return the counts of events, and of those by which the network may not fit any more."""
@@ -254,6 +255,22 @@ class Dispatcher:
     def has_ready(self, is_held: Callable[[str], bool]) -> bool:
         """Return whether some step may start now, for which not `is_held`."""
         return bool(self.take_ready((), None, is_held))
+
+    def has_coming(self, is_held: Callable[[str], bool]) -> bool:
+        """Return whether a step that is left comes when its time has come, for which not `is_held`.
+
+        None does that comes after a step that is held, waits, or is in doubt.
+        """
+        network = self._network
+        if network is None or self.held:
+            return False
+        stalled = {each.id for each in self.state.with_status(StepStatus.WAITING, StepStatus.IN_DOUBT)}
+        left = [each.id for each in self.find_left() if each.id not in stalled and each.id in network.starts]
+        stalled |= {each for each in left if is_held(each)}
+        behind = {
+            node for each in stalled if each in network.ends for node in network.find_following(network.ends[each])
+        }
+        return any(each not in stalled and network.starts[each] not in behind for each in left)
 
     def is_waiting(self) -> bool:
         """Return whether steps, or what the goal needs, will come when their time has come."""

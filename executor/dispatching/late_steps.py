@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from executor.dispatching.dispatch_network import APART, DispatchNetwork
-from executor.loop.dispatch import defer_irreversible
+from executor.loop.dispatch import defer_irreversible, find_descendants
 
 Edge = tuple[int, int]
 
 
-def defer_irreversible_steps(network: DispatchNetwork, irreversible: Collection[str], now: int) -> None:
+def defer_irreversible_steps(
+    network: DispatchNetwork,
+    irreversible: Collection[str],
+    now: int,
+    stalled: Collection[str],
+    serves_others: Callable[[str, str], bool],
+) -> None:
     """Let the `irreversible` steps of `network` come after the reversible ones that do not depend on them.
 
     Where the plan would miss a deadline or contradict itself by that, the step comes only after those that leave it the
-    time. What was deferred before is looked at anew.
+    time. It does not come after steps for other goals that wait for `stalled` ones. What was deferred before is looked
+    at anew.
     """
     for edge in network.deferred:
         network.edges.pop(edge, None)
@@ -24,7 +31,11 @@ def defer_irreversible_steps(network: DispatchNetwork, irreversible: Collection[
     ]
     if not late or not network.keeps_limits(now):
         return
-    found = defer_irreversible(list(network.starts), _find_predecessors(network), set(late))
+    order, before = list(network.starts), _find_predecessors(network)
+    behind = {*stalled, *find_descendants([each for each in stalled if each in network.starts], order, before)}
+    found = defer_irreversible(
+        order, before, set(late), lambda one, other: other in behind and serves_others(one, other)
+    )
     edges = {about: _list_edges(network, about, found[about]) for about in late}
     if _add([each for own in edges.values() for each in own], network, now):
         return

@@ -102,7 +102,7 @@ class TimedLoop(Loop):
         waiting = self.state.with_status(StepStatus.WAITING)
         reasons = "; ".join(self.stepper.blocked.values())
         if not (self.stay or self.inbox.is_expecting(waiting)):
-            return end_run(self.state, RunStatus.WAITING, reasons)
+            return self.supervisor.end_in_doubt() or end_run(self.state, RunStatus.WAITING, reasons)
         await self._wait_for_news(LOOK)
         self.stepper.blocked.clear()
         await self._look_after_news()
@@ -126,8 +126,8 @@ class TimedLoop(Loop):
             return None if self._resume_answered() else await self._wait_for_idle_runs()
         if self.dispatcher.has_ready(self._is_held):
             return await self.supervisor.ask_about_limits()
-        waits = bool(self.state.with_status(StepStatus.WAITING))
-        if self.dispatcher.is_waiting() and not waits:
+        is_stalled = bool(self.state.with_status(StepStatus.WAITING) or self.supervisor.list_open_doubts())
+        if self.dispatcher.has_coming(self._is_held) or (self.dispatcher.is_waiting() and not is_stalled):
             await self._wait_for_time()
             return None
         return await Loop._act_while_idle(self)  # noqa: SLF001 - its own, which `super` does not find in a class with slots

@@ -27,7 +27,7 @@ from executor.plans.created_objects import (
     name_of,
 )
 from executor.plans.execution_models import RunModel
-from executor.plans.goals_served import Served, find_goals_served, serves_others
+from executor.plans.goals_served import Served, find_goals_served, find_goals_served_in_time, serves_others
 from executor.plans.stated_steps import ConditionReader
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.context import Memory
@@ -574,10 +574,11 @@ class RunState:
         key = self.changes, len(self.found)
         if self._served is None or self._served[0] != key:
             served: Served = {}
-            if not (self.is_undoing or self.hierarchy or self.timetable or self.policy):
+            if not (self.is_undoing or self.hierarchy or self.policy):
                 left = self.with_status(*_OPEN)
                 problem = replace(self.beliefs.problem, goal=Goal(self.goal), constraints=self.problem.constraints)
-                served = find_goals_served(problem, [record.plan for record in left])
+                find = find_goals_served if self.timetable is None else find_goals_served_in_time
+                served = find(problem, [record.plan for record in left])
             self._served = key, served
         return self._served[1]
 

@@ -12,7 +12,7 @@ from executor.events.steps import StepRecord
 from executor.loop.dispatch import defer_irreversible, find_descendants
 from executor.plans.partial_order import predecessors_of
 
-MODELS: Final = frozenset({"sequential", "parallel", "dag", "reactive"})
+MODELS: Final = frozenset({"sequential", "parallel", "dag", "reactive", "timed"})
 """The execution models in which steps pass those that wait for other goals."""
 _LEFT: Final = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
 

@@ -1,7 +1,8 @@
 """Find which parts of the goal each step of a plan serves: what waits for one part holds up no step for another.
 
 A part is a conjunct of the goal, or one instance of a conjunct about all objects. A step serves what its results serve:
-by causal links, data, created objects, senses, and declared dependencies.
+by causal links, data, created objects, senses, and declared dependencies. Steps of a plan in time overlap, so that all
+steps that read or change what another one changes count as linked.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from itertools import product
 from math import prod
 from typing import Final
 
+from executor.events.fluent_values import FluentValue
 from executor.observe.condition_facts import trace_atoms
 from executor.plans.action_plan import PlanStep
-from executor.plans.partial_order import order_of
+from executor.plans.partial_order import find_possible_accesses, order_of
 from executor.plans.stated_steps import spell_out
 from planner.errors import ForethoughtError
-from planner.model import Atom, Formula, Problem
-from planner.model.formulas import Forall, Not, conjuncts, substitute
-from planner.partial_order.causal_links import INITIAL, find_links
+from planner.lightweight import replace
+from planner.model import Action, Atom, Formula, Problem
+from planner.model.actions import Moment
+from planner.model.formulas import TRUE, Forall, Not, conjunction, conjuncts, substitute
+from planner.partial_order.causal_links import INITIAL, find_item_orderings, find_links
 from planner.partial_order.read_write_sets import find_accesses
 from planner.plan import Plan
 from planner.semantics.condition_solver import Universe
+from planner.semantics.snap_actions import split_moments
 
 MOST_PARTS: Final = 10_000
 """Most instances of a conjunct about all objects; one with more is a single part."""
@@ -47,12 +52,8 @@ def find_goals_served(problem: Problem, steps: Sequence[PlanStep]) -> Served:
         edges = order_of(problem, steps).edges
     except ForethoughtError:
         return {}
-    universe = Universe(problem)
-    parts = list(_list_parts(problem, universe))
-    numbers: defaultdict[Atom, set[int]] = defaultdict(set)
-    for number, part in enumerate(parts):
-        for fact in trace_atoms(part, problem.domain, universe, {}):
-            numbers[fact].add(number)
+    numbers = _number_parts(problem)
+    count = 1 + max([number for each in numbers.values() for number in each], default=-1)
     served: defaultdict[str, set[int]] = defaultdict(set)
     feeds = [(each.earlier, each.later) for each in edges if each.reason in _FEEDS]
     ids = [steps[place].id for place in spelled.owners]
@@ -63,16 +64,72 @@ def find_goals_served(problem: Problem, steps: Sequence[PlanStep]) -> Served:
         if link.consumer > len(ids):
             about = link.condition.part if isinstance(link.condition, Not) else link.condition
             known = numbers.get(about) if isinstance(about, Atom) else None
-            served[provider] |= set(range(len(parts))) if known is None else known
+            served[provider] |= set(range(count)) if known is None else known
         else:
             feeds.append((provider, ids[link.consumer - 1]))
     _spread(served, feeds)
     return {id_: frozenset(each) for id_, each in served.items() if each}
 
 
+def find_goals_served_in_time(problem: Problem, steps: Sequence[PlanStep]) -> Served:
+    """Return the parts of the goal of `problem` that each of `steps` may serve, whenever it comes.
+
+    Nothing is known with constraints.
+    """
+    if problem.constraints:
+        return {}
+    actions = {name: _join_moments(each) for name, each in problem.domain.actions.items()}
+    problem = replace(problem, domain=replace(problem.domain, actions=actions), capacity={}, timed=(), due=())
+    try:
+        spelled = spell_out(problem, steps)
+        found = find_possible_accesses(spelled.problem, spelled.steps)[:-1]
+        edges = order_of(problem, steps).edges
+    except ForethoughtError:
+        return {}
+    ids = [steps[place].id for place in spelled.owners]
+    served: defaultdict[str, set[int]] = defaultdict(set)
+    for fact, numbers in _number_parts(problem).items():
+        item = fact.fluent if isinstance(fact, FluentValue) else fact
+        for id_, access in zip(ids, found, strict=True):
+            if any(each.matches(item) for each in access.changes.modified):
+                served[id_] |= numbers
+    feeds = [(each.earlier, each.later) for each in edges if each.reason in _FEEDS]
+    pairs = [(ids[each.earlier - 1], ids[each.later - 1]) for each in find_item_orderings(found)]
+    _spread(served, [*feeds, *pairs, *[(later, earlier) for earlier, later in pairs]])
+    return {id_: frozenset(each) for id_, each in served.items() if each}
+
+
+def _join_moments(action: Action) -> Action:
+    """Return `action` without a duration: its start, what holds between, and its end are one moment."""
+    start, throughout, end = split_moments(action)
+    required = [*conjuncts(start.requires), *conjuncts(throughout), *conjuncts(end.requires)]
+    return replace(
+        action,
+        requires=conjunction(required),
+        provides=(*start.provides, *end.provides),
+        modifies=(*start.modifies, *end.modifies),
+        when=(*start.when, *end.when),
+        numbers=(*start.numbers, *end.numbers),
+        duration=None,
+        throughout=TRUE,
+        at_start=Moment(),
+        at_end=Moment(),
+        holds={},
+    )
+
+
 def serves_others(served: Served, one: str, other: str) -> bool:
     """Return whether two steps are known to serve different parts of the goal."""
     return one in served and other in served and served[one].isdisjoint(served[other])
+
+
+def _number_parts(problem: Problem) -> Mapping[Atom, set[int]]:
+    """Return the numbers of the parts of the goal that depend on each fact."""
+    universe, found = Universe(problem), defaultdict[Atom, set[int]](set)
+    for number, part in enumerate(_list_parts(problem, universe)):
+        for fact in trace_atoms(part, problem.domain, universe, {}):
+            found[fact].add(number)
+    return found
 
 
 def _list_parts(problem: Problem, universe: Universe) -> Iterator[Formula]:
