@@ -53,7 +53,10 @@ LOOK: Final = 5.0
 """Longest time between two looks at numbers that a step waits for, in seconds."""
 QUEUED: Final = 5.0
 """Seconds after which a step that waits for capacities lets others go first."""
-FREEING: Final = "or delete it, and settle what it leaves in doubt (forethought runs ledger)"
+FREEING: Final = (
+    "answer it (forethought runs answer) or resume it, or delete it and settle what it leaves in doubt "
+    "(forethought runs ledger)"
+)
 """How to free what a run holds that nobody goes on with."""
 Filled = tuple[dict[str, Any], dict[str, str]]
 """Values of data parameters, and their sources."""
@@ -428,9 +431,9 @@ class Stepper:
 
     def _explain_idle(self, held: Iterable[Reservation]) -> str:
         """Say which runs that have `held` something nobody drives, and how to free it; "" if all are driven."""
-        idle = [each for each in dict.fromkeys(each.run for each in held) if not self.performer.is_driven(each)]
-        names = ", ".join(map(repr, idle))
-        return f"; nobody drives {names}: answer or resume it, {FREEING}" if idle else ""
+        idle = [each for each in held if not self.performer.is_driven(each.run)]
+        names = ", ".join(dict.fromkeys(f"{each.run!r} (step {each.step!r})" for each in idle))
+        return f"; nobody drives {names}: {FREEING}" if idle else ""
 
     def _is_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> bool:
         """Return whether an irreversible step must not begin, or be tried again, now.

@@ -101,7 +101,7 @@ def test_a_run_waits_where_another_step_in_doubt_has_what_it_needs(fault, orders
     shop = Shop(tmp_path, fault)
     first, second = shop.leave_doubt(), shop.run(*orders)
     assert second.status is RunStatus.WAITING
-    assert f"pay(o8) needs till, which other runs hold; nobody drives {first!r}: answer or resume it" in second.reason
+    assert f"pay(o8) needs till, which other runs hold; nobody drives {first!r} (step 's1'): answer it" in second.reason
     assert shop.bank == ["o7"]
     assert shop.resume(second.run).reason == second.reason
 

@@ -133,7 +133,7 @@ def test_what_a_run_holds_that_nobody_drives_is_named_and_freed(how: str, kept: 
         await executor.run(bank.problem("b1"), run="b1")
         refused = await executor.run(bank.problem("b2"), run="b2")
         assert refused.status is RunStatus.FAILED
-        assert "other runs have reserved 60 of balance: b1; nobody drives 'b1': answer or resume it" in refused.reason
+        assert "other runs have reserved 60 of balance: b1; nobody drives 'b1' (step 's1'): answer it" in refused.reason
         if how == "deleted":
             executor.delete("b1")
         else:
