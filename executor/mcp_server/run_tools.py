@@ -1,13 +1,14 @@
 """Begin, resume and look at runs for clients: in simulated worlds, each run in one of its own, or by bound handlers.
 
 A run never waits for a client: where it needs an answer it ends as WAITING, and its questions are data; `go_on` resumes
-it with answers. With a journal, runs outlive the server, and `forethought run --resume` takes them up as well.
+it with answers. One that waits for a step of another run goes on by itself when that is over. With a journal, runs
+outlive the server, and `forethought run --resume` takes them up as well.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,10 +31,12 @@ from executor.cli.outcome import to_dict
 from executor.events.events import DONE
 from executor.events.run_state import RunState
 from executor.journal import open_journal
+from executor.loop.locks_and_rates import find_pause
+from executor.loop.step import LOOK
 from executor.mcp_server import tool_data
 from executor.report.progress import event_line
 from executor.testing import SimulatedWorld, run_virtual
-from planner.errors import InputError
+from planner.errors import ForethoughtError, InputError
 from planner.language.loading.load import Source
 from planner.limits import Limits
 from planner.plan import Plan
@@ -101,6 +104,8 @@ class RunTools:
         self._known: dict[str, KnownRun] = {}
         """The runs at work; without a journal, others too."""
         self._tasks: set[asyncio.Future[Any]] = set()
+        self._following: set[asyncio.Task[None]] = set()
+        """Tasks that wait for the steps of other runs that runs need."""
         self._virtual = ThreadPoolExecutor(1, "virtual-time")
         """Carries out simulated runs one by one: the clock of virtual time looks at all threads."""
         self._executor = None
@@ -109,6 +114,8 @@ class RunTools:
 
     async def interrupt_all(self) -> None:
         """Interrupt all runs, and wait a while for steps at work."""
+        for task in self._following:
+            task.cancel()
         for each in list(self._known.values()):
             if each.is_driven:
                 each.interrupt()
@@ -257,7 +264,26 @@ class RunTools:
             if found.state is None:
                 self._forget([found.name])
             raise
+        self._follow_others(found)
         return self._describe(found)
+
+    def _follow_others(self, found: KnownRun) -> None:
+        """Go on with a run that waits for steps of other runs when one of these is over."""
+        awaited = [] if found.state is None else found.state.list_awaited()
+        if self._executor is not None and awaited:
+            task = asyncio.create_task(self._go_on_after(found.name, awaited))
+            self._following.add(task)
+            task.add_done_callback(self._following.discard)
+
+    async def _go_on_after(self, name: str, awaited: Sequence[str]) -> None:
+        """Go on with a run when other runs are done with one of the steps `awaited`, unless somebody does so before."""
+        assert self._executor is not None, "simulated worlds have one run each"
+        clock = asyncio.get_running_loop().time
+        since = clock()
+        with suppress(ForethoughtError):
+            while not any(map(self._executor.book.is_free, awaited)):  # noqa: ASYNC110 - other runs tell nobody
+                await asyncio.sleep(find_pause(clock() - since, LOOK))
+            await self.go_on(name, {}, {}, lambda *_: None)
 
     def _begin_job(self, found: KnownRun, main: Coroutine[Any, Any, RunOutcome]) -> asyncio.Future[RunOutcome]:
         if found.simulated is None:

@@ -97,6 +97,23 @@ def test_the_mcp_server_names_the_run_to_answer(place):
         assert answer.waits[0]["text"] == TOLD
 
 
+def test_a_run_of_the_mcp_server_goes_on_when_the_other_run_is_done(place):
+    options = RunOptions(str(place.with_name("shop.py")), journal=place, is_real=True)
+
+    async def live():
+        tools = RunTools(open_source(str(place.with_name("shop.py"))), options)
+        problem = open_world(place).domain.problem(objects={"o7": "order"}, goal=["paid(o7)"])
+        plan = Plan((Step("pay", ("o7",)),), problem)
+        await tools.begin(problem, plan, None, lambda *_: None, "second")  # type: ignore[arg-type]  # it has a plan
+        await tools.go_on("first", {}, {"s1": "yes"}, lambda *_: None)
+        while not tools.state("second").questions:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.02)
+        return tools.state("second")
+
+    answer = asyncio.run(asyncio.wait_for(live(), 20))
+    assert "was done" in str(answer.questions[0]["known"]), "nobody sees it, so that it is asked"
+
+
 def test_agents_and_toolsets_name_the_run_to_answer(place):
     world = open_world(place)
     problem = world.domain.problem(objects={"o7": "order"}, goal=["paid(o7)"])
