@@ -57,7 +57,7 @@ from executor.journal import AnyJournal, DatabaseAddress, Durability, open_journ
 from executor.journal.effects import leave_in_doubt
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
-from executor.loop.books import BookHere, BookInJournal, read_events
+from executor.loop.books import BookHere, BookInJournal, list_begun, read_events
 from executor.loop.children import STEP
 from executor.loop.driver import Driver
 from executor.loop.flights import Book
@@ -184,7 +184,7 @@ class Executor:
         self.performer = Performer(Slots(self.concurrency), name, turns, self.world.hooks, is_simulated)
         if self.journal is not None:
             self.performer.reservations = self.journal.reservations
-        self.performer.is_driven = self._is_driven
+        self.performer.is_driven, self.performer.free_idle = self._is_driven, self._free_idle
         is_here = self.journal is None or self.world.is_simulated
         owns_names = self.journal is not None
         self.book = BookHere(self.world.ledger, owns_names=owns_names) if is_here else BookInJournal(self.journal)
@@ -553,6 +553,17 @@ class Executor:
             return bool(self.journal.is_driven(run))
         except NoRunError:
             return False
+
+    def _free_idle(self, run: str) -> None:
+        """Release what a run that nobody drives has reserved, but for steps that have begun, or are in doubt."""
+        ledger = self.world.ledger if self.journal is None else self.journal.ledger
+        left = [each.step for each in ledger.flights() if each.run == run]
+        with suppress(DrivenError):  # somebody takes it up
+            try:
+                with self._claim_run(run):
+                    self.performer.reservations.keep(run, [*left, *list_begun(self._read_events(run))])
+            except (RunError, NoRunError):  # it was deleted
+                self.performer.reservations.keep(run, left)
 
     @contextmanager
     def _register_run(self, run: Run) -> Iterator[None]:

@@ -298,11 +298,26 @@ class Performer:
     reservations: Reservations = field(default_factory=ReservationsInMemory)
     is_driven: Callable[[str], bool] = lambda _: True
     """Function whether some process drives a run."""
+    free_idle: Callable[[str], None] = lambda _: None
+    """Function that releases what a run which nobody drives has reserved for steps that have not begun."""
+    _begun: set[tuple[str, str]] = field(default_factory=set)
+    """Steps, with their runs, that had begun when nobody drove their runs: they keep what they have reserved."""
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
 
     async def reserve(self, run: str, step: str, amounts: Mapping[str, Exact]) -> list[Reservation]:
-        """Reserve `amounts` by item for a step, once; return the earlier reservations of other runs on these items."""
-        return self.reservations.reserve(run, step, amounts)
+        """Reserve `amounts` by item for a step, once; return the earlier reservations of other runs on these items.
+
+        What runs that nobody drives have reserved for steps that have not begun is released first.
+        """
+        earlier = self.reservations.reserve(run, step, amounts)
+        idle = [each for each in earlier if (each.run, each.step) not in self._begun and not self.is_driven(each.run)]
+        if not idle:
+            return earlier
+        for other in {each.run for each in idle}:
+            self.free_idle(other)
+        earlier = self.reservations.reserve(run, step, amounts)
+        self._begun |= {(each.run, each.step) for each in idle if each in earlier}
+        return earlier
 
     async def wait_for_release(self, step: str, seconds: float, waited: float) -> None:
         """Wait until others may have released what `step` has `waited` for, but at most so many seconds."""

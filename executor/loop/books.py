@@ -13,7 +13,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from executor.errors import NoRunError
-from executor.events.events import Event, RunEnded, StepEnded, StepReturned, StepStarted, StepWaiting, event_from_data
+from executor.events.events import (
+    Event,
+    RunEnded,
+    StepEnded,
+    StepReturned,
+    StepStarted,
+    StepStatus,
+    StepWaiting,
+    event_from_data,
+)
 from executor.journal.effects import GONE
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
@@ -147,6 +156,20 @@ def settle_by_events(journal: EffectHistory, flight: Flight) -> Flight | None:
 def read_events(journal: EffectHistory, run: str) -> Iterator[tuple[Event, float]]:
     """Yield the events of a run in `journal`, with their times in seconds since 1970; raises `JournalError`."""
     return ((event_from_data(each.kind, load_json(each.data)), each.time) for each in journal.read(run))
+
+
+def list_begun(events: Iterable[tuple[Event, float]]) -> list[str]:
+    """Return the steps of a run that nobody drives which have begun and are not over; none of a run that is over."""
+    found = dict[str, None]()
+    for event, _ in events:
+        match event:
+            case StepStarted(step):
+                found[step] = None
+            case StepEnded(step, status) if status is not StepStatus.IN_DOUBT:
+                found.pop(step, None)
+            case RunEnded(status) if status.is_over:
+                found.clear()
+    return list(found)
 
 
 def list_doubtful(journal: EffectHistory, flights: Iterable[Flight]) -> list[Flight]:

@@ -155,6 +155,22 @@ def test_what_a_run_holds_that_nobody_drives_is_named_and_freed(how: str, kept: 
     run_virtual(main())
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_what_a_run_has_reserved_for_a_step_that_it_never_began_is_free(is_deleted: bool, tmp_path: Path) -> None:
+    bank = Bank()
+    executor = Executor(bank.world, journal=tmp_path / "runs.db")
+
+    async def main() -> RunOutcome:
+        await executor.enqueue(bank.problem("b1"), run="b1")
+        if is_deleted:
+            executor.delete("b1")
+        executor.performer.reservations.reserve("b1", "s1", {"bank balance": -60})  # and its process was killed
+        return await executor.run(bank.problem("b2"), run="b2")
+
+    assert run_virtual(main()).succeeded
+    assert bank.paid == {"b2"}
+
+
 def test_a_reversible_step_that_is_called_off_frees_what_it_has_reserved(tmp_path: Path) -> None:
     domain = Domain("shop")
     domain.function("stock", low=0)
@@ -227,6 +243,7 @@ def test_the_longer_a_step_waits_the_less_often_it_asks():
         return reserve(run, step, amounts)
 
     executor.performer.reservations.reserve = count  # type: ignore[method-assign]
+    executor.performer.is_driven = lambda _: True
     held = {f"{executor.performer.domain} balance": Fraction(-60)}
     reserve("another", "s1", held)
 
