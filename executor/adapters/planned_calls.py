@@ -16,10 +16,10 @@ from typing import Any, Final, Literal, TypeVar
 from executor import Executor, Recovery, RunStatus, StepStatus, World
 from executor.adapters.agent_call import AgentCall, Wish, find_choice, find_waiting, read_call
 from executor.adapters.offers import Offer, make_offer, name_step
-from executor.adapters.session import OPEN, Session
+from executor.adapters.session import Session
 from executor.arguments import check_request
 from executor.events.answers import describe_flight
-from executor.events.events import Asked, Rung
+from executor.events.events import UNFINISHED, Asked, Rung
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.look_first import Look
@@ -175,7 +175,7 @@ class PlannedCalls:
         steps, problem = _list_next(run), self.problem
         names = self._list_relevant(problem) if self._by == "goal" else []
         names += [step.action for step in steps]
-        names += list(self.always) if run.state.with_status(*OPEN) else []
+        names += list(self.always) if run.state.with_status(*UNFINISHED) else []
         return tuple([make_offer(self.world.model.actions[name], problem, steps) for name in dict.fromkeys(names)])
 
     def _list_relevant(self, problem: Problem) -> list[str]:
@@ -195,7 +195,7 @@ class PlannedCalls:
         state, goal = run.state, str(self._source.goal.hard)
         if self.is_reached:
             return f"The goal is reached: {goal}. Call no more tools."
-        left = state.with_status(*OPEN)
+        left = state.with_status(*UNFINISHED)
         if state.status.is_over or not left:
             return f"The goal is {goal}. No plan is known: {_describe_dead_end(state)}"
         rest = f" (a plan of {len(left)} steps)" if len(left) > 1 else ""
@@ -332,7 +332,7 @@ class PlannedCalls:
         """Complete a report by what comes next, and keep it."""
         assert self._session.run is not None, "it was refreshed before"
         run = self._session.run
-        is_open = not run.state.status.is_over and run.state.with_status(*OPEN)
+        is_open = not run.state.status.is_over and run.state.with_status(*UNFINISHED)
         goal = "reached" if self.is_reached else "open" if is_open else "impossible"
         steps = tuple(map(partial(name_step, self._source), _list_next(run)))
         self.reports.append(replace(report, next=steps, goal=goal))

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 from executor import Executor
 from executor.errors import DrivenError, FencedError, MovingError, NoRunError, RunError, RunExists
-from executor.events.events import RunStatus, StepStatus
+from executor.events.events import UNFINISHED, RunStatus
 from executor.events.run_state import RunState
 from executor.joining import WORDS
 from executor.loop.locks_and_rates import find_pause
@@ -23,9 +23,6 @@ from executor.run import Run
 from executor.tools.json_data import dump_json
 from planner.errors import InputError, NoPlan
 from planner.model import Problem
-
-OPEN: Final = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
-"""Statuses of steps that are left to do."""
 
 
 class Idle:
@@ -133,7 +130,7 @@ class Session:
     def _goes_on(self, name: str) -> bool:
         """Return whether a run that waits has something to do: a new request begins another in place of a stuck one."""
         state = self._find_state(name)
-        return state is None or state.status is not RunStatus.WAITING or bool(state.with_status(*OPEN))
+        return state is None or state.status is not RunStatus.WAITING or bool(state.with_status(*UNFINISHED))
 
     def _find_name(self) -> str:
         """Return the name of the unfinished run of the journal for the same request, or a new name."""

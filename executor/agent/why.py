@@ -9,7 +9,7 @@ from typing import Any, Final
 from executor.agent.run_goals import PERSON as SOMEBODY
 from executor.agent.run_goals import STATED
 from executor.events.answers import FILL
-from executor.events.events import StepStatus
+from executor.events.events import UNFINISHED, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.parameters import APPROVAL, FILLED, needs_no_approval
@@ -181,8 +181,7 @@ def _find_purposes(state: RunState, record: StepRecord) -> list[str]:
 
 
 def _remaining_steps(state: RunState, done: list[str]) -> list[str]:
-    open_ = StepStatus.PENDING, StepStatus.WAITING, StepStatus.RUNNING, StepStatus.IN_DOUBT
-    return [each.id for each in state.with_status(*open_) if each.id not in done]
+    return [each.id for each in state.with_status(*UNFINISHED) if each.id not in done]
 
 
 def _step_text(record: StepRecord) -> str:

@@ -77,7 +77,7 @@ class StepStatus(Enum):
     @property
     def is_over(self) -> bool:
         """Whether the step has ended."""
-        return self not in _OPEN
+        return self not in UNFINISHED
 
 
 class RunStatus(Enum):
@@ -105,7 +105,10 @@ TROUBLE: Final = (StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT)
 """Statuses of steps that may need recovery, as steps may that cannot begin."""
 DONE: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.SKIPPED})
 """Statuses of steps whose dependents may begin."""
-_OPEN = frozenset({StepStatus.PENDING, StepStatus.WAITING, StepStatus.RUNNING, StepStatus.IN_DOUBT})
+BEGUN: Final = frozenset({StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT})
+"""Statuses of steps that were begun and have not ended."""
+UNFINISHED: Final = BEGUN | {StepStatus.PENDING}
+"""Statuses of steps that have not ended."""
 _ENDED = frozenset(
     {
         RunStatus.SUCCEEDED,

@@ -45,12 +45,6 @@ if TYPE_CHECKING:
     from planner.policies.markov_decision_process import Kept
 
 _RAN: Final = frozenset({events.StepStatus.SUCCEEDED, events.StepStatus.UNVERIFIED, events.StepStatus.PARTIAL})
-_OPEN: Final = (
-    events.StepStatus.PENDING,
-    events.StepStatus.RUNNING,
-    events.StepStatus.WAITING,
-    events.StepStatus.IN_DOUBT,
-)
 _NO_NEWS: Final = (
     events.StepStarted,
     events.StepProgress,
@@ -575,7 +569,7 @@ class RunState:
         if self._served is None or self._served[0] != key:
             served: Served = {}
             if not (self.is_undoing or self.hierarchy or self.policy):
-                left = self.with_status(*_OPEN)
+                left = self.with_status(*events.UNFINISHED)
                 problem = replace(self.beliefs.problem, goal=Goal(self.goal), constraints=self.problem.constraints)
                 find = find_goals_served if self.timetable is None else find_goals_served_in_time
                 served = find(problem, [record.plan for record in left])

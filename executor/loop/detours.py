@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from executor.events.events import StepStatus
+from executor.events.events import UNFINISHED, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.dispatch import defer_irreversible, find_descendants
@@ -14,7 +14,6 @@ from executor.plans.partial_order import predecessors_of
 
 MODELS: Final = frozenset({"sequential", "parallel", "dag", "reactive", "timed"})
 """The execution models in which steps pass those that wait for other goals."""
-_LEFT: Final = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +39,7 @@ class Detours:
         ]
         if not free:
             return []
-        left = state.with_status(*_LEFT)
+        left = state.with_status(*UNFINISHED)
         before = self._find_before(left, frozenset([each.id for each in stalled]))
         undone = {record.id for record in left}
         return [id_ for id_ in free if undone.isdisjoint(before.get(id_, ()))][:1]

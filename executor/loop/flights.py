@@ -229,7 +229,7 @@ class Flights:
 
     async def take_up(self) -> None:
         """Find the flights of this run that an earlier process took, and what others have settled of them since."""
-        begun = self.state.with_status(events.StepStatus.RUNNING, events.StepStatus.WAITING, events.StepStatus.IN_DOUBT)
+        begun = self.state.with_status(*events.BEGUN)
         begun = [each for each in begun if each.attempts and self.state.is_irreversible(each)]
         items = {each.id: self.identify(each) for each in begun}
         for flight in await self.book.find_own(self.state.run, list(items.values())):

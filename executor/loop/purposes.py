@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
-from executor.events.events import StepStatus
+from executor.events.events import UNFINISHED
 from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -20,8 +20,6 @@ from planner.language.declare.fields import CodePlace
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Forall, Formula
 from planner.model.formulas import conjuncts
-
-_LEFT: Final = frozenset({StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT})
 
 
 @dataclass(slots=True, eq=False)
@@ -151,16 +149,18 @@ class Purposes:
 
     def _is_changed_back(self, fact: Atom, *, holds: bool) -> bool:
         """Return whether a step that is left gives a fact the other value."""
-        return any(self._declared[each.id][fact] is not holds for each in self._changing[fact] if each.status in _LEFT)
+        return any(
+            self._declared[each.id][fact] is not holds for each in self._changing[fact] if each.status in UNFINISHED
+        )
 
     def _is_derived(self, part: Formula) -> TypeGuard[Atom]:
         return isinstance(part, Atom) and part.predicate in self.state.problem.domain.derived
 
     def _list_takers(self, fact: Atom, record: StepRecord) -> list[StepRecord]:
         """Return the other steps that are left and need a fact."""
-        return [each for each in self._takers.get(fact, ()) if each is not record and each.status in _LEFT]
+        return [each for each in self._takers.get(fact, ()) if each is not record and each.status in UNFINISHED]
 
     def _list_followers(self, record: StepRecord) -> list[StepRecord]:
         """Return the steps that are left and need that a step was done, or its result, rather than a fact."""
         found = [*self._needing[record.id], *self._coming_after[record.step.action]]
-        return [each for each in found if each is not record and each.status in _LEFT]
+        return [each for each in found if each is not record and each.status in UNFINISHED]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from executor.events.answers import read_choice
-from executor.events.events import Event, ParametersFilled, RunEnded, RunStatus, StepReturned, StepStatus
+from executor.events.events import UNFINISHED, Event, ParametersFilled, RunEnded, RunStatus, StepReturned, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import NextAttempt, check_created_objects
@@ -183,7 +183,7 @@ class Loop:
         if self._agenda_version == now:
             return
         self._agenda_version = now
-        left = self.state.with_status(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        left = self.state.with_status(*UNFINISHED)
         if self.supervisor.passed:
             possible = {record.id for record in self.ladder.options.find_possible()}
             left = [record for record in left if record.status is not StepStatus.PENDING or record.id in possible]

@@ -45,8 +45,6 @@ from planner.lightweight import replace
 from planner.model import Action
 from planner.model.arithmetic import exact_value
 
-OPEN: Final = frozenset({events.StepStatus.RUNNING, events.StepStatus.WAITING, events.StepStatus.IN_DOUBT})
-"""Statuses of steps that keep what they have reserved, once they have begun."""
 PATIENCE: Final = 30.0
 """Longest wait of a step without time limit for what others have reserved, in seconds."""
 LOOK: Final = 5.0
@@ -348,7 +346,7 @@ class Stepper:
                 self.emit(replace(another.otherwise, status=events.StepStatus.PENDING))
                 return
         finally:
-            if record.status not in OPEN or record.begun_at is None:
+            if record.status not in events.BEGUN or record.begun_at is None:
                 self.performer.release(self.state.run, record.id)
             if record.status is events.StepStatus.PENDING:
                 self.clearance.flights.leave(record)

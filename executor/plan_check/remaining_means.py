@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from executor.events.events import StepStatus
+from executor.events.events import BEGUN, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.plan_check.check_means import check_values
@@ -26,9 +26,6 @@ def is_lacking(reason: str) -> bool:
     return reason.startswith(LACKING)
 
 
-_BEGUN: Final = (StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
-
-
 @dataclass(slots=True, eq=False)
 class RemainingMeans:
     """Checks what `world` lacks for the rest of the plan of one run.
@@ -46,7 +43,7 @@ class RemainingMeans:
 
     def find_lack(self) -> str:
         """Return what is lacking for the steps that are not over; an empty text if nothing is."""
-        begun, pending = self.state.with_status(*_BEGUN), self.state.pending()
+        begun, pending = self.state.with_status(*BEGUN), self.state.pending()
         names = [each.step.action for each in (*begun, *pending) if _needs_handler(each)]
         missing = [each for each in dict.fromkeys([*names, *self._list_policy()]) if not self.world.skills.get(each)]
         handlers = self.world.explain_missing_handlers(missing) if missing else ""
@@ -83,7 +80,7 @@ class RemainingMeans:
         state = self.state
         if state.is_undoing or not any(resolve_action(self.world.model, each.action).data for each in pending):
             return ""
-        steps = [*(each.plan for each in state.with_status(*_BEGUN)), *pending]
+        steps = [*(each.plan for each in state.with_status(*BEGUN)), *pending]
         results = {**dict.fromkeys(map(str, [*state.providers, *self._list_done(pending)])), **state.plan.results}
         plan = state.plan.model_copy(update={"steps": tuple(steps), "results": results, "policy": None})
         memory, ids = state.memory.to_dict(), {each.id for each in pending}
@@ -110,7 +107,7 @@ class RemainingMeans:
         state = self.state
         if state.is_undoing:
             return ""
-        steps = [*(each.plan for each in state.with_status(*_BEGUN)), *pending]
+        steps = [*(each.plan for each in state.with_status(*BEGUN)), *pending]
         found = find_unobservable(steps, state.problem, self.world, state.beliefs)
         return "; ".join(f"{each}; {each.hint}" for each in found)
 

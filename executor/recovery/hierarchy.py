@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.events.events import TROUBLE, StepStatus
+from executor.events.events import BEGUN, TROUBLE, StepStatus
 from executor.events.steps import StepRecord
 from executor.events.tasks import Hierarchy
 from executor.plans.action_plan import REFERENCE, ActionPlan, PlanStep, references, steps_of
@@ -78,8 +78,7 @@ def find_lost_reference(state: RunState, steps: Sequence[PlanStep]) -> str:
 
 def _find_known(state: RunState) -> set[str]:
     """Return the ids of steps that have a result, or are at work on it."""
-    going = {StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT}
-    return {id_ for id_, each in state.steps.items() if each.is_done or each.status in going}
+    return {id_ for id_, each in state.steps.items() if each.is_done or each.status in BEGUN}
 
 
 class _Donors:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from executor.background_searches import read_timer, search_in_turn
-from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTaken, StepStatus
+from executor.events.events import UNFINISHED, Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.events.failures import Key
 from executor.events.remaining_budget import subtract_spent
 from executor.events.run_state import RunState
@@ -66,8 +66,7 @@ class PolicyExecution:
         state = self.state
         if state.model != "policy" or state.is_undoing or not self.is_for_this:
             return False
-        open_ = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
-        return not state.with_status(*open_)
+        return not state.with_status(*UNFINISHED)
 
     @property
     def is_for_this(self) -> bool:
