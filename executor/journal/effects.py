@@ -68,9 +68,8 @@ class LedgerInJournal:
             with self._store.transaction():
                 if instead is not None:
                     self._free(instead)
-                execute = self._store.connection.execute
-                execute(_TAKE, row_of(flight))
-                self._mark([flight])
+                self._store.connection.execute(_TAKE, row_of(flight))
+                self._mark([flight], instead)
                 return self._list_flights("WHERE item = ?", (flight.item,))[0]
 
     def doubt(self, flight: Flight) -> None:
@@ -139,8 +138,8 @@ class LedgerInJournal:
         insert = f"INSERT INTO entries({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - names of columns
         self._store.connection.executemany(insert, map(row_of, entries))
 
-    def _mark(self, records: Iterable[Flight | Entry]) -> None:
-        rows = [(mark, each.item) for each in records for mark in list_marks(each)]
+    def _mark(self, records: Iterable[Flight | Entry], instead: Flight | None = None) -> None:
+        rows = [(mark, each.item) for each in records for mark in list_marks(each, instead)]
         self._store.connection.executemany("INSERT OR IGNORE INTO marks VALUES (?, ?)", rows)
 
     def _list_flights(self, which: str, values: tuple[Any, ...]) -> list[Flight]:

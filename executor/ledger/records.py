@@ -88,9 +88,14 @@ class Entry:
     brings: str = ""
 
 
-def list_marks(record: Flight | Entry) -> list[str]:
-    """Return the marks of a step: steps for the same fact, or of the same action and objects, have one in common."""
-    return [] if not record.brings else [str(each) for each in json.loads(record.brings)["marks"]]
+def list_marks(record: Flight | Entry, instead: Flight | None = None) -> list[str]:
+    """Return the marks of a step: steps for the same fact, or of the same action and objects, have one in common.
+
+    With the flight `instead` of which it is taken, return none if the ledger has them already: both bring the same.
+    """
+    if not record.brings or (instead is not None and instead.brings == record.brings):
+        return []
+    return [str(each) for each in json.loads(record.brings)["marks"]]
 
 
 class LedgerView(Protocol):
@@ -146,7 +151,7 @@ class LedgerInMemory:
             known = self._flights.get(flight.item)
             if known is None or known.is_same(instead):
                 self._flights[flight.item] = flight
-                self._mark(flight)
+                self._mark(flight, instead)
             return self._flights[flight.item]
 
     def doubt(self, flight: Flight) -> None:
@@ -175,8 +180,8 @@ class LedgerInMemory:
         with self._guard:
             return list(dict.fromkeys(item for mark in marks for item in self._items.get(mark, ())))
 
-    def _mark(self, record: Flight | Entry) -> None:
-        for mark in list_marks(record):
+    def _mark(self, record: Flight | Entry, instead: Flight | None = None) -> None:
+        for mark in list_marks(record, instead):
             self._items.setdefault(mark, {})[record.item] = None
 
     def flights(self) -> list[Flight]:

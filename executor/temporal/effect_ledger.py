@@ -296,8 +296,7 @@ class EffectsOnServer:
     async def take(self, flight: Flight, instead: Flight | None) -> Flight:
         """Take a flight if there is none, or only the flight `instead`; return the flight that there is now."""
         given = [write_value(flight), write_value(instead)]
-        if instead is None:
-            await self._mark(flight)
+        await self._mark(flight, instead)
         taken: Flight = read_value(await self._find(flight).ask(self._client, "take", given))
         return taken
 
@@ -319,8 +318,8 @@ class EffectsOnServer:
         found = [await self._query(mark, "items") for mark in marks]
         return list(dict.fromkeys(item for items in found for item in items or ()))
 
-    async def _mark(self, record: Flight | Entry) -> None:
-        for mark in list_marks(record):
+    async def _mark(self, record: Flight | Entry, instead: Flight | None = None) -> None:
+        for mark in list_marks(record, instead):
             of_mark = Entity(EFFECT, f"{EFFECT}-{mark}", self._queue, f"for the same as {record.text}")
             await of_mark.tell(self._client, "mark", [record.item])
 

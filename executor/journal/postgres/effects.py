@@ -43,7 +43,7 @@ class LedgerInPostgres:
             if instead is not None:
                 execute(_FREE, **_this(instead))
             execute(_TAKE, **_columns_of(flight))
-            _mark(execute, flight)
+            _mark(execute, flight, instead)
             return _find_flight(execute, flight.item) or flight
 
         return self._database.repeat(take, together=True)
@@ -111,8 +111,8 @@ def leave_run_in_doubt(execute: Statements, run: str) -> list[str]:
     return [step for (step,) in execute("SELECT step FROM flights WHERE run = :run", run=run)]
 
 
-def _mark(execute: Statements, record: Flight | Entry) -> None:
-    for mark in list_marks(record):
+def _mark(execute: Statements, record: Flight | Entry, instead: Flight | None = None) -> None:
+    for mark in list_marks(record, instead):
         execute("INSERT INTO marks VALUES (:mark, :item) ON CONFLICT DO NOTHING", mark=mark, item=record.item)
 
 

@@ -1,6 +1,7 @@
 """The ledgers of each kind do alike: in memory, in a file, and in PostgreSQL."""
 
 import contextlib
+import json
 import sqlite3
 import threading
 from dataclasses import dataclass
@@ -171,6 +172,27 @@ def test_a_flight_keeps_what_was_seen_before_its_step_began(ledger):
     assert ledger.read(ITEM)[0] == replace(seen, doubt="lost")
     ledger.end(OWN, DONE)
     assert ledger.read(ITEM) == (None, [DONE])
+
+
+def bring(flight, *marks):
+    return replace(flight, brings=json.dumps({"marks": marks}))
+
+
+def test_a_flight_taken_in_place_of_itself_is_found_by_what_it_brings_now(ledger):
+    ledger.take(bring(OWN, "a"))
+    ledger.take(bring(OWN, "a", "b"), instead=bring(OWN, "a"))
+    assert [ledger.find_like([mark]) for mark in "abc"] == [[ITEM], [ITEM], []]
+
+
+def test_marks_are_written_where_a_flight_brings_something_else(tmp_path):
+    with open_journal(tmp_path / "journal.db") as journal:
+        first, other, statements = bring(OWN, "a"), bring(OWN, "b"), []
+        journal.ledger.take(first)
+        journal.ledger._store.connection.set_trace_callback(statements.append)
+        seen = journal.ledger.take(replace(first, traces="{}"), instead=first)
+        assert [each for each in statements if "INTO marks" in each] == []
+        journal.ledger.take(other, instead=seen)
+        assert len([each for each in statements if "INTO marks" in each]) == 1
 
 
 def test_a_file_from_before_flights_kept_that_opens(tmp_path):

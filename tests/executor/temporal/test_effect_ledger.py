@@ -1,6 +1,7 @@
 """An irreversible step is done once on Temporal, whichever run asks for it, on whatever queue."""
 
 import asyncio
+import json
 import subprocess
 import sys
 import time
@@ -12,8 +13,10 @@ import pytest
 
 from executor import CANNOT_SAY, ActionPlan, ActionResult, RunStatus, Seen, Wait, World
 from executor.events.events import StepStatus
+from executor.ledger.records import Flight
 from planner import Domain
 from planner.cli import main as command
+from planner.lightweight import replace
 
 pytest.importorskip("temporalio", reason="the extra `temporal` is not installed")
 pytestmark = pytest.mark.timeout(300)
@@ -69,6 +72,23 @@ def test_two_runs_at_once_pay_once(on_temporal, make_till):
     assert [each.succeeded for each in outcomes] == [True] * 3
     statuses = sorted(step_of(each).status.name for each in outcomes)
     assert statuses == ["SKIPPED", "SKIPPED", "SUCCEEDED"]
+
+
+def test_a_flight_taken_in_place_of_itself_is_found_by_what_it_brings_now(on_temporal, make_till):
+    from executor.temporal.effect_ledger import EffectsOnServer
+
+    till, item = make_till(), f"step {next(numbers)}"
+    first = Flight(item, "pay(o1)", "r1", "s1", "k", 1.0, brings=json.dumps({"marks": [f"{item} a"]}))
+    now = replace(first, brings=json.dumps({"marks": [f"{item} a", f"{item} b"]}))
+
+    async def main():
+        async with on_temporal(till.world) as executor:
+            book = EffectsOnServer(executor.client, till.world.name, lambda _: False)
+            await book.take(first, None)
+            await book.take(now, first)
+            return [await book.find_like([f"{item} {mark}"]) for mark in "abc"]
+
+    assert asyncio.run(main()) == [[item], [item], []]
 
 
 def test_a_later_run_on_another_queue_sees_that_it_is_so_already(on_temporal, make_till):
