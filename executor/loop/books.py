@@ -26,7 +26,7 @@ from executor.events.events import (
 from executor.journal.effects import GONE
 from executor.journal.interface import AnyJournal, EffectHistory
 from executor.ledger.records import WAITS, Entry, Flight, Ledger, Outcome
-from executor.loop.clearance import BY_WORD
+from executor.loop.asker import BY_WORD
 from executor.loop.flights import LOST, entry_of, name_end, outcome_of
 from executor.loop.locks_and_rates import find_pause
 from executor.tools.json_data import load_json

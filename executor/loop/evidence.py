@@ -16,10 +16,11 @@ from executor.events import events
 from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.ledger.records import Flight
+from executor.ledger.records import Entry, Flight, Outcome
 from executor.ledger.rulings import Sight
 from executor.loop.aftermath import STILL_AT_WORK, object_to_result
 from executor.loop.effects import EffectFinder, Facts
+from executor.loop.step_identity import Brought
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.tools.clock import Clock
 from executor.tools.json_data import dump_json, load_json
@@ -34,18 +35,18 @@ LOOKED: Final = "looked before an irreversible step"
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """What else tells whether a step was done than its effect.
+class FurtherEffects:
+    """What a step brings about besides its effect, which is what the plan takes from it.
 
-    All `needed` facts are missing if it was not. The `signs` show that it may have been done if one is there: values of
-    numbers, which have other writers, too, and effects under conditions that may have held.
+    If the step was not done, all `certain` facts are missing. A single one of the `possible` facts shows that it may
+    have been done: values of numbers, which have other writers, too, and effects under conditions that may have held.
     """
 
-    needed: Facts = field(default_factory=dict)
-    signs: Facts = field(default_factory=dict)
+    certain: Facts = field(default_factory=dict)
+    possible: Facts = field(default_factory=dict)
 
 
-NOTHING: Final = Rest()
+NOTHING: Final = FurtherEffects()
 Traces = Mapping[Atom, Any]
 """What conclusive observers see now: the version of each item that a step changes in place, and for each fact about an
 object that it is to create, the facts that match its open pattern."""
@@ -79,30 +80,53 @@ class Evidence:
     """The objects that steps in doubt may have created, by step: each time the names by parameter."""
 
     async def look(
-        self, record: StepRecord, flight: Flight | None = None, rest: Rest = NOTHING, *, done: float = 0.0
+        self, record: StepRecord, flight: Flight | None = None, further: FurtherEffects = NOTHING, *, done: float = 0.0
     ) -> View:
         """Look at the effect of a step; with a `flight`, also at its traces.
 
-        The effect is missing only if the `rest` of what the step brings about is missing, too. While the flight is in
+        The effect is missing only if the `further` effects of the step are missing, too. While the flight is in
         doubt, and after the step was `done` at a time, observers first have their time. That all is missing counts for
         nothing where they had not, or where the handler may still be at work.
         """
         effect, step = self._find_visible_effect(record), record.step
         items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
         outcomes = [each for each in self.finder.list_outcomes(step) if not self._is_believed(each)] if flight else []
-        others = [*rest.needed, *rest.signs, *items, *(fact for each in outcomes for fact in each)]
+        others = [*further.certain, *further.possible, *items, *(fact for each in outcomes for fact in each)]
         facts = dict.fromkeys([*effect, *others])
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
         since = done if flight is None or not flight.doubt else max(flight.since, flight.until, done)
         looked, is_early = await self._look_when_settled(visible, patterns.values(), since)
         if flight is None:
-            view = _judge_rest(View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False)), rest)
+            view = _judge_further(View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False)), further)
             return replace(view, sight=Sight.UNKNOWN) if is_early and view.sight is Sight.MISSING else view
         view = View(looked, effect, await self._look_at_traces(looked, items, patterns))
         view = _judge_outcomes(self._compare(record, flight, view), outcomes, in_doubt=bool(flight.doubt))
-        view = _judge_rest(view, rest, in_doubt=bool(flight.doubt))
+        view = _judge_further(view, further, in_doubt=bool(flight.doubt))
         is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
         return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
+
+    def find_further(self, record: StepRecord, flight: Flight | None, entries: Sequence[Entry]) -> FurtherEffects:
+        """Return the further effects of a step that is in doubt, or that was done before by its `entries`.
+
+        What held when this run began is no evidence of its own attempt.
+        """
+        if flight is None and not any(each.outcome is Outcome.DONE for each in entries):
+            return NOTHING
+        effect, declared = self.finder.find_effect(record), self.finder.find_declared(record.step)
+        conditional = self.finder.list_branches(record.step)
+        if flight is not None and flight.run == self.state.run:
+            initial = frozenset(self.state.source.initial)
+            declared, conditional = (
+                {fact: holds for fact, holds in each.items() if (fact in initial) is not holds}
+                for each in (declared, conditional)
+            )
+        elif flight is not None and flight.brings:
+            own = {self.state.objects.real_fact(each): each for each in declared}
+            declared = {own.get(each, each): holds for each, holds in Brought.read(flight.brings).facts.items()}
+        facts = {fact: holds for fact, holds in declared.items() if fact not in effect}
+        certain = {fact: holds for fact, holds in facts.items() if not isinstance(fact, FluentValue)}
+        possible = {fact: holds for fact, holds in {**facts, **conditional}.items() if fact not in {*effect, *certain}}
+        return FurtherEffects(certain, possible)
 
     async def _look_when_settled(
         self, facts: Sequence[Atom], patterns: Iterable[Atom], since: float
@@ -237,13 +261,13 @@ class Evidence:
         return str(self.state.objects.real_fact(fact))
 
 
-def _judge_rest(view: View, rest: Rest, *, in_doubt: bool = False) -> View:
-    """Return `view` with what it shows of the `rest` that a step brings about, where its effect is missing."""
+def _judge_further(view: View, further: FurtherEffects, *, in_doubt: bool = False) -> View:
+    """Return `view` with what it shows of the `further` effects of a step, where its effect is missing."""
     if view.sight is not Sight.MISSING:
         return view
     seen = view.looked.seen
-    signs = {fact: holds for fact, holds in rest.signs.items() if seen.get(fact) is holds}
-    return replace(view, sight=judge_sight({**view.effect, **rest.needed, **signs}, view.looked, in_doubt=in_doubt))
+    there = {fact: holds for fact, holds in further.possible.items() if seen.get(fact) is holds}
+    return replace(view, sight=judge_sight({**view.effect, **further.certain, **there}, view.looked, in_doubt=in_doubt))
 
 
 def _judge_outcomes(view: View, outcomes: Sequence[Facts], *, in_doubt: bool) -> View:
@@ -262,6 +286,11 @@ def _judge_outcomes(view: View, outcomes: Sequence[Facts], *, in_doubt: bool) ->
     if came is not None:
         return replace(view, effect=came, sight=Sight.HOLDS)
     return replace(view, sight=Sight.MISSING if is_missing else Sight.UNKNOWN)
+
+
+def find_last_time(entries: Sequence[Entry]) -> float:
+    """Return when a step was done last, in seconds since 1970; 0 if never."""
+    return max((each.at for each in entries if each.outcome is Outcome.DONE), default=0.0)
 
 
 def judge_sight(effect: Facts, looked: LookResult, *, in_doubt: bool) -> Sight:

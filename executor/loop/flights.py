@@ -7,7 +7,7 @@ flight; whoever finds one whose owner is gone settles it by what the owner has t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
@@ -18,7 +18,7 @@ from executor.events.steps import StepRecord
 from executor.journal.effects import GONE
 from executor.ledger.records import WAITS, Entry, Flight, Outcome
 from executor.loop.aftermath import STILL_AT_WORK
-from executor.loop.effects import EffectFinder, Facts
+from executor.loop.effects import EffectFinder
 from executor.loop.step_identity import Brought, find_known_values, identify_step, make_key
 from executor.tools.clock import Clock
 from planner.lightweight import dataclass, field, replace
@@ -112,18 +112,12 @@ class Flights:
         action = self.state.domain.actions[record.step.action]
         return find_known_values(action, record.plan.parameters, self.state.request)
 
-    def describe(
-        self, record: StepRecord, facts: Facts | None = None, values: Mapping[str, Any] | None = None
-    ) -> Brought:
-        """Return what a step is for: all that it declares, or `facts` of it, with the known `values`."""
-        declared, objects = facts, self.state.objects
-        if declared is None:
-            declared = {**self.finder.find_declared(record.step), **self.finder.find_numbers(record.step)}
-        names = {fact: tuple(map(objects.real_name, fact.args)) for fact in declared}
-        real = {type(fact)(fact.predicate, args): declared[fact] for fact, args in names.items()}
+    def describe(self, record: StepRecord) -> Brought:
+        """Return what a step brings about, by all that it declares and the values that were known before."""
+        declared = {**self.finder.find_declared(record.step), **self.finder.find_numbers(record.step)}
+        real = {self.state.objects.real_fact(fact): holds for fact, holds in declared.items()}
         step = replace(record.step, arguments=tuple(self.name_given(record.step)))
-        known = self._find_known_values(record) if values is None else values
-        return Brought.of(self.world, step, real, known, self.name_goals(record))
+        return Brought.of(self.world, step, real, self._find_known_values(record), self.name_goals(record))
 
     def name_given(self, step: Step) -> list[str]:
         """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""
@@ -141,7 +135,7 @@ class Flights:
         flight, _ = await self.book.read(self.identify(record))
         return "" if flight is None or self._is_own(flight, record) else flight.run
 
-    async def take(self, record: StepRecord, item: str) -> tuple[Flight | None, list[Entry]]:
+    async def take(self, record: StepRecord, item: str, brought: Brought) -> tuple[Flight | None, list[Entry]]:
         """Take the flight of a step if it is free; return that of another step or run otherwise, and the entries."""
         flight, entries = await self.book.read(item)
         is_own = flight is not None and self._is_own(flight, record)
@@ -159,7 +153,7 @@ class Flights:
             self.clock.time(),
             self.state.occasion,
             traces="" if flight is None else flight.traces,
-            brings=self.describe(record).write(),
+            brings=brought.write(),
         )
         taken = await self.book.take(own, flight)
         if not taken.is_same(own):
@@ -203,17 +197,14 @@ class Flights:
         if text and not flight.traces:
             self._held[record.id] = await self.book.take(replace(flight, traces=text), flight)
 
-    def note_refusal(self, record: StepRecord, item: str, reason: str) -> None:
-        """Add the refusal of a step to the ledger, on the occasion of the run."""
-        self.book.add(self._make_entry(record, item, Outcome.REFUSED, "", seen=False, reason=reason))
+    def note_refusal(self, record: StepRecord, reason: str) -> None:
+        """Add the refusal of a step to the ledger, on the occasion of the run.
 
-    def _make_entry(
-        self, record: StepRecord, item: str, outcome: Outcome, key: str, *, seen: bool, reason: str
-    ) -> Entry:
-        state, now, brings = self.state, self.clock.time(), self.describe(record).write()
-        return Entry(
-            item, str(self.name(record)), outcome, state.run, record.id, key, now, state.occasion, seen, reason, brings
-        )
+        That of a step which could be taken back, too: it covers irreversible steps that are for the same.
+        """
+        state, text, brings = self.state, str(self.name(record)), self.describe(record).write()
+        own = self.identify(record), text, Outcome.REFUSED, state.run, record.id
+        self.book.add(Entry(*own, "", self.clock.time(), state.occasion, reason=reason, brings=brings))
 
     def end(self, flight: Flight, outcome: Outcome, *, seen: bool, reason: str) -> None:
         """End a flight, of this run or another one, with the entry of its outcome."""

@@ -205,8 +205,8 @@ class Stepper:
         if refused is None or self._is_overtaken(another, plan):
             return
         if refused:
-            if item and f"approve:{record.id}" in self.state.answers and UNDECIDED not in refused:
-                self.clearance.flights.note_refusal(record, item, refused)
+            if f"approve:{record.id}" in self.state.answers and UNDECIDED not in refused:
+                self.clearance.flights.note_refusal(record, refused)
             self._end_unbegun(record, refused, another, repeatable=False)
             return
         if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):

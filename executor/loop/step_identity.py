@@ -25,7 +25,7 @@ from executor.loop.parameters import Missing, convert_value
 from executor.plans.action_plan import references
 from executor.tools.containment import call_or_else
 from executor.tools.json_data import dump_json_value, load_json
-from planner.lightweight import dataclass
+from planner.lightweight import dataclass, replace
 from planner.model import Action, Atom
 from planner.plan import Step
 
@@ -93,6 +93,13 @@ class Brought:
         by_name = identify_step(world, step.action, step.arguments, {})
         aims = tuple([_hash_data([world, "goal", each]) for each in goals])
         return cls(facts, _normalise(values), (*marks, by_name, *aims), aims)
+
+    def narrow(self, facts: Mapping[Atom, bool], values: Mapping[str, Any] | None) -> Brought:
+        """Return the part of it that are `facts`, with the `values` by now, if they are known."""
+        told = [each for each in self.facts if not isinstance(each, FluentValue)]
+        marks = [mark for fact, mark in zip(told, self.marks, strict=False) if fact in facts]
+        now = self.values if values is None else _normalise(values)
+        return replace(self, facts=facts, values=now, marks=(*marks, *self.marks[len(told) :]))
 
     @classmethod
     def read(cls, text: str) -> Brought:

@@ -109,7 +109,7 @@ class Bindings(Mapping[str, Any]):
 
     def real_fact(self, fact: Atom) -> Atom:
         """Return `fact` with the real names of objects."""
-        return Atom(fact.predicate, tuple(map(self.real_name, fact.args)))
+        return type(fact)(fact.predicate, tuple(map(self.real_name, fact.args)))
 
     def is_open(self, name: str) -> bool:
         """Return whether `name` is a placeholder without a real object yet."""

@@ -15,10 +15,9 @@ from executor.journal.effects import LedgerInJournal
 from executor.journal.journal import Journal
 from executor.ledger.records import Outcome
 from executor.ledger.rulings import Sight
-from executor.loop import clearance, evidence, flights, run_loop
+from executor.loop import asker, clearance, evidence, flights, run_loop
 from executor.loop.attempt import Performer
 from executor.loop.books import BookInJournal
-from executor.loop.clearance import Clearance
 from executor.loop.evidence import Evidence, View
 from executor.loop.flights import Flights
 from executor.loop.step import Stepper
@@ -194,17 +193,13 @@ def keep_reservations(patch: Patch) -> None:
 
 @plant("a step is done once more unasked", "sequential:none:blind")
 def accept_repetitions(patch: Patch) -> None:
-    patch.setattr(Clearance, "_is_accepted", _returning(True))
+    patch.setattr(asker, "_is_accepted", _returning(True))
 
 
 @plant("each step in doubt may be tried again", "sequential:killed-after-acting:blind")
 def retry_in_doubt(patch: Patch) -> None:
-    describe = Clearance._describe_asker
-    patch.setattr(
-        Clearance,
-        "_describe_asker",
-        lambda self, record, entries: replace(describe(self, record, entries), repeats=True, accepts=True),
-    )
+    patch.setattr(asker, "_may_repeat", _returning(True))
+    patch.setattr(asker, "_is_accepted", _returning(True))
     patch.setattr(BookInJournal, "settle", _answering(None))
 
 

@@ -6,11 +6,13 @@ An order is paid by card, then the card does not work any more, and a new reques
 from __future__ import annotations
 
 import asyncio
+from unittest import mock
 
 import pytest
 from payments import DOORS, opened_till
 
 from executor import ActionPlan, Executor, Journal, PlannedCalls, RunStatus, World
+from executor.journal.effects import LedgerInJournal
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -124,6 +126,16 @@ def test_two_ways_begun_at_once_let_one_another_go_first(names, second, tmp_path
     assert len(paid) == 1
 
 
+@pytest.mark.parametrize("second", DOORS)
+def test_what_its_run_has_told_before_it_died_counts_for_the_other_way(tmp_path, second):
+    """The process dies between the last event of the step and the entry in the ledger."""
+    with opened_till(tmp_path / "runs.db") as till:
+        with mock.patch.object(LedgerInJournal, "end"):
+            till.live(lambda journal: till.ask("run", till.open_world(), journal))
+        told = till.live(lambda journal: till.ask(second, till.open_world(), journal, means="cash"))
+        assert ([means for _, means, _ in till.paid], told) == (["card"], "WAITING")
+
+
 def open_worlds(till):
     """Return a world that needs no approval, and one that does; without a journal they share a ledger."""
     free = till.open_world()
@@ -154,6 +166,24 @@ def test_a_refusal_covers_the_other_ways_of_other_runs(place, door, sight):
         world = refuse(till)
         told = till.live(lambda journal: till.ask(door, world, journal, means="cash"), is_new=place is not None)
         assert (till.paid, told in {"WAITING", "OVER", "FAILED", "IMPOSSIBLE"}) == ([], True)
+
+
+def test_a_refusal_of_what_could_be_taken_back_covers_irreversible_ways(tmp_path):
+    """Somebody says no to a hold on the card; then the run, and another one, could pay in cash."""
+    shop, paid = Domain("shop"), []
+    shop.action("hold", {}, provides=["paid"], tags=["needs_approval"], cost=1)
+    shop.action("pay_cash", {}, provides=["paid"], tags=["irreversible"], cost=5)
+    world = World(shop)
+    for way in ("hold", "pay_cash"):
+        world.handler(way)(lambda way=way: paid.append(way))
+
+    async def main():
+        with Journal(tmp_path / "runs.db") as journal:
+            executor = Executor(world, journal, approve=lambda _: "no")
+            return [await executor.run(shop.problem(goal=["paid"]), join=False) for _ in range(2)]
+
+    assert [(each.status.name, len(each.questions)) for each in run_virtual(main())] == [("WAITING", 1)] * 2
+    assert paid == []
 
 
 @pytest.mark.parametrize("sight", ["settles", "absent"])

@@ -1,0 +1,126 @@
+"""Rule on an irreversible step by what the ledger knows of the others that are for the same.
+
+Another step is for the same if it brings about a fact that the plan takes from this one, or is another way to what the
+step is for in the end: a part of the goal, or a task. A plan that pays by card waits while somebody transfers the
+money, and asks where that is in doubt, was refused, or was done and nobody can look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from executor.events.events import StepStatus
+from executor.events.fluent_values import FluentValue
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.ledger.records import Entry, Flight, Outcome
+from executor.ledger.rulings import FIRST, Ruling, Sight, Verdict, rule
+from executor.loop.asker import describe_asker
+from executor.loop.evidence import Evidence, View, find_last_time
+from executor.loop.flights import Flights
+from executor.loop.step_identity import Brought
+from planner.lightweight import dataclass, field, replace
+from planner.model import Atom
+
+_LEFT_OUT: Final = frozenset({StepStatus.SKIPPED, StepStatus.FAILED})
+
+
+@dataclass(slots=True, eq=False)
+class OtherWays:
+    """Rules on the steps of one run by the flights and entries of all other steps that are for the same."""
+
+    state: RunState
+    flights: Flights
+    evidence: Evidence
+    _planned_anew: set[tuple[str, str]] = field(init=False, default_factory=set)
+    """Steps, with the steps of other runs on whose account the run has planned anew."""
+
+    async def rule(
+        self, record: StepRecord, wanted: Brought, view: View, known: AbstractSet[Atom]
+    ) -> tuple[Ruling, Flight | None, View]:
+        """Rule on a step that may begin, from which the plan takes what is `wanted`; it knew the facts `known`.
+
+        Return the ruling, with the flight that it speaks of and the latest view; `view` was looked at right before.
+        """
+        own = self.flights.identify(record)
+        for item in await self.flights.book.find_like(wanted.marks):
+            flight, entries, told = (None, [], None) if item == own else await self._read(item, wanted)
+            if told is None:
+                continue
+            if flight is not None:
+                further = self.evidence.find_further(record, flight, ())
+                seen = await self.evidence.look(record, replace(flight, traces=""), further)
+                view = replace(seen, traces=view.traces)
+            sight, is_other_way = view.sight, wanted.shares_only_goals(told)
+            if is_other_way:
+                if self._is_taken_into_account(record, item, told, known):
+                    continue
+                sight = await self.evidence.look_at(told.facts, flight, find_last_time(entries))
+            ruling = await self._rule_as_own(record, sight, flight, entries)
+            other = flight or entries[-1]
+            match ruling.verdict:
+                case Verdict.ALREADY if is_other_way:
+                    self._planned_anew.add((str(record.step), item))
+                    return Ruling(Verdict.NEEDLESS, f"{other.text} has brought about what it is for"), None, view
+                case Verdict.WAIT | Verdict.ALREADY:
+                    return ruling, flight, view
+                case Verdict.ASK_DOUBT:
+                    row = f"{other.text} is for the same, and nobody can say whether it happened"
+                    return Ruling(Verdict.ASK_AGAIN, row), None, view
+                case Verdict.ASK_AGAIN | Verdict.REFUSED if ruling.entry is not None:
+                    how = "was refused" if ruling.entry.outcome is Outcome.REFUSED else "was done"
+                    return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, view
+        return Ruling(Verdict.BEGIN, FIRST), None, view
+
+    async def _read(self, item: str, wanted: Brought) -> tuple[Flight | None, list[Entry], Brought | None]:
+        """Return the flight and the entries of another step that are for the same, and what the latest is for."""
+        flight, entries = await self.flights.book.read(item)
+        if flight is not None and self.flights.has(flight):
+            flight = None  # the run knows itself what its steps do
+        elif flight is not None:
+            flight = await self.flights.settle_other(flight)
+            if flight is None:  # it has left an entry
+                _, entries = await self.flights.book.read(item)
+        told = [(each, Brought.read(each.brings)) for each in entries]
+        told = [(each, it) for each, it in told if _is_for_same(wanted, each, it) and self._may_tell(wanted, each, it)]
+        found = [each for each, _ in told]
+        if flight is not None:
+            brought = Brought.read(flight.brings)
+            if _is_for_same(wanted, flight, brought):
+                return flight, found, brought
+        return None, found, told[-1][1] if told else None
+
+    async def _rule_as_own(
+        self, record: StepRecord, sight: Sight, flight: Flight | None, entries: Sequence[Entry]
+    ) -> Ruling:
+        """Rule on a step as if the `flight` and the `entries` of another one were its own."""
+        asker = describe_asker(self.flights, record, entries)
+        asker = replace(asker, accepts=False, approves=False, repeats=True)
+        is_alive = flight is not None and await self.flights.is_alive(flight)
+        return rule(sight, flight, entries, asker, is_alive=is_alive)
+
+    def _may_tell(self, wanted: Brought, entry: Entry, told: Brought) -> bool:
+        """Return whether an entry tells something of another way: this run knows itself what it has done."""
+        is_word = entry.outcome is not Outcome.NOT_DONE and entry.run != self.state.run
+        return is_word or not wanted.shares_only_goals(told)
+
+    def _is_taken_into_account(self, record: StepRecord, item: str, told: Brought, known: AbstractSet[Atom]) -> bool:
+        """Return whether the plan has the step `item` of another run itself, or was made knowing what it brings."""
+        own = [each for each in self.state.steps.values() if each.status not in _LEFT_OUT]
+        if any(self.flights.identify(each) == item for each in own if self.state.is_irreversible(each)):
+            return True
+        if (str(record.step), item) in self._planned_anew:
+            return True
+        facts = [(fact, value) for fact, value in told.facts.items() if not isinstance(fact, FluentValue)]
+        return all((fact in known) is value for fact, value in facts)
+
+
+def _is_for_same(wanted: Brought, other: Flight | Entry, told: Brought) -> bool:
+    """Return whether another step is for the same as the `wanted` one.
+
+    What was done with another value was something else, but not what is in doubt, or was refused.
+    """
+    is_done = isinstance(other, Entry) and other.outcome is Outcome.DONE
+    return not told.differs(wanted) or (told.shares_fact(wanted) and not is_done)
