@@ -152,9 +152,12 @@ def judge(
     known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
     absent = known and set(missing).issuperset(effects)
     if "irreversible" in action.tags:
-        absent = absent and looked.settled.issuperset(effects)
+        is_number_alone = all(isinstance(each, FluentValue) for each in effects)
+        absent = absent and looked.settled.issuperset(effects) and not is_number_alone
         if not absent and status is StepStatus.PARTIAL and doubt:
             status = StepStatus.IN_DOUBT  # that a part of it happened is no evidence that it is over
+        if is_number_alone and status in {StepStatus.SUCCEEDED, StepStatus.PARTIAL} and not said:
+            status = StepStatus.IN_DOUBT  # somebody else may have changed the number
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt or reason}, and it did not happen"
     done = status.is_done or status is StepStatus.PARTIAL
