@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -230,6 +230,8 @@ class Aftermath:
     emit: Callable[[Event], None]
     lookout: Lookout
     aborted: asyncio.Event
+    find_changed_beside: Callable[[StepRecord], Awaitable[Collection[Atom]]]
+    """Finds the items that other steps may have changed since an irreversible step was begun."""
 
     async def end_attempt(
         self,
@@ -253,6 +255,9 @@ class Aftermath:
             self._keep_result(record, attempt, result)
         over = [pattern for pattern in self._find_listed(record) if self.lookout.can_find(pattern)]
         looked = await self._look(visible, ways, over) if visible or over else LookResult()
+        if "irreversible" in action.tags and any(way.items for way in ways):
+            ways = await self._leave_out_changes_beside(record, attempt, ways)
+            expected = ways[0]
         seen = [pattern for pattern in over if not looked.is_doubted(pattern)]
         attempt, reported = self._read_report(record, attempt, seen)
         found = self._judge(action, attempt, looked, reported, expected)
@@ -286,6 +291,15 @@ class Aftermath:
             return NextAttempt(others, end)
         self.emit(end)
         return None
+
+    async def _leave_out_changes_beside(
+        self, record: StepRecord, attempt: Attempt, ways: list[verdict.Expected]
+    ) -> list[verdict.Expected]:
+        """Return `ways` without the versions of items that other steps may have changed, unless success is reported."""
+        if attempt.result.success and not attempt.in_doubt:
+            return ways
+        beside = await self.find_changed_beside(record)
+        return [replace(way, items={**way.items, **dict.fromkeys({*way.items} & {*beside})}) for way in ways]
 
     def _take_back(self, record: StepRecord, seen: Sequence[Note]) -> None:
         """Believe what was believed before the start of a step that is tried again, and what was `seen` since."""

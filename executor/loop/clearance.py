@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -51,6 +51,7 @@ from executor.tools.clock import Clock
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from planner.lightweight import dataclass, field, replace
+from planner.model import Atom
 
 MOST_NAMED: Final = 5
 """Most objects that a question names which a step may have created."""
@@ -86,7 +87,7 @@ class Clearance:
 
     def __post_init__(self) -> None:
         self._finder = self.flights.finder
-        self._evidence = Evidence(self.state, self.emit, self.lookout, self.clock, self.stopped, self._finder)
+        self._evidence = Evidence(self.state, self.emit, self.lookout, self.clock, self.stopped, self.flights)
         self._other_ways = OtherWays(self.state, self.flights, self._evidence)
 
     async def describe_earlier(self, item: str) -> tuple[str, ...]:
@@ -190,6 +191,11 @@ class Clearance:
         notes = [(each.holds, self.state.beliefs.note(each.fact)) for each in record.awaited]
         seen = [note.holds is holds for holds, note in notes if note.provenance is events.Provenance.OBSERVED]
         return any(seen)
+
+    async def find_changed_beside(self, record: StepRecord) -> Collection[Atom]:
+        """Return the items that other steps may have changed since a step of this run was begun."""
+        flight = self.flights.get(record)
+        return () if flight is None else await self._evidence.find_changed_beside(record, flight)
 
     def describe_candidates(self, record: StepRecord) -> str:
         """Describe the objects that a step may have created which is in doubt, for people."""

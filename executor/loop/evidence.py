@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from executor.events import events
@@ -20,6 +20,7 @@ from executor.ledger.records import Entry, Flight, Outcome
 from executor.ledger.rulings import Sight
 from executor.loop.aftermath import STILL_AT_WORK, object_to_result
 from executor.loop.effects import EffectFinder, Facts
+from executor.loop.flights import Flights
 from executor.loop.step_identity import Brought
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.tools.clock import Clock
@@ -75,9 +76,13 @@ class Evidence:
     lookout: Lookout
     clock: Clock
     stopped: asyncio.Event
-    finder: EffectFinder
+    flights: Flights
+    finder: EffectFinder = field(init=False)
     candidates: dict[str, list[dict[str, str]]] = field(init=False, default_factory=dict)
     """The objects that steps in doubt may have created, by step: each time the names by parameter."""
+
+    def __post_init__(self) -> None:
+        self.finder = self.flights.finder
 
     async def look(
         self, record: StepRecord, flight: Flight | None = None, further: FurtherEffects = NOTHING, *, done: float = 0.0
@@ -100,7 +105,7 @@ class Evidence:
             view = _judge_further(View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False)), further)
             return replace(view, sight=Sight.UNKNOWN) if is_early and view.sight is Sight.MISSING else view
         view = View(looked, effect, await self._look_at_traces(looked, items, patterns))
-        view = _judge_outcomes(self._compare(record, flight, view), outcomes, in_doubt=bool(flight.doubt))
+        view = _judge_outcomes(await self._compare(record, flight, view), outcomes, in_doubt=bool(flight.doubt))
         view = _judge_further(view, further, in_doubt=bool(flight.doubt))
         is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
         return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
@@ -193,12 +198,14 @@ class Evidence:
         now |= {name(pattern): [*map(name, traces[fact])] for fact, pattern in patterns.items() if fact in traces}
         return dump_json(now) if now else ""
 
-    def _compare(self, record: StepRecord, flight: Flight, view: View) -> View:
+    async def _compare(self, record: StepRecord, flight: Flight, view: View) -> View:
         """Return `view` with what it shows, compared with the recorded traces of a flight that is over or own."""
         is_over = flight.is_of(self.state.run, record.id) or (bool(flight.doubt) and not flight.is_waiting)
         before = load_json(flight.traces) if flight.traces and is_over else {}
         born, made = self._compare_matches(record.step, before, view.traces)
-        left = self._compare_versions(record, before, view.traces, flight.since) | born
+        left = self._compare_versions(record.step, before, view.traces) | born
+        if any(left.values()):
+            left |= {each: None for each in await self.find_changed_beside(record, flight, born) if each in left}
         effect, looked = {**view.effect, **dict.fromkeys(left, True)}, view.looked
         for fact, is_left in left.items():
             looked.seen.pop(fact, None)
@@ -213,17 +220,25 @@ class Evidence:
             return replace(view, effect=effect)  # it has the name of something else
         return replace(view, effect=effect, sight=sight, created=named[0])
 
-    def _compare_versions(
-        self, record: StepRecord, before: Mapping[str, Any], now: Traces, since: float
-    ) -> dict[Atom, bool | None]:
+    def _compare_versions(self, step: Step, before: Mapping[str, Any], now: Traces) -> dict[Atom, bool | None]:
         """Return whether the items recorded `before` have other versions `now`; None where that is unclear."""
-        found = dict[Atom, bool | None]()
-        for item in self.finder.list_items(record.step):
-            key = self._name(item)
-            if key in before:
-                is_clear = item in now and not self._may_be_changed_beside(item, record, since)
-                found[item] = now[item] != before[key] if is_clear else None
-        return found
+        items = {item: self._name(item) for item in self.finder.list_items(step)}
+        known = {item: before[name] for item, name in items.items() if name in before}
+        return {item: now[item] != old if item in now else None for item, old in known.items()}
+
+    async def find_changed_beside(self, record: StepRecord, flight: Flight, born: Collection[Atom] = ()) -> list[Atom]:
+        """Return the items that other steps may have changed since the `flight` of a step was taken.
+
+        With them, return all facts that are `born` with what the step creates if another step creates such objects.
+        """
+        items, patterns = self.finder.list_items(record.step), self.finder.list_open_patterns(record.step)
+        real_fact = self.state.objects.real_fact
+        changed, made = {real_fact(each): each for each in items}, {real_fact(patterns[each]) for each in born}
+        lag = self.lookout.settle_within([*items, *patterns.values()])
+        others = await self.flights.find_changed_by_others(flight, {*changed, *made}, lag)
+        beside = [changed[each] for each in changed if any(each in other for other in others)]
+        beside += [each for each in items if self._may_be_changed_beside(each, record, flight.since)]
+        return [*beside, *(born if made and any(made <= other for other in others) else ())]
 
     def _may_be_changed_beside(self, item: Atom, record: StepRecord, since: float) -> bool:
         """Return whether another step of this run may have changed `item` since that time."""

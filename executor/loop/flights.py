@@ -7,7 +7,7 @@ flight; whoever finds one whose owner is gone settles it by what the owner has t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
@@ -16,12 +16,13 @@ from executor.events.answers import HAPPENED, NOTHING, ends_by_clock
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.effects import GONE
-from executor.ledger.records import WAITS, Entry, Flight, Outcome
+from executor.ledger.records import WAITS, Entry, Flight, Outcome, list_marks
 from executor.loop.aftermath import STILL_AT_WORK
 from executor.loop.effects import EffectFinder
-from executor.loop.step_identity import Brought, find_known_values, identify_step, make_key
+from executor.loop.step_identity import Brought, find_known_values, identify_step, make_key, mark_change
 from executor.tools.clock import Clock
 from planner.lightweight import dataclass, field, replace
+from planner.model import Atom
 from planner.plan import Step
 
 LOST: Final = "the run was broken off while it was being done"
@@ -115,9 +116,30 @@ class Flights:
     def describe(self, record: StepRecord) -> Brought:
         """Return what a step brings about, by all that it declares and the values that were known before."""
         declared = {**self.finder.find_declared(record.step), **self.finder.find_numbers(record.step)}
-        real = {self.state.objects.real_fact(fact): holds for fact, holds in declared.items()}
+        changed = [*self.finder.list_items(record.step), *self.finder.list_open_patterns(record.step).values()]
+        real_fact = self.state.objects.real_fact
+        real = {real_fact(fact): holds for fact, holds in declared.items()}
         step = replace(record.step, arguments=tuple(self.name_given(record.step)))
-        return Brought.of(self.world, step, real, self._find_known_values(record), self.name_goals(record))
+        known, goals = self._find_known_values(record), self.name_goals(record)
+        return Brought.of(self.world, step, real, known, goals=goals, changed=map(real_fact, changed))
+
+    async def find_changed_by_others(self, flight: Flight, what: Iterable[Atom], lag: float) -> list[set[Atom]]:
+        """Return what each other step of all runs may have changed of `what` since `flight` was taken.
+
+        These are items that are changed in place and open patterns, which observers see up to `lag` seconds late. With
+        another attempt at its own step the flight has nothing to do: it was taken when that was over, and seen.
+        """
+        marks, since = {mark_change(self.world, each): each for each in what}, flight.since - lag
+        found = list[set[Atom]]()
+        for item in await self.book.find_like(list(marks)):
+            if item == flight.item:
+                continue
+            other, entries = await self.book.read(item)
+            acted = [list_marks(each) for each in entries if each.outcome is Outcome.DONE and each.at > since]
+            if other is not None and not 0.0 < other.until <= since:
+                acted.append(list_marks(other))
+            found += [{marks[mark] for mark in own if mark in marks} for own in acted]
+        return [each for each in found if each]
 
     def name_given(self, step: Step) -> list[str]:
         """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""

@@ -138,7 +138,8 @@ class Stepper:
 
     def __post_init__(self) -> None:
         self.conditions = StepConditions(self.state, self.emit, self.lookout, looks=self.first_look.look != "never")
-        self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted)
+        beside = self.clearance.find_changed_beside
+        self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted, beside)
 
     def dispatch_by(self, dispatcher: Dispatcher) -> None:
         """Carry out the steps of a plan in time."""

@@ -73,26 +73,40 @@ _KINDS: Final[Mapping[str, type[Atom]]] = {"fact": Atom, "number": FluentValue}
 class Brought:
     """What a step is for: the `facts` that it brings about or ends, and the `values` that were known of it, normalised.
 
-    Numbers are among the facts by the values that they should have then. The ledger finds a step by its `marks`: one
-    for each other fact, one for its action and objects, and one for each part of a goal or task that it is for in the
-    end: these are `goals`, too.
+    Numbers are among the facts by the values that they should have then. The ledger finds a step by its `marks`, which
+    are hashes, as an index finds a text by its terms: one for each other fact, one for its action and objects, and one
+    for each part of a goal or task that it is for in the end: these are `goals`, too. By the marks in `changes` it
+    finds what the step changes in place, and the open patterns of what it creates: steps that share only these are for
+    something else.
     """
 
     facts: Mapping[Atom, bool]
     values: Mapping[str, Any]
     marks: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, world: str, step: Step, facts: Mapping[Atom, bool], values: Mapping[str, Any], goals: Iterable[str] = ()
+        cls,
+        world: str,
+        step: Step,
+        facts: Mapping[Atom, bool],
+        values: Mapping[str, Any],
+        *,
+        goals: Iterable[str] = (),
+        changed: Iterable[Atom] = (),
     ) -> Brought:
-        """Return what `step` is for, in the end for `goals`; objects have their real names."""
+        """Return what `step` is for, in the end for `goals`; objects have their real names.
+
+        The `changed` items and open patterns are those that it changes in place, or creates a match of.
+        """
         told = [(each, holds) for each, holds in facts.items() if not isinstance(each, FluentValue)]
         marks = [_hash_data([world, each.predicate, list(each.args), holds]) for each, holds in told]
         by_name = identify_step(world, step.action, step.arguments, {})
         aims = tuple([_hash_data([world, "goal", each]) for each in goals])
-        return cls(facts, _normalise(values), (*marks, by_name, *aims), aims)
+        changes = tuple([mark_change(world, each) for each in changed])
+        return cls(facts, _normalise(values), (*marks, by_name, *aims), aims, changes)
 
     def narrow(self, facts: Mapping[Atom, bool], values: Mapping[str, Any] | None) -> Brought:
         """Return the part of it that are `facts`, with the `values` by now, if they are known."""
@@ -103,7 +117,7 @@ class Brought:
 
     @classmethod
     def read(cls, text: str) -> Brought:
-        """Read the JSON text that `write` wrote; "" tells nothing."""
+        """Read the JSON text that `write` wrote, with all marks among `marks`; "" tells nothing."""
         if not text:
             return cls({}, {})
         data = json.loads(text)
@@ -114,7 +128,9 @@ class Brought:
         """Write it as JSON text."""
         kinds = {kind: name for name, kind in _KINDS.items()}
         facts = [[kinds[type(each)], each.predicate, list(each.args), holds] for each, holds in self.facts.items()]
-        return json.dumps({"marks": self.marks, "goals": self.goals, "facts": facts, "values": self.values})
+        return json.dumps(
+            {"marks": [*self.marks, *self.changes], "goals": self.goals, "facts": facts, "values": self.values}
+        )
 
     def shares_fact(self, other: Brought) -> bool:
         """Return whether a fact of `other` is one of this step."""
@@ -127,6 +143,11 @@ class Brought:
     def differs(self, other: Brought) -> bool:
         """Return whether a value is known of both that is not the same: then both may be wanted."""
         return _differ(self.values, other.values)
+
+
+def mark_change(world: str, changed: Atom) -> str:
+    """Return the mark of steps that change an item in place, or create what matches an open pattern."""
+    return _hash_data([world, "change", changed.predicate, list(changed.args)])
 
 
 def _differ(one: Any, other: Any) -> bool:
