@@ -32,8 +32,9 @@ class Flight:
     `item` is the identity of the step, `text` names it for people. `run` and `step` are its owner, and `since` is when
     it was taken, in seconds since 1970. With a `doubt`, the attempt is over and nobody can say whether it happened.
     `traces` is what observers saw right before it began, as JSON text: see `executor.loop.evidence`. `until` is when it
-    was known to be over: until then its handler may have acted. `brings` is what the step is for, as JSON text: see
-    `executor.loop.step_identity`.
+    was known to be over: until then its handler may have acted. `brings` is what the step brings about and is for, as
+    the JSON text of a `Brought`: see `executor.loop.step_identity`. Its *marks* are the terms by which the ledger, as
+    an inverted index, finds the step.
     """
 
     item: str
