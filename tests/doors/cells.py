@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from doors.agent_doors import HOUR, AgentDoor
+from doors.agent_doors import AgentDoor
 from doors.door import find_doors, list_pairs
 from doors.faults import FAULTS, Fault
 from doors.promises import PROMISES
 from doors.registry import DOORS
 from doors.scenes import Scene
 from doors.story import MOVES, PAIR_MOVES, Story, play
-from executor.events.answers import HAPPENED
 from executor.journal import Place
 
 SCENES = (
@@ -98,6 +97,9 @@ class Refusal:
     why: str
     applies: Callable[[Story], bool]
 
+    def __post_init__(self) -> None:
+        assert self.words, f"{self.promise} is refused without a word: {self.why}"
+
 
 REFUSALS = (
     Refusal(
@@ -108,7 +110,7 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
-        "",
+        "the form is not there",
         "a name is that of one run: whose run has failed takes another name",
         lambda story: "named run" in story.names and story.told[-1].status == "FAILED",
     ),
@@ -131,15 +133,9 @@ REFUSALS = (
         lambda story: story.scene.has_budget and story.crashes > 0 and story.fault.host.startswith("two"),
     ),
     Refusal(
-        "never overdrawn, and released",
-        "",
-        "a run that died, and that nobody takes up, keeps what it has reserved",
-        lambda story: story.crashes > 0 and story.fault.host.startswith("two") and story.bank.money() >= 0,
-    ),
-    Refusal(
         "resumed",
-        "",
-        "who plans anew after somebody else has paid knows no day: only the payment tells it",
+        "the form is not there",
+        "who plans anew where it was late, and somebody else has paid, knows no day: only the payment tells it",
         lambda story: story.scene.has_types and not story.bank.acts("pay") and issubclass(story.door, AgentDoor),
     ),
     Refusal(
@@ -160,38 +156,8 @@ REFUSALS = (
         "one process at a time attends to standing goals",
         lambda story: story.has_processes and story.fault.host.startswith("two"),
     ),
-    Refusal(
-        "looked at before",
-        "",
-        "another process may ask between the look and the call of this one",
-        lambda story: story.has_processes and story.fault.host.startswith("two"),
-    ),
-    Refusal(
-        "irreversible at most once",
-        "",
-        "an occasion is another wish: nobody can see that it was done for none, and so it is done for the occasion",
-        lambda story: story.scene.sight != "conclusive" and _is_once_each(story),
-    ),
 )
 """Every refusal by name."""
-
-
-def _is_once_each(story: Story) -> bool:
-    """Return whether there was one payment for each occasion, the first beyond doubt when the second was begun.
-
-    Of two doors, one asks for an occasion and the other one for none, or for another one; or a goal comes up each hour.
-    """
-    made, log = [story.door, story.other or story.door], story.bank.log
-    paid = [at for at, each in enumerate(log) if (each.kind, each.what) == ("act", "pay")]
-    if len(paid) != len(made):
-        return False
-    first, second = paid
-    is_hourly = story.names == ["every"] and log[first].at // HOUR != log[second].at // HOUR
-    are_two = story.other is not None and any(each.has_occasion for each in made)
-    if not (are_two or is_hourly):
-        return False
-    between = log[first:second]
-    return any((each.kind, each.what) == ("return", "pay") or each.detail == HAPPENED for each in between)
 
 
 def judge(cell: Cell, place: Place | None = None) -> tuple[Story, list[str]]:

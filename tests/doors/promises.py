@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from doors.agent_doors import HOUR
 from doors.bank import START
 from doors.scenes import AMOUNT, DAY
 from doors.story import Story
+from executor.events.answers import HAPPENED
 
 Judge = Callable[[Story], Iterator[str]]
 PROMISES: dict[str, Judge] = {}
@@ -31,10 +33,31 @@ def promise(name: str) -> Callable[[Judge], Judge]:
 
 @promise("irreversible at most once")
 def judge_once(story: Story) -> Iterator[str]:
-    """Count the payments of the bank."""
+    """Count the payments of the bank; an occasion is another wish, also after one for none.
+
+    Where nobody can see that it was paid for none, it is paid for the occasion.
+    """
     paid = len(story.bank.acts("pay", "transfer"))
-    if paid > 1:
+    if paid > 1 and not (story.scene.sight != "conclusive" and _is_once_each(story)):
         yield f"paid {paid} times"
+
+
+def _is_once_each(story: Story) -> bool:
+    """Return whether there was one payment for each occasion, the first beyond doubt when the second was begun.
+
+    Of two doors, one asks for an occasion and the other one for none, or for another one; or a goal comes up each hour.
+    """
+    made, log = [story.door, story.other or story.door], story.bank.log
+    paid = [at for at, each in enumerate(log) if (each.kind, each.what) == ("act", "pay")]
+    if len(paid) != len(made):
+        return False
+    first, second = paid
+    is_hourly = story.names == ["every"] and log[first].at // HOUR != log[second].at // HOUR
+    are_two = story.other is not None and any(each.has_occasion for each in made)
+    if not (are_two or is_hourly):
+        return False
+    between = log[first:second]
+    return any((each.kind, each.what) == ("return", "pay") or each.detail == HAPPENED for each in between)
 
 
 @promise("not before what can fail")
@@ -72,8 +95,11 @@ def judge_refused(story: Story) -> Iterator[str]:
 
 @promise("looked at before")
 def judge_looked(story: Story) -> Iterator[str]:
-    """Look whether somebody looked between the latest request or answer and the call."""
-    if story.scene.sight != "conclusive":
+    """Look whether somebody looked between the latest request or answer and the call.
+
+    Of two processes, one may ask between the look and the call of the other.
+    """
+    if story.scene.sight != "conclusive" or (story.has_processes and story.fault.host.startswith("two")):
         return
     has_looked = False
     for each in story.bank.log:
@@ -115,12 +141,16 @@ def judge_typed(story: Story) -> Iterator[str]:
 
 @promise("never overdrawn, and released")
 def judge_overdrawn(story: Story) -> Iterator[str]:
-    """Look whether more was spent than there was, and whether anything stays reserved that nobody can spend."""
+    """Look whether more was spent than there was, and whether anything stays reserved that nobody can spend.
+
+    Of two runs, one that died and that nobody takes up keeps what it has reserved.
+    """
     if not story.scene.has_budget:
         return
     if story.bank.money() < 0:
         yield f"overdrawn: {story.bank.money()} of {START}"
-    if story.reserved:
+    is_left = story.crashes > 0 and story.fault.host.startswith("two")
+    if story.reserved and not is_left:
         yield f"still reserved: {story.reserved}"
 
 
