@@ -172,7 +172,7 @@ class Clearance:
         if flight is None or self.flights.is_left_at_work(flight.key):
             return False
         flight = self.flights.renew_doubt(flight)
-        view = await self._evidence.look(record, flight, self._evidence.find_further(record, flight, ()))
+        view = await self._evidence.look(record, flight, self._evidence.find_further(record, flight))
         if view.sight is Sight.MISSING and self._is_partly_seen(record):
             return False
         if view.sight is Sight.HOLDS:

@@ -110,10 +110,12 @@ class Evidence:
         is_open = is_early or flight.doubt.endswith(STILL_AT_WORK)
         return replace(view, sight=Sight.UNKNOWN) if is_open and view.sight is Sight.MISSING else view
 
-    def find_further(self, record: StepRecord, flight: Flight | None, entries: Sequence[Entry]) -> FurtherEffects:
+    def find_further(
+        self, record: StepRecord, flight: Flight | None, entries: Sequence[Entry] = (), told: Brought | None = None
+    ) -> FurtherEffects:
         """Return the further effects of a step that is in doubt, or that was done before by its `entries`.
 
-        What held when this run began is no evidence of its own attempt.
+        What held when this run began is no evidence of its own attempt. `told` is what `flight` brings, if it was read.
         """
         if flight is None and not any(each.outcome is Outcome.DONE for each in entries):
             return NOTHING
@@ -127,7 +129,8 @@ class Evidence:
             )
         elif flight is not None and flight.brings:
             own = {self.state.objects.real_fact(each): each for each in declared}
-            declared = {own.get(each, each): holds for each, holds in Brought.read(flight.brings).facts.items()}
+            facts = (told or Brought.read(flight.brings)).facts
+            declared = {own.get(each, each): holds for each, holds in facts.items()}
         facts = {fact: holds for fact, holds in declared.items() if fact not in effect}
         certain = {fact: holds for fact, holds in facts.items() if not isinstance(fact, FluentValue)}
         possible = {fact: holds for fact, holds in {**facts, **conditional}.items() if fact not in {*effect, *certain}}

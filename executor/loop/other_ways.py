@@ -50,7 +50,7 @@ class OtherWays:
             if told is None:
                 continue
             if flight is not None:
-                further = self.evidence.find_further(record, flight, ())
+                further = self.evidence.find_further(record, flight, told=told)
                 seen = await self.evidence.look(record, replace(flight, traces=""), further)
                 view = replace(seen, traces=view.traces)
             sight, is_other_way = view.sight, wanted.shares_only_goals(told)
