@@ -307,11 +307,15 @@ class Office:
         self.acts_before_it_raises, self.has_raised, self.is_down = acts, False, False
         self.acts, self.keys, self.tickets = [], [], ["T-0"]
         domain = self.domain = Domain("office", types=["document", "ticket"])
-        domain.action("publish", {"d": "document"}, requires=["drafted(d)"], modifies=["drafted(d)"], tags=[FINAL])
-        domain.action("open", {}, creates={"ticket": "ticket"}, provides=["open(ticket)"], tags=[FINAL])
+        for action in ("publish", "stamp"):
+            domain.action(action, {"d": "document"}, requires=["drafted(d)"], modifies=["drafted(d)"], tags=[FINAL])
+        for action in ("open", "transfer"):
+            domain.action(action, {}, creates={"ticket": "ticket"}, provides=["open(ticket)"], tags=[FINAL])
         self.world = World(domain, name=name)
         self.world.handler("publish")(self.publish)
         self.world.handler("open")(self.open)
+        self.world.handler("stamp")(self.publish)
+        self.world.handler("transfer")(self.open)
         seeing = {"conclusive": True, "settle_within": 0.2}
         self.world.observer("drafted(d)", **seeing)(lambda d: True if self.is_down else Seen(True, len(self.acts)))  # noqa: ARG005 - there is one
         self.world.observer("open(_)", **seeing)(lambda: CANNOT_SAY if self.is_down else list(self.tickets))
@@ -337,7 +341,7 @@ class Office:
 
     def plan(self, action):
         step = {"id": "s1", "action": action}
-        step |= {"arguments": {"d": "d1"}} if action == "publish" else {"creates": {"ticket": "new"}}
+        step |= {"arguments": {"d": "d1"}} if action in {"publish", "stamp"} else {"creates": {"ticket": "new"}}
         return ActionPlan.model_validate({"objects": {"d1": "document"}, "initial": ["drafted(d1)"], "steps": [step]})
 
 
@@ -362,3 +366,20 @@ def test_a_comparison_with_what_was_before_ends_doubt(on_temporal, action, acts,
     assert step_of(outcome).status is (StepStatus.SKIPPED if again and acts else StepStatus.SUCCEEDED), outcome.reason
     if action == "open":
         assert outcome.state.objects.created == {"new": "T-1"}
+
+
+@pytest.mark.parametrize(("action", "other"), [("publish", "stamp"), ("open", "transfer")])
+def test_what_another_run_has_done_meanwhile_ends_no_doubt(on_temporal, action, other):
+    office = Office(f"office-{next(numbers)}", acts=False)
+    office.stays_down = True
+
+    async def main():
+        async with on_temporal(office.world) as executor:
+            first = await executor.run(office.plan(action))
+            assert first.status is RunStatus.IN_DOUBT
+            office.is_down = False
+            assert step_of(await executor.run(office.plan(other))).status is StepStatus.SUCCEEDED
+            return await executor.resume(first.run)
+
+    outcome = asyncio.run(main())
+    assert (outcome.status, len(outcome.questions), len(office.acts)) == (RunStatus.IN_DOUBT, 1, 1)
