@@ -10,7 +10,7 @@ import asyncio
 import pytest
 from pydantic import BaseModel
 
-from executor import ExecutionPolicy, Executor, Journal, World
+from executor import ActionPlan, ExecutionPolicy, Executor, Facts, Journal, World
 from executor.testing import run_virtual
 from planner import Domain, Entity, When
 
@@ -261,6 +261,38 @@ def test_a_condition_that_ends_meanwhile_makes_no_second_attempt(fault, tmp_path
 
     run_virtual(main())
     assert sent == ["normal"]
+
+
+def test_what_a_look_changes_of_its_effect_is_compared_with_what_was_done(tmp_path):
+    """The letter was sent the normal way, unseen; whoever looks at express letters sees that their desk is shut."""
+    domain, sent, told = Domain("post"), [], []
+    domain.predicate("express")
+    ways = [
+        When(requires=["express"], provides=["sent_express"]),
+        When(requires=["not express"], provides=["sent_normal"]),
+    ]
+    domain.action("send", {}, when=ways, tags=["irreversible"])
+    domain.action("drop", {}, provides=["sent_normal"], tags=["irreversible"])
+    world = World(domain)
+    for action in ("send", "drop"):
+        world.handler(action)(lambda action=action: sent.append(action))
+
+    @world.observer("sent_express", conclusive=True, settle_within=0)
+    def look():
+        told.append("shut")
+        return Facts({"sent_express": False} if len(told) < 2 else {"sent_express": False, "express": False})
+
+    async def carry_out(executor, action):
+        plan = {"initial": ["express"], "steps": [{"id": "s1", "action": action}]}
+        return (await executor.run(ActionPlan.model_validate(plan))).status.name
+
+    async def main():
+        with Journal(tmp_path / "runs.db") as journal:
+            executor = Executor(world, journal)
+            return [await carry_out(executor, action) for action in ("drop", "send")]
+
+    assert run_virtual(main()) == ["UNVERIFIED", "WAITING"]
+    assert sent == ["drop"]
 
 
 def test_equal_numbers_are_not_the_same_payment(tmp_path):
