@@ -363,6 +363,7 @@ class RunState:
         if event.result is not None:
             record.result = event.result
         before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
+        counts = event.status in _RAN or event.reason.startswith(events.ALREADY_SO)
         if record.begun and not event.status.is_done:
             self.beliefs.adopt(self._take_back(record, event))
         if event.status in (events.StepStatus.FAILED, events.StepStatus.PENDING):
@@ -374,11 +375,10 @@ class RunState:
             self.beliefs.adopt(self.beliefs.refute(parse_suppositions(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
             self._remember(event.result.get("values") or {}, event.step)
-        if event.status in _RAN or event.reason.startswith(events.ALREADY_SO):
+        if counts:
             self.beliefs.record_action(record.step)
-        if event.status in _RAN:
             self.kept = self.kept.after(before, record.step) if self.kept is not None else None
-        self._watch(record.step if event.status in _RAN else None, in_part=event.status is events.StepStatus.PARTIAL)
+        self._watch(record.step if counts else None, in_part=event.status is events.StepStatus.PARTIAL)
         self._bind(record)
         self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
         items = self._find_items_in_place(record.step)

@@ -46,6 +46,16 @@ class EffectFinder:
         is_for_numbers = bool(action.numbers) and any(isinstance(fact, FluentValue) for fact in wanted)
         return taken if taken or is_for_numbers else own
 
+    def find_visible_effect(self, record: StepRecord, can_see: Callable[[Atom], bool]) -> Facts:
+        """Return the effect of a step, in which derived facts that are seen stand for what they alone need, unseen."""
+        effect = self.find_effect(record)
+        if all(map(can_see, effect)):
+            return effect
+        derived = {fact: holds for fact, holds in self.find_derived(record).items() if can_see(fact)}
+        direct = self.find_needed_directly(record) if derived else frozenset[str]()
+        kept = {fact: holds for fact, holds in effect.items() if can_see(fact) or fact.predicate in direct}
+        return {**kept, **derived} if derived else effect
+
     def find_numbers(self, step: Step) -> Facts:
         """Return the values that numbers should have after `step`, if it is done now."""
         changes = self.state.beliefs.simulation.changes(step).numbers

@@ -93,7 +93,7 @@ class Evidence:
         doubt, and after the step was `done` at a time, observers first have their time. That all is missing counts for
         nothing where they had not, or where the handler may still be at work.
         """
-        effect, step = self._find_visible_effect(record), record.step
+        effect, step = self.finder.find_visible_effect(record, self.lookout.can_see), record.step
         items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
         outcomes = [each for each in self.finder.list_outcomes(step) if not self._is_believed(each)] if flight else []
         others = [*further.certain, *further.possible, *items, *(fact for each in outcomes for fact in each)]
@@ -159,16 +159,6 @@ class Evidence:
 
     def _is_believed(self, facts: Facts) -> bool:
         return all(self.state.beliefs.holds(fact) is holds for fact, holds in facts.items())
-
-    def _find_visible_effect(self, record: StepRecord) -> Facts:
-        """Return the effect of a step, in which derived facts that are seen stand for what they alone need, unseen."""
-        effect, can_see = self.finder.find_effect(record), self.lookout.can_see
-        if all(map(can_see, effect)):
-            return effect
-        derived = {fact: holds for fact, holds in self.finder.find_derived(record).items() if can_see(fact)}
-        direct = self.finder.find_needed_directly(record) if derived else frozenset[str]()
-        kept = {fact: holds for fact, holds in effect.items() if can_see(fact) or fact.predicate in direct}
-        return {**kept, **derived} if derived else effect
 
     async def _is_stopped_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):

@@ -17,7 +17,7 @@ from executor.loop.purposes import Purposes
 from executor.observe.observe import Lookout, Survey, adopt_look
 from planner.lightweight import dataclass, field
 from planner.model import Atom, DomainModel, Formula
-from planner.model.formulas import atoms_in
+from planner.model.formulas import atoms_in, substitute
 
 Look = Literal["plan", "goal", "never"]
 """What is looked at first: what the plan rests on, all that is relevant to the goal, or nothing."""
@@ -95,12 +95,11 @@ class FirstLook:
 
     @property
     def _is_aimed(self) -> bool:
-        """Whether the goal alone says what steps are for: no task, no constraint, and nothing that is undone."""
-        state = self.state
-        return state.has_goal and state.hierarchy is None and state.watches is None and not state.is_undoing
+        """Whether it is known what steps are for: there is an aim, and nothing is undone."""
+        return self.state.has_aim and not self.state.is_undoing
 
     def _find_purposes(self) -> Purposes:
-        now, (before, purposes) = (self.state.changes, len(self.state.found)), self._purposes
+        now, (before, purposes) = (self.state.changes, len(self.state.found), self.state.constraints), self._purposes
         if purposes is None or now != before:
             open_ = StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT
             left = self.state.with_status(*open_)
@@ -109,38 +108,49 @@ class FirstLook:
         return purposes
 
     def name_goals(self, record: StepRecord) -> list[str]:
-        """Return the parts of the goal, or the tasks, that a step is for in the end, as texts."""
+        """Return the parts of the goal, or the tasks, that a step is for in the end, as texts, with real names.
+
+        Parts about objects that are still to be created tell nothing to other runs.
+        """
         if self.state.hierarchy is not None:
             return self.state.hierarchy.list_tasks(record.id)
-        is_aimed = self.state.has_goal and not self.state.is_undoing
-        return [*map(str, self._find_purposes().list_goals(record))] if is_aimed else []
+        if not self.state.has_goal or self.state.is_undoing:
+            return []
+        objects = self.state.objects
+        parts = [part for part in self._find_purposes().list_goals(record) if all(map(objects.exists, atoms_in(part)))]
+        return [str(substitute(part, {each: objects.real_name(each) for each in objects.created})) for part in parts]
 
-    async def find_excuse(self, record: StepRecord) -> str:
-        """Look whether all that an irreversible step is for, through other steps, is so; return why it is not needed.
+    async def find_excuse(self, record: StepRecord) -> tuple[str, list[StepRecord]]:
+        """Look whether all that an irreversible step is for, through other steps, is so; return as text what is so.
 
-        Return an empty text if it is needed, or may be. Its own effect is looked at when its flight is taken.
+        Beside that, return the steps that are not needed: it, and those that build on it. The text is empty if it is
+        needed, or may be. Its own effect is looked at when its flight is taken.
         """
-        name, state = str(record.step), self.state
+        name, state, needed = str(record.step), self.state, ("", list[StepRecord]())
         if self.look == "never" or record.attempts or not (self.lookout.has_observers and self._is_aimed):
-            return ""
+            return needed
         if name in self._left_out or self._looked == (record.id, state.version):
-            return ""
+            return needed
         purposes = self._find_purposes()
-        telling = [each for each in purposes.list_telling(record).items() if self.lookout.can_see(each[0])]
-        facts = dict(telling[:MOST_SERVED])
-        if not purposes.find_excuses(record, facts):
-            return ""  # it is needed, whatever would be seen
+        facts = [*filter(self.lookout.can_see, purposes.list_telling(record))][:MOST_SERVED]
+        effect = self._finder.find_visible_effect(record, self.lookout.can_see)
+        own = {*self._finder.find_declared(record.step), *effect}
+        if own.issuperset(facts) or not purposes.find_excuse(record, {}, facts)[0]:
+            return needed  # whatever would be seen
         looked = await self.lookout.look(facts, state.beliefs)
         adopt_look(looked, state.beliefs, self.emit, "looked before an irreversible step")
         self._looked = record.id, state.version
         if record.status not in {StepStatus.PENDING, StepStatus.WAITING}:
-            return ""  # meanwhile, the plan goes on without it
+            return needed  # meanwhile, the plan goes on without it
         seen = {fact: holds for fact, holds in looked.seen.items() if fact in looked.conclusive}
-        excuses = [str(each) if seen[each] else f"not {each}" for each in purposes.find_excuses(record, seen)]
-        if not excuses:
-            return ""
+        found, needless = purposes.find_excuse(record, seen)
+        if own.issuperset(found):
+            return needed
+        if state.hierarchy is not None and not all(each.is_pending for each in needless if each is not record):
+            return needed  # its task goes on
         self._left_out.add(name)
-        return f"it is not needed: {', '.join(excuses[:MOST_NAMED])} is so already"
+        excuses = [str(each) if seen[each] else f"not {each}" for each in found]
+        return ", ".join(excuses[:MOST_NAMED]), needless
 
 
 def find_relevant_predicates(domain: DomainModel, goal: Formula) -> frozenset[str]:

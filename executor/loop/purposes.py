@@ -7,160 +7,233 @@ nobody can see whether it was made.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import TypeGuard
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
 
-from executor.events.events import UNFINISHED
-from executor.events.fluent_values import FluentValue
+from executor.events.events import StepStatus
+from executor.events.fluent_values import FluentValue, pattern_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.effects import EffectFinder, Facts
-from executor.observe.condition_facts import trace_atoms
+from executor.observe.condition_facts import find_open_facts, list_conjuncts, trace_atoms
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import dataclass, field
-from planner.model import Atom, Forall, Formula
-from planner.model.formulas import conjuncts
+from planner.model import Atom, Comparison, ConstraintKind, Done, Formula, Not
+from planner.model.actions import negated_atoms, positive_atoms
+from planner.semantics.constraint_monitors import covers
+
+_LEFT: Final = frozenset({StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT})
+
+
+class Demand(NamedTuple):
+    """What has to hold, for a step, or in the end (`by` is None): a conjunct, with all `facts` on which it depends."""
+
+    what: Formula
+    facts: Collection[Atom]
+    by: StepRecord | None
 
 
 @dataclass(slots=True, eq=False)
 class Purposes:
     """Links the `steps` that are left of one run, or that its policy may take, to each other and to the goal.
 
-    The order of steps does not count: a step may build on any other one that brings or ends a fact that it needs.
+    The order of steps does not count: a step may build on any other one that brings or ends a fact that it needs. What
+    constraints want to happen counts as the goal does. In a hierarchical run, so do the effects that no step builds on:
+    tasks name no goal.
     """
 
     state: RunState
     finder: EffectFinder
     steps: Sequence[StepRecord]
     _declared: dict[str, Facts] = field(init=False, default_factory=dict)
-    _takers: defaultdict[Atom, list[StepRecord]] = field(init=False)
-    """The steps whose conditions depend on a fact."""
-    _needing: defaultdict[str, list[StepRecord]] = field(init=False)
+    _demands: defaultdict[Atom, list[Demand]] = field(init=False, default_factory=partial(defaultdict, list))
+    """The demands that depend on a fact, or on the value of a number."""
+    _needing: defaultdict[str, list[StepRecord]] = field(init=False, default_factory=partial(defaultdict, list))
     """The steps that take values from a step, or depend on it, by its id."""
-    _coming_after: defaultdict[str, list[StepRecord]] = field(init=False)
+    _coming_after: defaultdict[str, list[StepRecord]] = field(init=False, default_factory=partial(defaultdict, list))
     """The steps that may only come after one of an action."""
-    _changing: defaultdict[Atom, list[StepRecord]] = field(init=False)
+    _changing: defaultdict[Atom, list[StepRecord]] = field(init=False, default_factory=partial(defaultdict, list))
     """The steps that bring or end a fact."""
-    _parts: defaultdict[Atom, list[Formula]] = field(init=False)
-    """The parts of the goal that depend on a fact."""
-    _numbers: frozenset[Atom] = field(init=False)
-    """The numbers on which the goal depends."""
+    _mandatory: list[Done] = field(init=False, default_factory=list)
+    """The steps that constraints want to be done."""
+    _changeable: frozenset[str] = field(init=False)
+    """The predicates of facts that actions change."""
 
     def __post_init__(self) -> None:
-        self._takers, self._changing, self._parts = defaultdict(list), defaultdict(list), defaultdict(list)
-        self._needing, self._coming_after = defaultdict(list), defaultdict(list)
-        for part in conjuncts(self.state.goal):
-            for fact in self._trace(part):
-                self._parts[fact].append(part)
-        self._numbers = frozenset([each.fluent for each in self._parts if isinstance(each, FluentValue)])
+        state, actions = self.state, self.state.problem.domain.actions
+        provided = [each.provides for action in actions.values() for each in action.effects]
+        provided += [each.provides for action in actions.values() for each in action.outcomes]
+        written = [atom for each in provided for atom in (*positive_atoms(each), *negated_atoms(each))]
+        self._changeable = frozenset([each.predicate for each in written])
+        self._demand(state.goal, None)
+        for wanted in [each.what for each in state.constraints if each.kind is ConstraintKind.SOMETIME]:
+            if isinstance(wanted, Done):
+                self._mandatory.append(wanted)
+            else:
+                self._demand(wanted, None)
         for each in self.steps:
             self._declared[each.id] = declared = self.finder.find_declared(each.step)
             for fact in declared:
                 self._changing[fact].append(each)
             for id_ in each.plan.needs:
                 self._needing[id_].append(each)
-            for name in {done.predicate for done in self.state.domain.actions[each.step.action].after}:
+            for name in {done.predicate for done in state.domain.actions[each.step.action].after}:
                 self._coming_after[name].append(each)
-            for fact in dict.fromkeys(self._find_needed(each)):
-                self._takers[fact].append(each)
+            self._demand(state.beliefs.precondition_of(each.step), each)
+            if each.plan.requires:
+                place = CodePlace(f"step {each.id!r}")
+                self._demand(state.reader.condition(each.plan.requires, place), each)
+        if state.hierarchy is not None:
+            self._demand_last_effects()
 
-    def _find_needed(self, record: StepRecord) -> Iterable[Atom]:
-        """Yield the facts on which the conditions of a step depend."""
-        yield from self._trace(self.state.beliefs.precondition_of(record.step))
-        if record.plan.requires:
-            place = CodePlace(f"step {record.id!r}")
-            yield from self._trace(self.state.reader.condition(record.plan.requires, place))
+    def _demand(self, condition: Formula, by: StepRecord | None) -> None:
+        """Add the demands of a condition; numbers that a step needs have other writers, too, and do not count."""
+        problem, universe = self.state.problem, self.state.beliefs.simulation.rules.universe
+        for part in list_conjuncts(condition, universe):
+            demand = Demand(part, trace_atoms(part, problem.domain, universe, {}), by)
+            for fact in demand.facts:
+                if by is None or not isinstance(fact, FluentValue):
+                    self._demands[fact].append(demand)
 
-    def _trace(self, formula: Formula) -> Iterable[Atom]:
-        return trace_atoms(formula, self.state.problem.domain, self.state.beliefs.simulation.rules.universe, {})
+    def _demand_last_effects(self) -> None:
+        """Demand the effects of steps on which no other step builds."""
+        initial = frozenset(self.state.source.initial)
+        last = [
+            fact if holds else Not(fact)
+            for each in self.steps
+            for fact, holds in self._declared[each.id].items()
+            if (fact in initial) is not holds and not self._list_demands(fact, each)
+        ]
+        for each in last:
+            self._demand(each, None)
 
     def list_served(self, records: Iterable[StepRecord]) -> list[Atom]:
         """Return the facts for which `records` are, also through other steps: first those of the goal."""
-        stack, found = list(records), dict[Atom, None]()
-        reached = {each.id for each in stack}
-        while stack:
-            record = stack.pop()
-            for fact in self._declared.get(record.id, ()):
-                takers = self._list_takers(fact, record)
-                found |= dict.fromkeys([each for each in self._parts.get(fact, ()) if self._is_derived(each)])
-                found |= {fact: None} if takers or fact in self._parts else {}
-                stack += [each for each in takers if each.id not in reached]
-                reached.update(each.id for each in takers)
-        return sorted(found, key=lambda fact: not self._is_of_goal(fact))
+        demands = [demand for _, _, demand in self._walk(records)]
+        return [*dict.fromkeys(fact for each in sorted(demands, key=_is_of_step) for fact in each.facts)]
 
     def list_goals(self, record: StepRecord) -> list[Formula]:
-        """Return the parts of the goal that a step is for, also through other steps; none that is about all objects."""
-        stack, reached, found = [record], {record.id}, dict[Formula, None]()
+        """Return the parts of the goal that a step is for, also through other steps."""
+        return [*dict.fromkeys(demand.what for _, _, demand in self._walk([record]) if demand.by is None)]
+
+    def list_telling(self, record: StepRecord) -> list[Atom]:
+        """Return the facts that may show that a step is needless: first those of the goal.
+
+        Beside these, they are what the steps need that build on its own effects, and bring themselves. If its own
+        effect is one fact, that alone shows that it was done, rather than that it is needless.
+        """
+        walked = [*self._walk([record])]
+        ends = [fact for _, _, demand in walked if demand.by is None for fact in demand.facts]
+        next_ = [demand for step, _, demand in walked if step is record and demand.by is not None]
+        near = [fact for each in next_ for fact in each.facts]
+        near += [fact for each in next_ if each.by for fact in self._declared[each.by.id] if fact in self._demands]
+        own = {fact for step, fact, _ in walked if step is record}
+        found = dict.fromkeys([*ends, *near])
+        others = [each for each in found if each not in own]
+        return [*found] if others and len(own) > 1 else others
+
+    def _walk(self, records: Iterable[StepRecord]) -> Iterator[tuple[StepRecord, Atom, Demand]]:
+        """Yield what is demanded of `records`, and of the steps for which they are: the step, its fact, the demand."""
+        stack = list(records)
+        reached = {each.id for each in stack}
         while stack:
             step = stack.pop()
-            for fact in self._declared.get(step.id, ()):
-                found |= dict.fromkeys(self._parts.get(fact, ()))
-                takers = {each.id: each for each in self._list_takers(fact, step) if each.id not in reached}
-                stack += takers.values()
-                reached |= takers.keys()
-        return [each for each in found if not isinstance(each, Forall)]
+            for fact in self._list_changed(step):
+                for demand in self._list_demands(fact, step):
+                    yield step, fact, demand
+                    if demand.by is not None and demand.by.id not in reached:
+                        reached.add(demand.by.id)
+                        stack.append(demand.by)
 
-    def list_telling(self, record: StepRecord) -> Facts:
-        """Return the facts that may show that a step is needless, with their values then: first those of the goal.
+    def find_excuse(
+        self, record: StepRecord, seen: Facts, hoped: Collection[Atom] = ()
+    ) -> tuple[list[Atom], list[StepRecord]]:
+        """Return the facts that are `seen` and make a step needless, and with it the steps that build on it.
 
-        Beside these, they are the effects of the steps that build on its own effects.
+        There are none if it is needed, or may be. All that is demanded of the step has to be so, or has to be decided
+        by what is seen of other facts, or a step demands it that is needless, too. A fact that a step is still to
+        change back does not count. Demands on facts that are `hoped` for count as met.
         """
-        own = self._declared.get(record.id, {})
-        takers = [each for fact in own for each in self._list_takers(fact, record)]
-        near = {fact for each in takers for fact in self._declared[each.id]}
-        served = [each for each in self.list_served([record]) if each not in own]
-        return {each: self._find_wanted(each) for each in served if each in near or self._is_of_goal(each)}
-
-    def _find_wanted(self, fact: Atom) -> bool:
-        return self._is_derived(fact) or self._declared[self._changing[fact][0].id][fact]
-
-    def _is_of_goal(self, fact: Atom) -> bool:
-        return fact in self._parts or self._is_derived(fact)
-
-    def find_excuses(self, record: StepRecord, seen: Facts) -> list[Atom]:
-        """Return the facts that are `seen` and make a step needless; none if it is needed, or may be.
-
-        Each fact that the goal takes from the step has to be so. A fact that another step takes has to be so, or that
-        step is needless, too. A fact that a step is still to change back does not count.
-        """
-        stack, reached, excuses = [record], {record.id}, dict[Atom, None]()
+        stack, reached, excuses = [record], {record.id: record}, dict[Atom, None]()
         while stack:
             step = stack.pop()
-            needing = self._list_followers(step)
-            if not self._numbers.isdisjoint(self.state.beliefs.fluents_of(step.step)):
-                return []  # others change numbers, too
-            served = [each for each in self._declared[step.id] if each in self._parts or self._list_takers(each, step)]
-            for fact in served:
-                holds, parts = self._declared[step.id][fact], self._parts.get(fact, [])
-                stays = not self._is_changed_back(fact, holds=holds)
-                if stays and seen.get(fact) is holds:
-                    excuses[fact] = None
-                    continue
-                derived = [each for each in parts if stays and self._is_derived(each) and seen.get(each)]
-                if derived != parts:
-                    return []
-                excuses |= dict.fromkeys(derived)
-                needing += self._list_takers(fact, step)
-            if not (served or needing):
-                return []  # nobody knows what it is for
-            stack += {each.id: each for each in needing if each.id not in reached}.values()
-            reached.update(each.id for each in needing)
-        return list(excuses)
+            needing = {each.id: each for each in self._list_followers(step)}
+            demands = [(fact, each) for fact in self._list_changed(step) for each in self._list_demands(fact, step)]
+            if not (demands or needing) or any(covers(each, step.step) for each in self._mandatory):
+                return [], []  # nobody knows what it is for, or a constraint wants it
+            for fact, demand in demands:
+                decisive = self._find_decisive(demand, fact, self._declared[step.id].get(fact), seen, hoped)
+                if decisive is None and demand.by is None:
+                    return [], []
+                if decisive is None and demand.by is not None:
+                    needing[demand.by.id] = demand.by
+                excuses |= dict.fromkeys(decisive or ())
+            stack += [each for id_, each in needing.items() if id_ not in reached]
+            reached |= needing
+        return [*excuses], [*reached.values()]
 
-    def _is_changed_back(self, fact: Atom, *, holds: bool) -> bool:
-        """Return whether a step that is left gives a fact the other value."""
-        return any(
-            self._declared[each.id][fact] is not holds for each in self._changing[fact] if each.status in UNFINISHED
-        )
+    def _find_decisive(
+        self, demand: Demand, fact: Atom, holds: bool | None, seen: Facts, hoped: Collection[Atom]
+    ) -> list[Atom] | None:
+        """Return the facts `seen` by which a demand needs no step that gives `fact` a value; None if it does."""
+        wanted = [each for each in hoped if each in demand.facts]
+        if wanted:
+            return wanted
+        known = {each: value for each, value in seen.items() if each in demand.facts and self._stays(each, value)}
+        if fact in known and known[fact] is holds:
+            return [fact]
+        if not self._is_decided(demand.what, fact, known):
+            return None
+        alone = [each for each in known if self._is_decided(demand.what, fact, {each: known[each]})]
+        return alone or [*known]
 
-    def _is_derived(self, part: Formula) -> TypeGuard[Atom]:
-        return isinstance(part, Atom) and part.predicate in self.state.problem.domain.derived
+    def _is_decided(self, condition: Formula, fact: Atom, known: Facts) -> bool:
+        """Return whether `condition` may hold and does not depend on `fact` any more where the `known` facts are so."""
 
-    def _list_takers(self, fact: Atom, record: StepRecord) -> list[StepRecord]:
-        """Return the other steps that are left and need a fact."""
-        return [each for each in self._takers.get(fact, ()) if each is not record and each.status in UNFINISHED]
+        def truth(part: Atom | Comparison) -> bool | None:
+            if isinstance(part, Atom) and part in known:
+                return known[part]
+            return self.state.beliefs.truth(part) if self._is_fixed(part) else None
+
+        universe = self.state.beliefs.simulation.rules.universe
+        holds, facts = find_open_facts(condition, truth, self.state.problem.domain, universe)
+        return holds is not False and fact not in facts
+
+    def _is_fixed(self, part: Atom | Comparison) -> bool:
+        """Return whether nothing changes the value of a fact or a comparison."""
+        if isinstance(part, Comparison):
+            return not self.state.beliefs.facts_of(part, {})
+        is_ours = part.predicate in self._changeable or part.predicate in self.state.problem.domain.derived
+        return self.state.beliefs.is_internal(part) or not (is_ours or self.state.problem.timed)
+
+    def _stays(self, fact: Atom, holds: bool) -> bool:
+        """Return whether no step that is left gives a fact the other value, or decides anew whether it follows."""
+        if fact.predicate not in self.state.problem.domain.derived:
+            return (not holds) not in self._list_values(fact)
+        causes = self.state.beliefs.simulation.rules
+        values = [self._list_values(each) for each in trace_atoms(fact, causes.problem.domain, causes.universe, {})]
+        return all(len(each) < 2 for each in values) if holds else not any(values)
+
+    def _list_values(self, fact: Atom) -> set[bool]:
+        """Return the values that steps which are left give a fact."""
+        return {self._declared[each.id][fact] for each in self._changing.get(fact, ()) if each.status in _LEFT}
+
+    def _list_changed(self, record: StepRecord) -> list[Atom]:
+        """Return the facts that a step brings or ends, and its numbers as patterns of their values."""
+        numbers = [pattern_of(each) for each in self.state.beliefs.fluents_of(record.step)]
+        return [*self._declared.get(record.id, ()), *numbers]
+
+    def _list_demands(self, fact: Atom, record: StepRecord) -> list[Demand]:
+        """Return the demands on a fact in the end, and of other steps that are left."""
+        demands = self._demands.get(fact, ())
+        return [each for each in demands if each.by is None or (each.by is not record and each.by.status in _LEFT)]
 
     def _list_followers(self, record: StepRecord) -> list[StepRecord]:
         """Return the steps that are left and need that a step was done, or its result, rather than a fact."""
         found = [*self._needing[record.id], *self._coming_after[record.step.action]]
-        return [each for each in found if each is not record and each.status in UNFINISHED]
+        return [each for each in found if each is not record and each.status in _LEFT]
+
+
+def _is_of_step(demand: Demand) -> bool:
+    return demand.by is not None

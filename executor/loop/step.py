@@ -176,6 +176,8 @@ class Stepper:
                 self.emit(another.otherwise)
 
     async def _carry_out_in_turn(self, record: StepRecord, another: NextAttempt | None, plan: int) -> None:
+        if record.status is events.StepStatus.SKIPPED:
+            return  # a step that it builds on was not needed
         action = self.world.model.actions[record.step.action]
         reason = await self._find_obstacle(record, action)
         may_be_so = bool(reason) and another is None and self.state.is_irreversible(record)
@@ -219,12 +221,19 @@ class Stepper:
         await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
 
     async def _is_needless(self, record: StepRecord) -> bool:
-        """Return whether all that an irreversible step is for is so already; leave it out and plan anew if so."""
-        excuse = await self.first_look.find_excuse(record)
-        if excuse:
+        """Return whether all that an irreversible step is for is so already; leave it out and plan anew if so.
+
+        In a hierarchical run, it counts as done, as do the steps that build on it: its task is not done in another way.
+        """
+        so, needless = await self.first_look.find_excuse(record)
+        if so and self.state.hierarchy is not None:
+            for each in needless:
+                self.emit(events.StepEnded(each.id, events.StepStatus.SKIPPED, f"{events.ALREADY_SO}: {so}"))
+        elif so:
+            excuse = f"it is not needed: {so} is so already"
             self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, excuse))
             self.replanning_requests.append(excuse)
-        return bool(excuse)
+        return bool(so)
 
     async def _clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:
         """Return whether an irreversible step may begin: it is needed still, and the ledger clears it.

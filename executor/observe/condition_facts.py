@@ -14,26 +14,83 @@ from planner.model.domain import DomainModel, numeric_fluents
 from planner.model.formulas import OPEN, atoms_in, is_variable, substitute
 from planner.semantics.condition_solver import Universe
 
+Truth = Callable[[Atom | Comparison], bool | None]
+"""Says whether a fact or a ground comparison holds; None if that is open."""
 
-def is_certain(
-    formula: Formula, truth: Callable[[Atom | Comparison], bool | None], universe: Universe, *, positive: bool
-) -> bool:
+
+def is_certain(formula: Formula, truth: Truth, universe: Universe, *, positive: bool) -> bool:
     """Return whether the ground `formula`, or its negation unless `positive`, is certain to hold.
 
     It has to hold for all values of the facts and comparisons for which `truth` returns None.
     """
+    return _simplify(formula, truth, universe)[0] is positive
+
+
+def _simplify(formula: Formula, truth: Truth, universe: Universe) -> tuple[bool | None, list[Atom | Comparison]]:
+    """Return whether the ground `formula` holds, and where that is open, the parts on which it still depends."""
     match formula:
         case Atom() | Comparison():
-            return truth(formula) is positive
+            holds = truth(formula)
+            return holds, [formula] if holds is None else []
         case Equals(left, right):
-            return (left == right) is positive
+            return left == right, []
         case Not(part):
-            return is_certain(part, truth, universe, positive=not positive)
+            holds, open_parts = _simplify(part, truth, universe)
+            return None if holds is None else not holds, open_parts
         case And() | Or() | Imply() | Forall() | Exists():
-            together = all if isinstance(formula, And | Forall) is positive else any
-            return together(
-                is_certain(each, truth, universe, positive=positive) for each in _list_parts(formula, universe)
-            )
+            decisive, found = not isinstance(formula, And | Forall), list[Atom | Comparison]()
+            for each in _list_parts(formula, universe):
+                holds, open_parts = _simplify(each, truth, universe)
+                if holds is decisive:
+                    return decisive, []
+                found += open_parts
+            return None if found else not decisive, found
+
+
+def find_open_facts(
+    formula: Formula, truth: Truth, domain: DomainModel, universe: Universe
+) -> tuple[bool | None, set[Atom]]:
+    """Return whether the ground `formula` holds by `truth`, and where that is open, the facts that may still decide it.
+
+    The axioms of a derived fact that is open decide it as far as their conditions are certain (the least fixpoint of
+    Fitting, 1985). A numeric fluent counts as the pattern of its values.
+    """
+    traced, fluents = trace_atoms(formula, domain, universe, {}), numeric_fluents(domain)
+    derived = [each for each in traced if each.predicate in domain.derived and truth(each) is None]
+    axioms = {each: Or(tuple(_find_explanations(each, domain))) for each in derived}
+    known = dict[Atom, bool]()
+
+    def truth_so_far(part: Atom | Comparison) -> bool | None:
+        return known[part] if isinstance(part, Atom) and part in known else truth(part)
+
+    def simplify(part: Formula) -> tuple[bool | None, list[Atom | Comparison]]:
+        return _simplify(part, truth_so_far, universe)
+
+    while news := {
+        fact: holds for fact, axiom in axioms.items() if fact not in known and (holds := simplify(axiom)[0]) is not None
+    }:
+        known |= news
+    found, stack = set[Atom](), [formula]
+    while stack:
+        for part in simplify(stack.pop())[1]:
+            if isinstance(part, Comparison):
+                found.update(pattern_of(term) for term in part.functions if term.predicate in fluents)
+            elif part not in found:
+                found.add(part)
+                stack += [axioms[part]] if part in axioms else []
+    return simplify(formula)[0], found
+
+
+def list_conjuncts(formula: Formula, universe: Universe, *, positive: bool = True) -> Iterator[Formula]:
+    """Yield the conjuncts of the ground `formula`, or of its negation, with what holds for all objects instantiated."""
+    match formula:
+        case Not(part):
+            yield from list_conjuncts(part, universe, positive=not positive)
+        case And() | Or() | Imply() | Forall() | Exists() if isinstance(formula, And | Forall) is positive:
+            for each in _list_parts(formula, universe):
+                yield from list_conjuncts(each, universe, positive=positive)
+        case _:
+            yield formula if positive else Not(formula)
 
 
 def _list_parts(formula: And | Or | Imply | Forall | Exists, universe: Universe) -> Iterable[Formula]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.events.events import BEGUN, TROUBLE, StepStatus
+from executor.events.events import ALREADY_SO, BEGUN, TROUBLE, StepStatus
 from executor.events.steps import StepRecord
 from executor.events.tasks import Hierarchy
 from executor.plans.action_plan import REFERENCE, ActionPlan, PlanStep, references, steps_of
@@ -199,8 +199,12 @@ def make_repair_search(
 def make_plan_so_far(state: RunState, hierarchy: Hierarchy, going: Collection[str] = ()) -> tuple[Plan, list[int]]:
     """Return the plan of the present decomposition, and the places of the steps that are done or `going` on."""
     records = [state.steps[id_] for id_ in hierarchy.steps]
-    done = [number for number, each in enumerate(records) if each.status in _HAPPENED or each.id in going]
+    done = [number for number, each in enumerate(records) if _counts_as_done(each) or each.id in going]
     return Plan(tuple([record.step for record in records]), hierarchy.problem, hierarchy.tree), done
+
+
+def _counts_as_done(record: StepRecord) -> bool:
+    return record.status in _HAPPENED or (record.status is StepStatus.SKIPPED and record.reason.startswith(ALREADY_SO))
 
 
 def read_repair(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:

@@ -48,6 +48,11 @@ def derived(domain):
     return domain, {"goal": ["settled(o7)"]}
 
 
+def of_all(domain):
+    """The goal is about all orders."""
+    return intermediate(domain)[0], {"goal": "(forall (?o - order) (paid ?o))"}
+
+
 def methods(domain):
     """A task has two methods."""
     domain.action("card", {"o": "order"}, requires=["works(a1)"], provides=["charged(o)"], tags=CARD)
@@ -59,7 +64,7 @@ def methods(domain):
     return how, {"tasks": ["settle(o7)"]}
 
 
-WAYS = (intermediate, reversed_intermediate, other_object, derived, methods)
+WAYS = (intermediate, reversed_intermediate, other_object, derived, of_all, methods)
 
 
 class Till:
@@ -86,8 +91,8 @@ class Till:
         if self.fault == "raises" and len(self.paid) == 1:
             raise ConnectionError("the line is dead")
 
-    def problem(self):
-        return self.how.problem(objects={"o7": "order"}, initial=["works(a1)", "works(a2)"], **self.request)
+    def problem(self, order="o7"):
+        return self.how.problem(objects={order: "order"}, initial=["works(a1)", "works(a2)"], **self.request)
 
 
 @pytest.mark.parametrize("fault", ["", "raises"])
@@ -105,6 +110,19 @@ def test_the_same_request_asks_before_it_goes_another_way(way, fault, tmp_path):
     assert first.status.name == ("IN_DOUBT" if fault else "UNVERIFIED")
     assert later.status.name == "WAITING"
     assert "is for the same" in later.questions[0].text or way is methods
+
+
+def test_what_is_done_for_another_object_of_a_goal_about_all_is_no_other_way(tmp_path):
+    till = Till(of_all, "")
+
+    async def main():
+        with Journal(tmp_path / "runs.db") as journal:
+            executor = Executor(till.world, journal)
+            return [await executor.run(till.problem(order), join=False) for order in ("o7", "o8")]
+
+    told = run_virtual(main())
+    assert till.paid == [("card", "o7"), ("transfer", "o8")]
+    assert [each.status.name for each in told] == ["UNVERIFIED", "UNVERIFIED"]
 
 
 @pytest.mark.parametrize("answer", ["yes", "no"])

@@ -6,64 +6,13 @@ Somebody pays an order so that it can be closed. Somebody else may have settled 
 import asyncio
 
 import pytest
+from office import CLOSE, PAY, Office
 
-from executor import Agent, Executor, PlannedCalls, RunStatus, StepStatus, World
+from executor import Agent, PlannedCalls, RunStatus, StepStatus
 from executor.testing import run_virtual
-from planner import Domain, Outcome, sometime
+from planner import Outcome, sometime
 
 MODELS = ("sequential", "parallel", "dag", "reactive", "policy")
-PAY = {"provides": ["paid(o)"], "tags": ["irreversible"]}
-CLOSE = {"requires": ["paid(o)"], "provides": ["settled(o)"]}
-
-
-class Office:
-    """A world of actions on orders; `truth` has the facts that hold, and observers are conclusive by default."""
-
-    def __init__(self, **actions):
-        self.domain, self.truth, self.calls, self.looks = Domain("office", types=["order"]), set(), [], []
-        self.actions = actions or {"pay": PAY, "close": CLOSE}
-        for name, fields in self.actions.items():
-            self.domain.action(name, {"o": "order"}, **fields)
-        self.does, self.results = {}, {}
-
-    @property
-    def world(self):
-        world = self.__dict__.setdefault("_world", World(self.domain))
-        for name in [each for each in self.actions if not world.skills.get(each)]:
-            world.handler(name)(self._handler(name))
-        return world
-
-    def _handler(self, name):
-        def handler(o):
-            self.calls.append(f"{name}({o})")
-            for fact in self.actions[name]["provides"]:
-                named = fact.replace("(o)", f"({o})")
-                (self.truth.discard if named.startswith("not ") else self.truth.add)(named.removeprefix("not "))
-            self.does.get(name, lambda: None)()
-            return self.results.get(name)
-
-        return handler
-
-    def watch(self, *names, **options):
-        options = {"conclusive": True, "settle_within": 0, **options}
-        for name in names:
-
-            @self.world.observer(f"{name}(o)", **options)
-            def see(o, name=name):
-                self.looks.append(f"{name}({o})")
-                return f"{name}({o})" in self.truth
-
-        return self
-
-    def problem(self, *goal, **fields):
-        return self.domain.problem(
-            objects={"o7": "order", "o8": "order"}, goal=list(goal or ("settled(o7)",)), **fields
-        )
-
-    def run(self, *goal, constraints=(), **options):
-        return run_virtual(
-            Executor(self.world, **options).run(self.problem(*goal, constraints=constraints), join=False)
-        )
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -1,0 +1,174 @@
+"""No payment is made where conclusive observers already see that what it is for is so, however the goal is said.
+
+The goal, or what a later step needs, is judged as a whole over what is seen: it may be met in another way.
+"""
+
+import pytest
+from office import CLOSE, PAY, Office
+
+from executor import RunStatus, StepStatus
+from htn.language.declare import Methods
+from planner import mandatory, sometime
+
+MODELS = ("sequential", "parallel", "dag", "reactive", "policy")
+RESERVE = {"provides": ["reserved(o)"]}
+CARD = {"requires": ["reserved(o)"], "provides": ["by_card(o)"], "tags": ["irreversible"]}
+CASH = {"provides": ["by_cash(o)"], "tags": ["irreversible"], "cost": 50}
+GOALS = {
+    "or": "(or (by_card o7) (by_cash o7))",
+    "exists": "(exists (?o - order) (or (by_card ?o) (by_cash ?o)))",
+    "imply": "(imply (not (by_cash o7)) (by_card o7))",
+    "not and": "(not (and (not (by_card o7)) (not (by_cash o7))))",
+    "and": "(and (reserved o7) (or (by_card o7) (by_cash o7)))",
+    "derived": "(settled o7)",
+    "forall": "(forall (?o - order) (or (by_card ?o) (by_cash ?o)))",
+}
+
+
+def till(*watched):
+    """A till where an order is paid by card or in cash."""
+    office = Office(reserve=RESERVE, card=CARD, cash=CASH)
+    office.domain.derive("settled(o)", {"o": "order"}, "(or (by_card ?o) (by_cash ?o))")
+    return office.watch(*(watched or ("reserved", "by_card", "by_cash")))
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("goal", GOALS)
+def test_what_is_paid_in_another_way_is_not_paid(goal, model, when):
+    office, paid = till(), {"by_cash(o7)", "by_cash(o8)"}
+    if when == "before":
+        office.truth |= paid
+    office.does["reserve"] = lambda: office.truth.update(paid)
+    assert office.run(text=GOALS[goal], model=model).status is RunStatus.SUCCEEDED
+    assert office.payments == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("goal", GOALS)
+def test_what_is_not_paid_is_paid_once(goal, model):
+    office = till()
+    assert office.run(text=GOALS[goal], model=model).status is RunStatus.SUCCEEDED
+    orders = ["card(o7)", "card(o8)"] if goal == "forall" else ["card(o7)"]
+    assert sorted(office.payments) == orders
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_each_order_of_a_goal_about_all_is_judged_for_itself(model):
+    office = till()
+    office.does["reserve"] = lambda: office.truth.add("by_cash(o7)")
+    assert office.run(text=GOALS["forall"], model=model).status is RunStatus.SUCCEEDED
+    assert office.payments == ["card(o8)"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_a_later_step_needs_is_judged_as_a_whole(model):
+    """An order is closed when it is paid by card or in cash; the closing itself is still to come."""
+    office = Office(
+        reserve=RESERVE,
+        card=CARD,
+        cash=CASH,
+        close={"requires": "(or (by_card ?o) (by_cash ?o))", "provides": ["settled(o)"]},
+    ).watch("reserved", "by_card", "by_cash", "settled")
+    office.does["reserve"] = lambda: office.truth.add("by_cash(o7)")
+    assert office.run("settled(o7)", model=model).status is RunStatus.SUCCEEDED
+    assert office.calls == ["reserve(o7)", "close(o7)"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_goal_that_follows_from_several_facts_is_judged_by_what_is_seen_of_them(model):
+    """Nobody sees whether an order is settled, but who sees that it was waived and is booked knows it."""
+    office = Office(reserve=RESERVE, card=CARD, book={"requires": ["by_card(o)"], "provides": ["booked(o)"]})
+    office.domain.predicate("waived", "order")
+    office.domain.derive("settled(o)", {"o": "order"}, "(and (booked ?o) (or (by_card ?o) (waived ?o)))")
+    office.watch("reserved", "booked", "waived")
+    office.does["reserve"] = lambda: office.truth.update({"booked(o7)", "waived(o7)"})
+    assert office.run("settled(o7)", model=model).status is RunStatus.SUCCEEDED
+    assert office.payments == []
+
+
+def test_what_is_only_believed_makes_no_payment_needless():
+    """The order is said to be booked, which nobody has looked at."""
+    office = Office(reserve=RESERVE, card=CARD, book={"provides": ["booked(o)"], "cost": 90})
+    office.domain.predicate("waived", "order")
+    office.domain.derive("settled(o)", {"o": "order"}, "(or (by_card ?o) (and (booked ?o) (waived ?o)))")
+    office.watch("reserved", "waived")
+    office.does["reserve"] = lambda: office.truth.add("waived(o7)")
+    office.run("settled(o7)", initial=["booked(o7)"])
+    assert office.payments == ["card(o7)"]
+
+
+def test_an_inconclusive_look_makes_no_payment_needless():
+    office = till("reserved", "by_card").watch("by_cash", conclusive=False, settle_within=None)
+    office.does["reserve"] = lambda: office.truth.add("by_cash(o7)")
+    office.run(text=GOALS["or"])
+    assert office.payments == ["card(o7)"]
+
+
+@pytest.mark.parametrize("watched", [("finished",), ("finished", "paid")], ids="+".join)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_constraint_that_is_seen_to_be_met_makes_a_payment_needless(model, watched):
+    office = Office(
+        reserve=RESERVE,
+        pay={**PAY, "requires": ["reserved(o)"]},
+        close={"requires": ["paid(o)"], "provides": ["finished(o)"]},
+    ).watch("reserved", *watched)
+    office.does["reserve"] = lambda: office.truth.add("finished(o7)")
+    outcome = office.run("finished(o7)", constraints=[sometime("finished(o7)")], model=model)
+    assert (outcome.status, office.payments) == (RunStatus.SUCCEEDED, [])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_constraint_that_is_met_by_a_payment_alone_is_met_where_it_was_made(model):
+    office = Office(pay=PAY).watch("paid")
+    office.truth.add("paid(o7)")
+    outcome = office.run("paid(o7)", constraints=[mandatory("pay(o7)")], model=model)
+    assert (outcome.status, office.payments) == (RunStatus.SUCCEEDED, [])
+    [pay] = outcome.steps
+    assert (pay.status, pay.reason) == (StepStatus.SKIPPED, "already so")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_who_must_pay_where_nobody_sees_the_payment_pays_once(model):
+    """The order is settled in another way, and the payment itself is demanded."""
+    office = Office(pay=PAY, close=CLOSE).watch("settled")
+    office.truth.add("settled(o7)")
+    office.run("settled(o7)", constraints=[mandatory("pay(o7)")], model=model)
+    assert office.payments == ["pay(o7)"]
+
+
+def tasks(**actions):
+    """An office with a task for each order."""
+    office = Office(**actions)
+    office.methods = Methods(office.domain)
+    office.methods.task("settle", o="order")
+    steps = [f"{name}(o)" for name in actions]
+    office.methods.method("as_usual", {"o": "order"}, task="settle(o)", subtasks=steps)
+    return office
+
+
+@pytest.mark.parametrize("seen", ["before", "meanwhile"])
+@pytest.mark.parametrize("watched", [("settled",), ("paid", "settled")], ids="+".join)
+def test_a_task_whose_end_is_seen_makes_its_payment_needless(watched, seen):
+    office = tasks(reserve=RESERVE, pay={**PAY, "requires": ["reserved(o)"]}, close=CLOSE).watch("reserved", *watched)
+    if seen == "before":
+        office.truth.add("settled(o7)")
+    office.does["reserve"] = lambda: office.truth.add("settled(o7)")
+    outcome = office.run(tasks=["settle(o7)"])
+    assert (outcome.status, office.payments) == (RunStatus.SUCCEEDED, [])
+
+
+def test_a_task_whose_payment_is_seen_goes_on_without_it():
+    office = tasks(pay=PAY, close=CLOSE).watch("paid", "settled")
+    office.truth.add("paid(o7)")
+    outcome = office.run(tasks=["settle(o7)"])
+    assert (outcome.status, office.calls) == (RunStatus.SUCCEEDED, ["close(o7)"])
+
+
+def test_a_task_of_which_only_a_part_is_seen_pays():
+    office = tasks(pay=PAY, close=CLOSE, send={"requires": ["paid(o)"], "provides": ["sent(o)"]})
+    office.watch("settled", "sent")
+    office.truth.add("settled(o7)")
+    outcome = office.run(tasks=["settle(o7)"])
+    assert (outcome.status, office.payments) == (RunStatus.UNVERIFIED, ["pay(o7)"])
+    assert "send(o7)" in office.calls
