@@ -6,7 +6,7 @@ made, and what another step of the plan brings too, is no evidence. Numbers are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from executor.events.events import StepStatus
@@ -14,9 +14,11 @@ from executor.events.fluent_values import FluentValue, value_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import is_in_place
+from executor.observe.condition_facts import find_open_facts, trace_atoms
 from planner.lightweight import dataclass, field
-from planner.model import OPEN, Action, Atom
+from planner.model import OPEN, Action, Atom, Comparison, DomainModel
 from planner.model.actions import Outcome, When, negated_atoms, positive_atoms
+from planner.model.domain import cache_per_domain
 from planner.model.formulas import TRUE, Formula, atoms_in
 from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
@@ -98,6 +100,36 @@ class EffectFinder:
         then.apply(record.step)
         return {fact: True for fact in wanted if then.holds(fact) and not beliefs.simulation.holds(fact)}
 
+    def list_causes(self, facts: Iterable[Atom]) -> list[Atom]:
+        """Return the other facts from which the derived ones among `facts` follow."""
+        domain, universe = self.state.problem.domain, self.state.beliefs.simulation.rules.universe
+        derived = [fact for fact in facts if fact.predicate in domain.derived]
+        found = dict.fromkeys(cause for fact in derived for cause in trace_atoms(fact, domain, universe, {}))
+        return [each for each in found if each not in derived and not isinstance(each, FluentValue)]
+
+    def is_explained_by(self, derived: Atom, step: Step, seen: Facts) -> bool:
+        """Return whether a derived fact is certain to follow from what `step` brings and from what is `seen` of others."""
+        domain, universe = self.state.problem.domain, self.state.beliefs.simulation.rules.universe
+        declared = self.find_declared(step)
+
+        def truth(part: Atom | Comparison) -> bool | None:
+            if isinstance(part, Comparison):
+                return self.find_fixed(part)
+            if part in declared:
+                return declared[part]
+            is_of_step = not declared.keys().isdisjoint(trace_atoms(part, domain, universe, {}))
+            return None if is_of_step else seen.get(part, self.find_fixed(part))
+
+        return find_open_facts(derived, truth, domain, universe)[0] is True
+
+    def find_fixed(self, part: Atom | Comparison) -> bool | None:
+        """Return whether a fact or a comparison holds that nothing changes; None for others."""
+        beliefs, problem = self.state.beliefs, self.state.problem
+        if isinstance(part, Comparison):
+            return None if beliefs.facts_of(part, {}) else beliefs.is_true(part)
+        is_fixed = not problem.timed and part.predicate not in _find_changed(problem.domain)
+        return beliefs.holds(part) if is_fixed or beliefs.is_internal(part) else None
+
     def find_needed_directly(self, record: StepRecord) -> frozenset[str]:
         """Return the predicates that the goal or a later step names itself, and not only by axioms."""
         return frozenset([each.predicate for need in self._list_needs(record) for each in atoms_in(need)])
@@ -168,6 +200,16 @@ def list_certain(action: Action, step: Step) -> dict[Atom, bool]:
     """Return the ground facts that a step of `action` brings about or ends whatever holds, with their values."""
     facts = _bind_literals([*filter(is_certain, action.effects)], dict(bind_parameters(action, step)))
     return {fact: holds for fact, holds in facts.items() if fact.is_ground}
+
+
+@cache_per_domain
+def _find_changed(domain: DomainModel) -> frozenset[str]:
+    """Return the predicates of facts that actions change, or that follow from others, or go stale with them."""
+    provided = [each.provides for action in domain.actions.values() for each in action.effects]
+    provided += [each.provides for action in domain.actions.values() for each in action.outcomes]
+    written = [atom.predicate for each in provided for atom in (*positive_atoms(each), *negated_atoms(each))]
+    stale = [each.name for each in domain.predicates.values() if each.stale_with]
+    return frozenset([*written, *stale, *domain.derived])
 
 
 def _bind_literals(parts: Sequence[When | Outcome], binding: Mapping[str, str]) -> dict[Atom, bool]:

@@ -91,16 +91,19 @@ class Evidence:
 
         The effect is missing only if the `further` effects of the step are missing, too. While the flight is in
         doubt, and after the step was `done` at a time, observers first have their time. That all is missing counts for
-        nothing where they had not, or where the handler may still be at work.
+        nothing where they had not, or where the handler may still be at work. That a derived fact is missing tells
+        nothing unless all else is seen from which it follows.
         """
         effect, step = self.finder.find_visible_effect(record, self.lookout.can_see), record.step
         items, patterns = (self.finder.list_items(step), self.finder.list_open_patterns(step)) if flight else ([], {})
         outcomes = [each for each in self.finder.list_outcomes(step) if not self._is_believed(each)] if flight else []
         others = [*further.certain, *further.possible, *items, *(fact for each in outcomes for fact in each)]
+        others += self.finder.list_causes(effect)
         facts = dict.fromkeys([*effect, *others])
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
         since = done if flight is None or not flight.doubt else max(flight.since, flight.until, done)
         looked, is_early = await self._look_when_settled(visible, patterns.values(), since)
+        self._drop_unexplained(step, effect, looked)
         if flight is None:
             view = _judge_further(View(looked, effect, {}, judge_sight(effect, looked, in_doubt=False)), further)
             return replace(view, sight=Sight.UNKNOWN) if is_early and view.sight is Sight.MISSING else view
@@ -147,6 +150,14 @@ class Evidence:
         looked = await self.lookout.look(facts, self.state.beliefs) if facts else LookResult()
         adopt_look(looked, self.state.beliefs, self.emit, LOOKED)
         return looked, is_early
+
+    def _drop_unexplained(self, step: Step, effect: Facts, looked: LookResult) -> None:
+        """Drop from `looked` the derived facts of an `effect` that may be missing for another reason than `step`."""
+        sure = {fact: holds for fact, holds in looked.seen.items() if fact in looked.conclusive}
+        derived = [each for each in effect if each.predicate in self.state.problem.domain.derived]
+        for each in derived:
+            if looked.seen.get(each) is False and not self.finder.is_explained_by(each, step, sure):
+                del looked.seen[each]
 
     async def look_at(self, facts: Facts, flight: Flight | None, done: float) -> Sight:
         """Look at `facts` that another step brings about, in doubt if its `flight` is, or `done` at a time."""

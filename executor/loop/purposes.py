@@ -20,7 +20,6 @@ from executor.observe.condition_facts import find_open_facts, list_conjuncts, tr
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Comparison, ConstraintKind, Done, Formula, Not
-from planner.model.actions import negated_atoms, positive_atoms
 from planner.semantics.constraint_monitors import covers
 
 _LEFT: Final = frozenset({StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT})
@@ -57,15 +56,9 @@ class Purposes:
     """The steps that bring or end a fact."""
     _mandatory: list[Done] = field(init=False, default_factory=list)
     """The steps that constraints want to be done."""
-    _changeable: frozenset[str] = field(init=False)
-    """The predicates of facts that actions change."""
 
     def __post_init__(self) -> None:
-        state, actions = self.state, self.state.problem.domain.actions
-        provided = [each.provides for action in actions.values() for each in action.effects]
-        provided += [each.provides for action in actions.values() for each in action.outcomes]
-        written = [atom for each in provided for atom in (*positive_atoms(each), *negated_atoms(each))]
-        self._changeable = frozenset([each.predicate for each in written])
+        state = self.state
         self._demand(state.goal, None)
         for wanted in [each.what for each in state.constraints if each.kind is ConstraintKind.SOMETIME]:
             if isinstance(wanted, Done):
@@ -194,18 +187,11 @@ class Purposes:
         def truth(part: Atom | Comparison) -> bool | None:
             if isinstance(part, Atom) and part in known:
                 return known[part]
-            return self.state.beliefs.truth(part) if self._is_fixed(part) else None
+            return self.finder.find_fixed(part)
 
         universe = self.state.beliefs.simulation.rules.universe
         holds, facts = find_open_facts(condition, truth, self.state.problem.domain, universe)
         return holds is not False and fact not in facts
-
-    def _is_fixed(self, part: Atom | Comparison) -> bool:
-        """Return whether nothing changes the value of a fact or a comparison."""
-        if isinstance(part, Comparison):
-            return not self.state.beliefs.facts_of(part, {})
-        is_ours = part.predicate in self._changeable or part.predicate in self.state.problem.domain.derived
-        return self.state.beliefs.is_internal(part) or not (is_ours or self.state.problem.timed)
 
     def _stays(self, fact: Atom, holds: bool) -> bool:
         """Return whether no step that is left gives a fact the other value, or decides anew whether it follows."""
