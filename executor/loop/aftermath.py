@@ -31,7 +31,6 @@ from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.attempt import BUSY, Attempt, call_of, find_abandoned
-from executor.loop.effects import is_certain
 from executor.observe import step_verdict as verdict
 from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look
@@ -47,6 +46,7 @@ from planner.language.declare.atom_syntax import is_name
 from planner.lightweight import replace
 from planner.model import Action, Atom
 from planner.model.actions import positive_atoms
+from planner.model.formulas import TRUE
 from planner.semantics.simulation import bind_parameters
 
 LONGEST: Final = 80
@@ -389,7 +389,7 @@ class Aftermath:
             reason += STILL_AT_WORK
             return verdict.Judgement(StepStatus.IN_DOUBT, reason, found.notes)
         if "irreversible" in action.tags:
-            is_sure = found.absent and all(map(is_certain, action.effects))
+            is_sure = found.absent and all(each.requires == TRUE and not each.variables for each in action.effects)
             is_lost = attempt.begun and found.status is StepStatus.FAILED and not is_sure
             is_lost = is_lost and not _says_that_it_failed(attempt)
             return replace(found, status=StepStatus.IN_DOUBT, absent=False) if is_lost else found

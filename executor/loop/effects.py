@@ -7,6 +7,7 @@ made, and what another step of the plan brings too, is no evidence. Numbers are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Final
 
 from executor.events.events import StepStatus
@@ -14,17 +15,18 @@ from executor.events.fluent_values import FluentValue, value_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import is_in_place
-from executor.observe.condition_facts import find_open_facts, trace_atoms
+from executor.observe.condition_facts import find_open_facts, is_certain, trace_atoms
 from planner.lightweight import dataclass, field
-from planner.model import OPEN, Action, Atom, Comparison, DomainModel
-from planner.model.actions import Outcome, When, negated_atoms, positive_atoms
+from planner.model import OPEN, Action, Atom, Comparison, DomainModel, Not
+from planner.model.actions import When, negated_atoms, positive_atoms
 from planner.model.domain import cache_per_domain
-from planner.model.formulas import TRUE, Formula, atoms_in
+from planner.model.formulas import TRUE, Formula, atoms_in, substitute
 from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
 
 Facts = Mapping[Atom, bool]
 """Values of facts."""
+NO_BINDING: Final[Mapping[str, str]] = {}
 _WITHOUT_EFFECT: Final = frozenset({StepStatus.SKIPPED, StepStatus.FAILED})
 
 
@@ -35,7 +37,11 @@ class EffectFinder:
     state: RunState
     foresee: Callable[[], Sequence[StepRecord]] = field(init=False, default=tuple)
     """Returns steps that may come besides the pending ones: those of a policy."""
+    is_watched: Callable[[str], bool] = field(init=False, default=lambda _: True)
+    """Whether anybody observes facts of a predicate: they may change, though no action changes them."""
     _declared: dict[Step, Facts] = field(init=False, default_factory=dict)
+    _known: tuple[object, int] = field(init=False, default=(None, 0))
+    """The objects for which `_declared` was found, with how many of them were created."""
 
     def find_effect(self, record: StepRecord) -> Facts:
         """Return the facts, with their values, that show that a step was done; none where nothing shows it."""
@@ -73,7 +79,7 @@ class EffectFinder:
     def _find_conditional(self, step: Step) -> Facts:
         """Return the facts of conditional effects that `step` would have now, with their values."""
         beliefs = self.state.beliefs
-        effects = [each for each in self.state.problem.domain.actions[step.action].effects if not is_certain(each)]
+        effects = [each for each in self.state.problem.domain.actions[step.action].effects if each.requires != TRUE]
         if not effects:
             return {}
         changes = beliefs.simulation.changes(step)
@@ -85,10 +91,13 @@ class EffectFinder:
 
     def list_branches(self, step: Step) -> Facts:
         """Return the facts of conditional effects of `step` that it may have in other states, with their values."""
-        action, exists = self.state.problem.domain.actions[step.action], self.state.objects.exists
-        effects = [each for each in action.effects if not is_certain(each)]
-        facts = _bind_literals(effects, dict(bind_parameters(action, step)))
-        return {fact: holds for fact, holds in facts.items() if fact.is_ground and exists(fact)}
+        exists, universe = self.state.objects.exists, self.state.beliefs.simulation.rules.universe
+        effects = [
+            each
+            for each in self._ground_effects(step)
+            if each.requires != TRUE and not is_certain(each.requires, self.find_fixed, universe, positive=False)
+        ]
+        return {fact: holds for fact, holds in list_literals(effects).items() if fact.is_ground and exists(fact)}
 
     def find_derived(self, record: StepRecord) -> Facts:
         """Return the derived facts that the goal or a later step needs and that a step brings about if done now."""
@@ -108,7 +117,7 @@ class EffectFinder:
         return [each for each in found if each not in derived and not isinstance(each, FluentValue)]
 
     def is_explained_by(self, derived: Atom, step: Step, seen: Facts) -> bool:
-        """Return whether a derived fact is certain to follow from what `step` brings and from what is `seen` of others."""
+        """Return whether a derived fact is certain to follow from what `step` brings and what is `seen` of others."""
         domain, universe = self.state.problem.domain, self.state.beliefs.simulation.rules.universe
         declared = self.find_declared(step)
 
@@ -127,8 +136,8 @@ class EffectFinder:
         beliefs, problem = self.state.beliefs, self.state.problem
         if isinstance(part, Comparison):
             return None if beliefs.facts_of(part, {}) else beliefs.is_true(part)
-        is_fixed = not problem.timed and part.predicate not in _find_changed(problem.domain)
-        return beliefs.holds(part) if is_fixed or beliefs.is_internal(part) else None
+        is_changed = problem.timed or part.predicate in _find_changed(problem.domain) or self.is_watched(part.predicate)
+        return beliefs.holds(part) if beliefs.is_internal(part) or not is_changed else None
 
     def find_needed_directly(self, record: StepRecord) -> frozenset[str]:
         """Return the predicates that the goal or a later step names itself, and not only by axioms."""
@@ -147,26 +156,39 @@ class EffectFinder:
 
     def list_items(self, step: Step) -> list[Atom]:
         """Return the items that `step` changes in place."""
-        action = self.state.problem.domain.actions[step.action]
-        binding, declared = dict(bind_parameters(action, step)), self.list_declared(step)
-        items = [each.substitute(binding) for effect in filter(is_certain, action.effects) for each in effect.modifies]
+        declared = self.list_declared(step)
+        items = [item for each in self._ground_effects(step) if each.requires == TRUE for item in each.modifies]
         return [each for each in items if is_in_place(each) and each.is_ground and declared.get(each, True)]
 
     def list_outcomes(self, step: Step) -> list[Facts]:
         """Return what each declared outcome of `step` brings or ends, without what all of them do."""
         action = self.state.problem.domain.actions[step.action]
         binding, declared = dict(bind_parameters(action, step)), self.list_declared(step)
-        found = [_bind_literals([outcome], binding) for outcome in action.outcomes]
+        found = [list_literals([When(provides=outcome.provides)], binding) for outcome in action.outcomes]
         return [{fact: holds for fact, holds in each.items() if declared.get(fact) is not holds} for each in found]
 
     def list_declared(self, step: Step) -> Facts:
         """Return what `step` declares to bring or to end, also about objects that it is still to create."""
+        known = self.state.beliefs.simulation.rules.universe, len(self.state.objects.created)
+        if known != self._known:
+            self._known = known
+            self._declared.clear()
         found = self._declared.get(step)
         if found is None:
-            facts = list_certain(self.state.problem.domain.actions[step.action], step)
+            facts = list_certain(self._ground_effects(step))
             found = {fact: holds for fact, holds in facts.items() if not self.state.beliefs.is_listing(fact)}
             self._declared[step] = found
         return found
+
+    def _ground_effects(self, step: Step) -> list[When]:
+        """Return the effects of `step` on the objects that there are, and on those that it creates."""
+        of_types, is_open = self.state.beliefs.simulation.rules.universe.of_types, self.state.objects.is_open
+        action = self.state.problem.domain.actions[step.action]
+
+        def list_objects(types: tuple[str, ...]) -> list[str]:
+            return [each for each in of_types(types) if each in step.arguments or not is_open(each)]
+
+        return ground_effects(action, step, list_objects)
 
     def _find_effects_of_others(self, record: StepRecord) -> set[Atom]:
         """Return the facts that other steps of the plan bring or end, unless they were left out or have failed."""
@@ -196,10 +218,29 @@ class EffectFinder:
         return [each for each in self.foresee() if each.step != record.step]
 
 
-def list_certain(action: Action, step: Step) -> dict[Atom, bool]:
-    """Return the ground facts that a step of `action` brings about or ends whatever holds, with their values."""
-    facts = _bind_literals([*filter(is_certain, action.effects)], dict(bind_parameters(action, step)))
+def ground_effects(action: Action, step: Step, list_objects: Callable[[tuple[str, ...]], Iterable[str]]) -> list[When]:
+    """Return the effects of a step of `action`, one for each row of objects of their variables, without numbers."""
+    binding, found = dict(bind_parameters(action, step)), list[When]()
+    for each in action.effects:
+        names = [variable.name for variable in each.variables]
+        for row in product(*[list_objects(variable.types) for variable in each.variables]):
+            bound = {**binding, **dict(zip(names, row, strict=True))}
+            provides = tuple([(fact if holds else Not(fact)) for fact, holds in list_literals([each], bound).items()])
+            modifies = tuple([item.substitute(bound) for item in each.modifies])
+            found.append(When(substitute(each.requires, bound), provides, modifies))
+    return found
+
+
+def list_certain(effects: Iterable[When]) -> Facts:
+    """Return the ground facts that those of a step's ground `effects` bring or end which it has whatever holds."""
+    facts = list_literals([each for each in effects if each.requires == TRUE])
     return {fact: holds for fact, holds in facts.items() if fact.is_ground}
+
+
+def list_literals(effects: Sequence[When], binding: Mapping[str, str] = NO_BINDING) -> dict[Atom, bool]:
+    """Return the literals that `effects` provide, with their values; what is brought comes last."""
+    ended = {fact.substitute(binding): False for each in effects for fact in negated_atoms(each.provides)}
+    return ended | {fact.substitute(binding): True for each in effects for fact in positive_atoms(each.provides)}
 
 
 @cache_per_domain
@@ -210,14 +251,3 @@ def _find_changed(domain: DomainModel) -> frozenset[str]:
     written = [atom.predicate for each in provided for atom in (*positive_atoms(each), *negated_atoms(each))]
     stale = [each.name for each in domain.predicates.values() if each.stale_with]
     return frozenset([*written, *stale, *domain.derived])
-
-
-def _bind_literals(parts: Sequence[When | Outcome], binding: Mapping[str, str]) -> dict[Atom, bool]:
-    """Return the literals that `parts` of an action provide, with their values; what is brought comes last."""
-    ended = {fact.substitute(binding): False for each in parts for fact in negated_atoms(each.provides)}
-    return ended | {fact.substitute(binding): True for each in parts for fact in positive_atoms(each.provides)}
-
-
-def is_certain(effect: When) -> bool:
-    """Return whether an action has `effect` whatever holds."""
-    return effect.requires == TRUE and not effect.variables

@@ -48,6 +48,7 @@ class FirstLook:
 
     def __post_init__(self) -> None:
         self._finder = EffectFinder(self.state)
+        self._finder.is_watched = self.lookout.watches
 
     async def take(self) -> str:
         """Look, and return what differs from what was believed; an empty text if nothing does."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, starmap
 from typing import Any
 
 from executor.events import events
 from executor.journal.interface import AnyJournal
 from executor.ledger.records import Entry, Flight, Outcome
-from executor.loop.effects import list_certain
+from executor.loop.effects import ground_effects, list_certain
 from executor.loop.flights import entry_of, outcome_of
 from executor.loop.step_identity import Brought, find_known_values, identify_step
 from executor.plans.action_plan import PlanStep
 from executor.tools.json_data import load_json
 from planner.errors import ForethoughtError
 from planner.lightweight import dataclass, field, replace
-from planner.model import DomainModel
+from planner.model import DomainModel, Object
+from planner.model.domain import TypeHierarchy
 from planner.plan import Step
 
 Told = Iterable[tuple[events.Event, float]]
@@ -64,6 +65,8 @@ class _PastRun:
     model: DomainModel
     world: str
     run: str = ""
+    objects: tuple[Object, ...] = ()
+    """The objects of its problem."""
     steps: dict[str, Step] = field(default_factory=dict)
     request: Mapping[str, Any] = field(default_factory=dict)
     planned: dict[str, PlanStep] = field(default_factory=dict)
@@ -83,6 +86,7 @@ class _PastRun:
                     if event.world or domain not in {"", self.model.name}:
                         return self
                     self.run, self.request = run, memory
+                    self.objects = tuple(starmap(_read_object, plan.get("objects", {}).items()))
                     self._learn_steps(plan.get("steps", ()))
                 case events.PlanChanged(steps):
                     self._learn_steps(steps)
@@ -113,9 +117,15 @@ class _PastRun:
         action = self.model.actions[step.action]
         known = find_known_values(action, self.planned[event.step].parameters, self.request)
         given = replace(step, arguments=step.arguments[: len(action.parameters)])
-        brings = Brought.of(self.world, given, list_certain(action, step), known).write()
+        facts = list_certain(ground_effects(action, step, self._list_objects))
+        brings = Brought.of(self.world, given, facts, known).write()
         item = identify_step(self.world, given.action, given.arguments, known)
         self.flights[event.step] = Flight(item, str(step), self.run, event.step, event.key, at, brings=brings)
+
+    def _list_objects(self, types: tuple[str, ...]) -> list[str]:
+        """Return the objects of the run and the domain that belong to any of `types`."""
+        kinds, objects = TypeHierarchy(self.model.types), [*self.model.constants, *self.objects]
+        return [*dict.fromkeys(each.name for each in objects if kinds.is_a(each.types, types))]
 
     def _end(self, event: events.StepEnded, at: float) -> None:
         flight = self.flights.pop(event.step)
@@ -124,3 +134,7 @@ class _PastRun:
             self.flights[event.step] = replace(flight, doubt=event.reason)
         elif outcome is not Outcome.NOT_DONE:
             self.entries.append(entry_of(flight, outcome, at, seen=event.is_seen, reason=event.reason))
+
+
+def _read_object(name: str, types: str | Sequence[str]) -> Object:
+    return Object(name, (types,) if isinstance(types, str) else tuple(types))

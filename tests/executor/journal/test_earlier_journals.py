@@ -9,7 +9,7 @@ import pytest
 from earlier_shop import GOALS, Bank, make_world
 
 from executor import ActionResult, Executor, Journal, RunStatus, StepStatus, World
-from planner import Domain
+from planner import Domain, When, forbidden
 
 DATA = Path(__file__).parent / "data"
 STATUSES = {
@@ -85,13 +85,38 @@ def test_what_was_paid_for_a_created_object_is_known_by_the_name_of_the_object(t
     world.handler("close")(lambda t: None)  # noqa: ARG005 - handlers take the action's parameters
     with Journal(tmp_path / "now.db") as now:
         assert asyncio.run(Executor(world, now).run(desk.problem(goal=["closed"]), run="r")).succeeded
-        events = [(each.kind, json.loads(each.data)) for each in now.read("r")]
+        copy_as_earlier(now, tmp_path / "earlier.db")
     with Journal(tmp_path / "earlier.db") as earlier:
-        earlier.create("r")
-        with earlier.drive("r"):
-            for kind, data in events:
-                told = {**data, "world": ""} if kind == "RunStarted" else data  # it named no world then
-                earlier.append("r", kind, json.dumps(told))
         problem = desk.problem(objects={"T1": "ticket"}, initial=["open(T1)"], goal=["paid(T1)"])
         assert asyncio.run(Executor(world, earlier).run(problem)).status is RunStatus.WAITING
     assert bank == ["T1"]
+
+
+def copy_as_earlier(now, place):
+    """Copy the run "r" of the journal `now` to a journal as there were before the ledger."""
+    with Journal(place) as earlier:
+        earlier.create("r")
+        with earlier.drive("r"):
+            for each in now.read("r"):
+                told = json.loads(each.data) | ({"world": ""} if each.kind == "RunStarted" else {})  # it named no world
+                earlier.append("r", each.kind, json.dumps(told))
+
+
+def test_what_was_paid_for_all_objects_at_once_is_known_of_each_of_them(tmp_path):
+    desk, bank = Domain("desk", types=["ticket"]), []
+    desk.predicate("paid", "ticket")
+    effect = When(requires=[], provides=["paid(t)"], variables={"t": "ticket"})
+    desk.action("pay_all", {}, when=[effect], tags=["irreversible"])
+    desk.action("pay", {"t": "ticket"}, provides=["paid(t)"], tags=["irreversible"])
+    world = World(desk)
+    world.handler("pay_all")(lambda: bank.append("all"))
+    world.handler("pay")(lambda t: bank.append(str(t)))
+    tickets = {"T1": "ticket", "T2": "ticket"}
+    with Journal(tmp_path / "now.db") as now:
+        goal = ["paid(T1)", "paid(T2)"]
+        asyncio.run(Executor(world, now).run(desk.problem(objects=tickets, goal=goal), run="r"))
+        copy_as_earlier(now, tmp_path / "earlier.db")
+    with Journal(tmp_path / "earlier.db") as earlier:
+        problem = desk.problem(objects={"T1": "ticket"}, goal=["paid(T1)"], constraints=[forbidden("pay_all")])
+        assert asyncio.run(Executor(world, earlier).run(problem)).status is RunStatus.WAITING
+    assert bank == ["all"]
