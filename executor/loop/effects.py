@@ -131,6 +131,21 @@ class EffectFinder:
 
         return find_open_facts(derived, truth, domain, universe)[0] is True
 
+    def infer_causes(self, derived: Atom, seen: Facts) -> Facts:
+        """Return the values that other facts must have, by what is `seen` of them, where a derived fact holds."""
+        domain, universe = self.state.problem.domain, self.state.beliefs.simulation.rules.universe
+
+        def is_needed(fact: Atom, holds: bool) -> bool:
+            def truth(part: Atom | Comparison) -> bool | None:
+                if isinstance(part, Comparison) or part.predicate in domain.derived:
+                    return self.find_fixed(part)
+                return not holds if part == fact else seen.get(part, self.find_fixed(part))
+
+            return find_open_facts(derived, truth, domain, universe)[0] is False
+
+        causes = [each for each in self.list_causes([derived]) if each.predicate not in domain.derived]
+        return {fact: holds for fact in causes if fact not in seen for holds in (True, False) if is_needed(fact, holds)}
+
     def find_fixed(self, part: Atom | Comparison) -> bool | None:
         """Return whether a fact or a comparison holds that nothing changes; None for others."""
         beliefs, problem = self.state.beliefs, self.state.problem

@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
-from executor.events.events import Event, StepStatus
+from executor.events.events import Event, FactsSeen, Note, Provenance, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.effects import EffectFinder
 from executor.loop.purposes import Purposes
-from executor.observe.observe import Lookout, Survey, adopt_look
+from executor.observe.observe import Lookout, LookResult, Survey, adopt_look
 from planner.lightweight import dataclass, field
 from planner.model import Atom, DomainModel, Formula
 from planner.model.formulas import atoms_in, substitute
 
 Look = Literal["plan", "goal", "never"]
 """What is looked at first: what the plan rests on, all that is relevant to the goal, or nothing."""
+BEFORE_ALL: Final = "looked before the first step"
+BEFORE_STEP: Final = "looked before an irreversible step"
 DIFFERS: Final = "the world is not as was believed"
 MOST_NAMED: Final = 5
 """Most facts that a reason names."""
@@ -66,11 +68,28 @@ class FirstLook:
         if not facts and not over:
             return ""
         looked = await lookout.look(facts, beliefs, over)
-        if not adopt_look(looked, beliefs, self.emit, "looked before the first step", confirming=before):
+        is_news = adopt_look(looked, beliefs, self.emit, BEFORE_ALL, confirming=before)
+        self._infer_causes(looked, BEFORE_ALL)
+        if not is_news:
             return ""
         changed = [(fact, holds) for fact, holds in before.items() if beliefs.holds(fact) is not holds]
         named = [str(fact) if holds else f"not {fact}" for fact, holds in changed[:MOST_NAMED]]
         return f"{DIFFERS} ({', '.join(named)})" if named else DIFFERS
+
+    def _infer_causes(self, looked: LookResult, cause: str) -> None:
+        """Assume what must be so where derived facts are seen that follow from nothing believed: searches know it then."""
+        beliefs, derived = self.state.beliefs, self.state.problem.domain.derived
+        seen = {fact: holds for fact, holds in looked.seen.items() if fact in looked.conclusive}
+        odd = [fact for fact in seen if fact.predicate in derived and seen[fact] and not beliefs.simulation.holds(fact)]
+        inferred = {
+            fact: Note(fact, holds, Provenance.ASSUMED, f"{each} is so")
+            for each in odd
+            for fact, holds in self._finder.infer_causes(each, seen).items()
+            if beliefs.holds(fact) is not holds
+        }
+        if inferred:
+            notes = [each for each in looked.notes if each.fact in odd]
+            self.emit(FactsSeen((*notes, *inferred.values()), cause))
 
     def _list_stated(self, steps: Iterable[StepRecord]) -> Iterable[Atom]:
         """Yield the facts that `steps` need and none of its steps brings before, and that were only stated.
@@ -124,13 +143,13 @@ class FirstLook:
     async def find_excuse(self, record: StepRecord) -> tuple[str, list[StepRecord]]:
         """Look whether all that an irreversible step is for, through other steps, is so; return as text what is so.
 
-        Beside that, return the steps that are not needed: it, and those that build on it. The text is empty if it is
-        needed, or may be. Its own effect is looked at when its flight is taken.
+        Where a search could not know that, beside it return the steps that build on the step: the plan goes on without
+        them. The text is empty if it is needed, or may be. Its own effect is looked at when its flight is taken.
         """
         name, state, needed = str(record.step), self.state, ("", list[StepRecord]())
         if self.look == "never" or record.attempts or not (self.lookout.has_observers and self._is_aimed):
             return needed
-        if name in self._left_out or self._looked == (record.id, state.version):
+        if self._looked == (record.id, state.version):
             return needed
         purposes = self._find_purposes()
         facts = [*filter(self.lookout.can_see, purposes.list_telling(record))][:MOST_SERVED]
@@ -139,7 +158,8 @@ class FirstLook:
         if own.issuperset(facts) or not purposes.find_excuse(record, {}, facts)[0]:
             return needed  # whatever would be seen
         looked = await self.lookout.look(facts, state.beliefs)
-        adopt_look(looked, state.beliefs, self.emit, "looked before an irreversible step")
+        adopt_look(looked, state.beliefs, self.emit, BEFORE_STEP)
+        self._infer_causes(looked, BEFORE_STEP)
         self._looked = record.id, state.version
         if record.status not in {StepStatus.PENDING, StepStatus.WAITING}:
             return needed  # meanwhile, the plan goes on without it
@@ -147,11 +167,15 @@ class FirstLook:
         found, needless = purposes.find_excuse(record, seen)
         if own.issuperset(found):
             return needed
-        if state.hierarchy is not None and not all(each.is_pending for each in needless if each is not record):
-            return needed  # its task goes on
+        is_known = all(state.beliefs.simulation.holds(each) is seen[each] for each in found)
+        is_bound = state.watches is not None or state.policy is not None
+        goes_on = state.hierarchy is not None or not (is_known or is_bound)
+        others = [each for each in needless if each is not record] if goes_on else []
+        if (name in self._left_out and not goes_on) or not all(each.is_pending for each in others):
+            return needed
         self._left_out.add(name)
         excuses = [str(each) if seen[each] else f"not {each}" for each in found]
-        return ", ".join(excuses[:MOST_NAMED]), needless
+        return ", ".join(excuses[:MOST_NAMED]), others
 
 
 def find_relevant_predicates(domain: DomainModel, goal: Formula) -> frozenset[str]:

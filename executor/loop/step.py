@@ -221,17 +221,17 @@ class Stepper:
         await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
 
     async def _is_needless(self, record: StepRecord) -> bool:
-        """Return whether all that an irreversible step is for is so already; leave it out and plan anew if so.
+        """Return whether all that an irreversible step is for is so already; leave it out if so.
 
-        In a hierarchical run, it counts as done, as do the steps that build on it: its task is not done in another way.
+        The rest is planned anew. Where the plan goes on without it, the steps that build on it are left out, too: in a
+        hierarchical run, they count as done, and no task is done in another way.
         """
-        so, needless = await self.first_look.find_excuse(record)
-        if so and self.state.hierarchy is not None:
-            for each in needless:
-                self.emit(events.StepEnded(each.id, events.StepStatus.SKIPPED, f"{events.ALREADY_SO}: {so}"))
-        elif so:
-            excuse = f"it is not needed: {so} is so already"
-            self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, excuse))
+        so, others = await self.first_look.find_excuse(record)
+        is_of_task = self.state.hierarchy is not None
+        excuse = f"{events.ALREADY_SO}: {so}" if is_of_task else f"it is not needed: {so} is so already"
+        for each in (record, *others) if so else ():
+            self.emit(events.StepEnded(each.id, events.StepStatus.SKIPPED, excuse))
+        if so and not (is_of_task or others):
             self.replanning_requests.append(excuse)
         return bool(so)
 

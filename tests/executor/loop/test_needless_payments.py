@@ -3,10 +3,13 @@
 The goal, or what a later step needs, is judged as a whole over what is seen: it may be met in another way.
 """
 
+import asyncio
+
 import pytest
 from office import CLOSE, PAY, Office
 
-from executor import RunStatus, StepStatus
+from executor import Agent, PlannedCalls, RunStatus, StepStatus
+from executor.testing import run_virtual
 from htn.language.declare import Methods
 from planner import mandatory, sometime
 
@@ -84,6 +87,66 @@ def test_a_goal_that_follows_from_several_facts_is_judged_by_what_is_seen_of_the
     office.watch("reserved", "booked", "waived")
     office.does["reserve"] = lambda: office.truth.update({"booked(o7)", "waived(o7)"})
     assert office.run("settled(o7)", model=model).status is RunStatus.SUCCEEDED
+    assert office.payments == []
+
+
+def chain(axiom="(and (paid ?o) (closed ?o))"):
+    """Pay and close an order, which so is settled, and finish it then; nobody sees the payment, nor the closing."""
+    office = Office(
+        reserve=RESERVE,
+        pay={**PAY, "requires": ["reserved(o)"]},
+        close={"requires": ["paid(o)"], "provides": ["closed(o)"]},
+        finish={"requires": ["settled(o)"], "provides": ["finished(o)"]},
+    )
+    office.domain.predicate("waived", "order")
+    office.domain.derive("settled(o)", {"o": "order"}, axiom)
+    office.watch("reserved", "settled", "finished")
+    office.does["reserve"] = lambda: office.truth.add("settled(o7)")
+    return office
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+@pytest.mark.parametrize("model", MODELS)
+def test_what_a_later_step_needs_and_is_seen_to_follow_is_not_paid_for(model, when):
+    office = chain()
+    office.truth |= {"settled(o7)"} if when == "before" else set()
+    outcome = office.run("finished(o7)", model=model)
+    assert (outcome.status, office.payments) == (RunStatus.SUCCEEDED, [])
+
+
+@pytest.mark.parametrize("model", [each for each in MODELS if each != "policy"])
+def test_what_may_follow_from_something_else_is_not_paid_for(model):
+    """An order may be settled as it was waived: nothing follows of the payment, and the plan goes on without it."""
+    office = chain("(or (waived ?o) (and (paid ?o) (closed ?o)))")
+    outcome = office.run("finished(o7)", model=model)
+    assert (outcome.status, office.payments) == (RunStatus.SUCCEEDED, [])
+
+
+@pytest.mark.parametrize("make", [till, chain])
+def test_an_agent_does_not_pay_what_is_paid_in_another_way(make):
+    office = make()
+    if make is till:
+        office.does["reserve"] = lambda: office.truth.add("by_cash(o7)")
+    goal = ["finished(o7)"] if make is chain else [GOALS["or"]]
+    result = run_virtual(Agent(office.world, office.problem()).achieve(goal))
+    assert (result.outcome.status, office.payments) == (RunStatus.SUCCEEDED, [])
+
+
+@pytest.mark.parametrize("make", [till, chain])
+def test_planned_calls_do_not_pay_what_is_paid_in_another_way(make):
+    office = make()
+    problem = office.problem("finished(o7)") if make is chain else office.problem(text=GOALS["or"])
+    if make is till:
+        office.does["reserve"] = lambda: office.truth.add("by_cash(o7)")
+
+    async def call():
+        calls = PlannedCalls(office.world, problem)
+        for _ in range(9):
+            if steps := await calls.next_steps():
+                await calls.call(steps[0].action, {"o": "o7"})
+        return calls.is_reached
+
+    assert asyncio.run(call())
     assert office.payments == []
 
 
