@@ -77,7 +77,7 @@ class FirstLook:
         return f"{DIFFERS} ({', '.join(named)})" if named else DIFFERS
 
     def _infer_causes(self, looked: LookResult, cause: str) -> None:
-        """Assume what must be so where derived facts are seen that follow from nothing believed: searches know it then."""
+        """Assume what must be so where derived facts are seen that do not follow, for searches read no other sight."""
         beliefs, derived = self.state.beliefs, self.state.problem.domain.derived
         seen = {fact: holds for fact, holds in looked.seen.items() if fact in looked.conclusive}
         odd = [fact for fact in seen if fact.predicate in derived and seen[fact] and not beliefs.simulation.holds(fact)]
@@ -168,10 +168,10 @@ class FirstLook:
         if own.issuperset(found):
             return needed
         is_known = all(state.beliefs.simulation.holds(each) is seen[each] for each in found)
-        is_bound = state.watches is not None or state.policy is not None
-        goes_on = state.hierarchy is not None or not (is_known or is_bound)
+        goes_on = state.hierarchy is not None or (state.policy is None and (state.watches is not None or not is_known))
         others = [each for each in needless if each is not record] if goes_on else []
-        if (name in self._left_out and not goes_on) or not all(each.is_pending for each in others):
+        is_final = goes_on and state.watches is None
+        if (name in self._left_out and not is_final) or not all(each.is_pending for each in others):
             return needed
         self._left_out.add(name)
         excuses = [str(each) if seen[each] else f"not {each}" for each in found]

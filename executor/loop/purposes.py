@@ -19,7 +19,8 @@ from executor.loop.effects import EffectFinder, Facts
 from executor.observe.condition_facts import find_open_facts, list_conjuncts, trace_atoms
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import dataclass, field
-from planner.model import Atom, Comparison, ConstraintKind, Done, Formula, Not
+from planner.model import Atom, Comparison, Constraint, ConstraintKind, Done, Formula, Not
+from planner.model.actions import Happening
 from planner.semantics.constraint_monitors import covers
 
 _LEFT: Final = frozenset({StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT})
@@ -51,7 +52,7 @@ class Purposes:
     _needing: defaultdict[str, list[StepRecord]] = field(init=False, default_factory=partial(defaultdict, list))
     """The steps that take values from a step, or depend on it, by its id."""
     _coming_after: defaultdict[str, list[StepRecord]] = field(init=False, default_factory=partial(defaultdict, list))
-    """The steps that may only come after one of an action."""
+    """The steps that may only come after one of an action, as they say or a constraint does."""
     _changing: defaultdict[Atom, list[StepRecord]] = field(init=False, default_factory=partial(defaultdict, list))
     """The steps that bring or end a fact."""
     _mandatory: list[Done] = field(init=False, default_factory=list)
@@ -60,11 +61,6 @@ class Purposes:
     def __post_init__(self) -> None:
         state = self.state
         self._demand(state.goal, None)
-        for wanted in [each.what for each in state.constraints if each.kind is ConstraintKind.SOMETIME]:
-            if isinstance(wanted, Done):
-                self._mandatory.append(wanted)
-            else:
-                self._demand(wanted, None)
         for each in self.steps:
             self._declared[each.id] = declared = self.finder.find_declared(each.step)
             for fact in declared:
@@ -77,6 +73,8 @@ class Purposes:
             if each.plan.requires:
                 place = CodePlace(f"step {each.id!r}")
                 self._demand(state.reader.condition(each.plan.requires, place), each)
+        for constraint in state.constraints:
+            self._demand_constraint(constraint)
         if state.hierarchy is not None:
             self._demand_last_effects()
 
@@ -88,6 +86,33 @@ class Purposes:
             for fact in demand.facts:
                 if by is None or not isinstance(fact, FluentValue):
                     self._demands[fact].append(demand)
+
+    def _demand_constraint(self, constraint: Constraint) -> None:
+        """Add what a constraint demands: in the end, or of each step that would break it otherwise.
+
+        Those that only forbid something demand no step.
+        """
+        what, other = constraint.what, constraint.other
+        match constraint.kind:
+            case ConstraintKind.SOMETIME:
+                if isinstance(what, Done):
+                    self._mandatory.append(what)
+                else:
+                    self._demand(what, None)
+            case ConstraintKind.BEFORE | ConstraintKind.ALWAYS:
+                for each in self._list_happening(what if other is None else other):
+                    if isinstance(what, Done):
+                        self._coming_after[what.action.predicate].append(each)
+                    else:
+                        self._demand(what, each)
+
+    def _list_happening(self, happening: Happening) -> list[StepRecord]:
+        """Return the steps that a happening is about, or that may change whether it holds."""
+        if isinstance(happening, Done):
+            return [each for each in self.steps if covers(happening, each.step)]
+        universe = self.state.beliefs.simulation.rules.universe
+        facts = trace_atoms(happening, self.state.problem.domain, universe, {}).keys()
+        return [each for each in self.steps if not facts.isdisjoint(self._declared[each.id])]
 
     def _demand_last_effects(self) -> None:
         """Demand the effects of steps on which no other step builds."""

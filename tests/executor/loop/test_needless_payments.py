@@ -11,7 +11,7 @@ from office import CLOSE, PAY, Office
 from executor import Agent, PlannedCalls, RunStatus, StepStatus
 from executor.testing import run_virtual
 from htn.language.declare import Methods
-from planner import mandatory, sometime
+from planner import always, before, done, mandatory, sometime
 
 MODELS = ("sequential", "parallel", "dag", "reactive", "policy")
 RESERVE = {"provides": ["reserved(o)"]}
@@ -179,6 +179,28 @@ def test_a_constraint_that_is_seen_to_be_met_makes_a_payment_needless(model, wat
     office.does["reserve"] = lambda: office.truth.add("finished(o7)")
     outcome = office.run("finished(o7)", constraints=[sometime("finished(o7)")], model=model)
     assert (outcome.status, office.payments) == (RunStatus.SUCCEEDED, [])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        before(done("pay(o7)"), done("send(o7)")),
+        before("paid(o7)", "sent(o7)"),
+        always("(imply (sent o7) (paid o7))"),
+    ],
+    ids=["before a step", "before a fact", "always"],
+)
+def test_who_may_send_only_what_is_paid_pays_though_it_is_settled(model, constraint):
+    office = Office(
+        reserve=RESERVE,
+        pay={**PAY, "requires": ["reserved(o)"]},
+        close=CLOSE,
+        send={"requires": ["reserved(o)"], "provides": ["sent(o)"]},
+    ).watch("reserved", "settled", "sent")
+    office.does["reserve"] = lambda: office.truth.add("settled(o7)")
+    outcome = office.run("settled(o7)", "sent(o7)", constraints=[constraint], model=model)
+    assert (outcome.status, office.payments) == (RunStatus.SUCCEEDED, ["pay(o7)"])
 
 
 @pytest.mark.parametrize("model", MODELS)
