@@ -100,14 +100,23 @@ class EffectFinder:
         return {fact: holds for fact, holds in list_literals(effects).items() if fact.is_ground and exists(fact)}
 
     def find_derived(self, record: StepRecord) -> Facts:
-        """Return the derived facts that the goal or a later step needs and that a step brings about if done now."""
+        """Return the derived facts that the goal or a later step needs and that a step brings about if done now.
+
+        Its own effects count as missing before, whatever is believed of them.
+        """
         beliefs = self.state.beliefs
         wanted = [fact for each in self._list_needs(record) for fact in beliefs.derived_of(each)]
         if not wanted or beliefs.simulation.find_objection(record.step) is not None:
             return {}
-        then = beliefs.simulation.copy()
+        initial, then, before = (
+            frozenset(self.state.source.initial),
+            beliefs.simulation.copy(),
+            beliefs.simulation.copy(),
+        )
+        own = {fact: holds for fact, holds in self.find_declared(record.step).items() if (fact in initial) is not holds}
         then.apply(record.step)
-        return {fact: True for fact in wanted if then.holds(fact) and not beliefs.simulation.holds(fact)}
+        before.world.update([fact for fact in own if own[fact]], [fact for fact in own if not own[fact]])
+        return {fact: True for fact in wanted if then.holds(fact) and not before.holds(fact)}
 
     def list_causes(self, facts: Iterable[Atom]) -> list[Atom]:
         """Return the other facts from which the derived ones among `facts` follow."""

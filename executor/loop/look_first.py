@@ -159,7 +159,6 @@ class FirstLook:
             return needed  # whatever would be seen
         looked = await self.lookout.look(facts, state.beliefs)
         adopt_look(looked, state.beliefs, self.emit, BEFORE_STEP)
-        self._infer_causes(looked, BEFORE_STEP)
         self._looked = record.id, state.version
         if record.status not in {StepStatus.PENDING, StepStatus.WAITING}:
             return needed  # meanwhile, the plan goes on without it
@@ -167,6 +166,7 @@ class FirstLook:
         found, needless = purposes.find_excuse(record, seen)
         if own.issuperset(found):
             return needed
+        self._infer_causes(looked, BEFORE_STEP)
         is_known = all(state.beliefs.simulation.holds(each) is seen[each] for each in found)
         goes_on = state.hierarchy is not None or (state.policy is None and (state.watches is not None or not is_known))
         others = [each for each in needless if each is not record] if goes_on else []
