@@ -257,3 +257,30 @@ def test_a_task_of_which_only_a_part_is_seen_pays():
     outcome = office.run(tasks=["settle(o7)"])
     assert (outcome.status, office.payments) == (RunStatus.UNVERIFIED, ["pay(o7)"])
     assert "send(o7)" in office.calls
+
+
+@pytest.mark.parametrize("so", ["paid", "settled"])
+def test_what_is_so_already_is_not_done_in_another_way_where_a_later_step_fails(so):
+    office = tasks(pay=PAY, close=CLOSE)
+    office.actions |= {
+        "transfer": {"provides": ["settled(o)"], "tags": ["irreversible"], "cost": 5},
+        "ship": {"requires": ["settled(o)"], "provides": ["sent(o)"]},
+        "mail": {"requires": ["settled(o)"], "provides": ["sent(o)"], "cost": 9},
+    }
+    how = office.methods
+    for name in ("transfer", "ship", "mail"):
+        office.domain.action(name, {"o": "order"}, **office.actions[name])
+    for task, *ways in (("pay_somehow", "pay", "transfer"), ("send", "ship", "mail")):
+        how.task(task, o="order")
+        for way in ways:
+            steps = ["pay(o)", "close(o)"] if way == "pay" else [f"{way}(o)"]
+            how.method(f"{task}_by_{way}", {"o": "order"}, task=f"{task}(o)", subtasks=steps)
+    how.task("all", o="order")
+    how.method("whole", {"o": "order"}, task="all(o)", subtasks=["pay_somehow(o)", "send(o)"])
+    office.watch("paid", "settled", "sent")
+    office.truth.add(f"{so}(o7)")
+    office.does["ship"], office.results["ship"] = lambda: office.truth.discard("sent(o7)"), False
+    outcome = office.run(tasks=["all(o7)"])
+    assert (outcome.status, office.payments) == (RunStatus.SUCCEEDED, [])
+    assert office.calls[-2:] == ["ship(o7)", "mail(o7)"]
+    assert [each.step.action for each in outcome.steps].count("pay") == 1
