@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from executor.events.events import StepStatus
+from executor.events.events import UNFINISHED
 from executor.events.fluent_values import FluentValue, pattern_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -22,8 +22,6 @@ from planner.lightweight import dataclass, field
 from planner.model import Atom, Comparison, Constraint, ConstraintKind, Done, Formula, Not
 from planner.model.actions import Happening
 from planner.semantics.constraint_monitors import covers
-
-_LEFT: Final = frozenset({StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT})
 
 
 class Demand(NamedTuple):
@@ -228,7 +226,7 @@ class Purposes:
 
     def _list_values(self, fact: Atom) -> set[bool]:
         """Return the values that steps which are left give a fact."""
-        return {self._declared[each.id][fact] for each in self._changing.get(fact, ()) if each.status in _LEFT}
+        return {self._declared[each.id][fact] for each in self._changing.get(fact, ()) if each.status in UNFINISHED}
 
     def _list_changed(self, record: StepRecord) -> list[Atom]:
         """Return the facts that a step brings or ends, and its numbers as patterns of their values."""
@@ -238,12 +236,12 @@ class Purposes:
     def _list_demands(self, fact: Atom, record: StepRecord) -> list[Demand]:
         """Return the demands on a fact in the end, and of other steps that are left."""
         demands = self._demands.get(fact, ())
-        return [each for each in demands if each.by is None or (each.by is not record and each.by.status in _LEFT)]
+        return [each for each in demands if each.by is None or (each.by is not record and each.by.status in UNFINISHED)]
 
     def _list_followers(self, record: StepRecord) -> list[StepRecord]:
         """Return the steps that are left and need that a step was done, or its result, rather than a fact."""
         found = [*self._needing[record.id], *self._coming_after[record.step.action]]
-        return [each for each in found if each is not record and each.status in _LEFT]
+        return [each for each in found if each is not record and each.status in UNFINISHED]
 
 
 def _is_of_step(demand: Demand) -> bool:
