@@ -1,16 +1,18 @@
-"""Bugs that are planted in the executor, each one line: the matrix finds every one of them."""
+"""Bugs that are planted in the executor, a line or two each: the matrix finds every one by the promise it breaks."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from doors.promises import PROMISES
 from executor.events.answers import NOTHING
 from executor.events.events import StepStatus
-from executor.executor import Executor
 from executor.journal.effects import LedgerInJournal
 from executor.journal.journal import Journal
 from executor.ledger.records import Outcome
@@ -21,6 +23,7 @@ from executor.loop.books import BookInJournal
 from executor.loop.evidence import Evidence, View
 from executor.loop.flights import Flights
 from executor.loop.step import Stepper
+from executor.loop.step_identity import Brought, identify_step
 from executor.observe import step_verdict
 from executor.observe.observe import Lookout, LookResult
 from executor.recovery.ask_people import Questions
@@ -31,9 +34,10 @@ Patch = pytest.MonkeyPatch
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """A bug: `apply` plants it, and one of `cells` finds it, by a promise that holds there without it."""
+    """A bug: `apply` plants it, and each of `cells` finds it by a `promise` that holds there without it."""
 
     name: str
+    promise: str
     cells: tuple[str, ...]
     apply: Callable[[Patch], None]
 
@@ -41,11 +45,13 @@ class Plant:
 PLANTS: list[Plant] = []
 
 
-def plant(name: str, *cells: str) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
+def plant(name: str, promise: str, *cells: str) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
     """Return a decorator that lists a bug."""
 
+    assert promise in PROMISES
+
     def add(apply: Callable[[Patch], None]) -> Callable[[Patch], None]:
-        PLANTS.append(Plant(name, cells, apply))
+        PLANTS.append(Plant(name, promise, cells, apply))
         return apply
 
     return add
@@ -62,20 +68,24 @@ def _answering(value: Any) -> Callable[..., Any]:
     return answer
 
 
-@plant("the flight is always free", "sequential:two-wishes-at-once:blind")
+@plant("the flight is always free", "irreversible at most once", "sequential:two-wishes-at-once:blind")
 def free_all_flights(patch: Patch) -> None:
     read = LedgerInJournal.read
     patch.setattr(LedgerInJournal, "take", lambda _, flight, *__: flight)
     patch.setattr(LedgerInJournal, "read", lambda self, item: (None, read(self, item)[1]))
 
 
-@plant("entries are forgotten", "sequential:none:blind", "agent:none:blind")
+@plant("entries are forgotten", "irreversible at most once", "sequential:none:blind", "agent:none:blind")
 def forget_entries(patch: Patch) -> None:
     read = LedgerInJournal.read
     patch.setattr(LedgerInJournal, "read", lambda self, item: (read(self, item)[0], []))
 
 
-@plant("a doubt is dropped when the run is broken off", "sequential:cancelled-after-acting:blind")
+@plant(
+    "a doubt is dropped when the run is broken off",
+    "irreversible at most once",
+    "sequential:cancelled-after-acting:blind",
+)
 def drop_doubt(patch: Patch) -> None:
     settle = BookInJournal.settle
 
@@ -94,17 +104,21 @@ def drop_doubt(patch: Patch) -> None:
     patch.setattr(BookInJournal, "settle", free)
 
 
-@plant("looks are skipped before irreversible steps", "sequential:done-by-hand-meanwhile:seen")
+@plant(
+    "looks are skipped before irreversible steps",
+    "already so is not done again",
+    "sequential:done-by-hand-meanwhile:seen",
+)
 def skip_looks(patch: Patch) -> None:
     patch.setattr(Evidence, "look", _answering(View(LookResult(), {}, {})))
 
 
-@plant("nobody is asked for approval", "sequential:none:approved")
+@plant("nobody is asked for approval", "approval honoured, and with these values", "sequential:none:approved")
 def skip_approval(patch: Patch) -> None:
     patch.setattr(Stepper, "_ask_for_approval", _answering(""))
 
 
-@plant("a refusal counts as an approval", "sequential:none:refused")
+@plant("a refusal counts as an approval", "no means no", "sequential:none:refused")
 def ignore_refusal(patch: Patch) -> None:
     ask = Stepper._ask_for_approval
 
@@ -115,7 +129,7 @@ def ignore_refusal(patch: Patch) -> None:
     patch.setattr(Stepper, "_ask_for_approval", approve)
 
 
-@plant("values become texts", "sequential:none:typed")
+@plant("values become texts", "typed", "sequential:none:typed")
 def lose_types(patch: Patch) -> None:
     from executor.loop import step
 
@@ -128,7 +142,7 @@ def lose_types(patch: Patch) -> None:
     patch.setattr(step.filling, "fill_parameters", as_texts)
 
 
-@plant("values are changed after the approval", "sequential:none:approved")
+@plant("values are changed after the approval", "approval honoured, and with these values", "sequential:none:approved")
 def change_values(patch: Patch) -> None:
     attempt = Stepper._attempt
 
@@ -140,14 +154,19 @@ def change_values(patch: Patch) -> None:
     patch.setattr(Stepper, "_attempt", change)
 
 
-@plant("irreversible steps begin as early as they can", "plan-by-hand:none:seen", "plan-by-hand:none:no-form")
+@plant(
+    "irreversible steps begin as early as they can",
+    "not before what can fail",
+    "plan-by-hand:none:seen",
+    "plan-by-hand:none:no-form",
+)
 def begin_early(patch: Patch) -> None:
     patch.setattr(
         run_loop, "defer_irreversible", lambda order, before, _: {id_: before.get(id_, frozenset()) for id_ in order}
     )
 
 
-@plant("a step that raised was not done", "sequential:raises-after-acting:blind")
+@plant("a step that raised was not done", "irreversible at most once", "sequential:raises-after-acting:blind")
 def forget_doubt(patch: Patch) -> None:
     patch.setattr(flights, "outcome_of", lambda status, **_: Outcome.DONE if status.is_done else Outcome.NOT_DONE)
     decide = step_verdict._decide_status
@@ -159,7 +178,11 @@ def forget_doubt(patch: Patch) -> None:
     patch.setattr(step_verdict, "_decide_status", fail)
 
 
-@plant("observers are not given their time to settle", "sequential:slow-observer-and-raises:seen")
+@plant(
+    "observers are not given their time to settle",
+    "irreversible at most once",
+    "sequential:slow-observer-and-raises:seen",
+)
 def hurry(patch: Patch) -> None:
     from executor.tools.observers import Observer
 
@@ -173,30 +196,35 @@ def hurry(patch: Patch) -> None:
     patch.setattr(Lookout, "settle_within", _returning(0.0))
 
 
-@plant("what a handler reports counts as seen", "sequential:lie:seen")
+@plant("what a handler reports counts as seen", "success only if observed", "sequential:lie:seen")
 def believe_reports(patch: Patch) -> None:
+    note = step_verdict._note_effects
+
+    def note_unseen(action: Any, result: Any, expected: Any, looked: Any, *given: Any, **named: Any) -> Any:
+        return note(action, result, expected, replace(looked, notes=()), *given, **named)
+
+    patch.setattr(step_verdict, "_note_effects", note_unseen)
     patch.setattr(step_verdict, "_decide_status", _returning((StepStatus.SUCCEEDED, "")))
 
 
-@plant("the owner of a flight counts as dead", "sequential:two-wishes-at-once:seen")
+@plant("the owner of a flight counts as dead", "irreversible at most once", "sequential:two-wishes-at-once:seen")
 def bury_owners(patch: Patch) -> None:
     patch.setattr(BookInJournal, "is_at_work", _answering(False))
 
 
-@plant("reservations are not released", "sequential:none:budget")
+@plant("reservations are not released", "never overdrawn, and released", "sequential:none:budget")
 def keep_reservations(patch: Patch) -> None:
     patch.setattr(Performer, "release", _returning(None))
     patch.setattr(Performer, "keep", _returning(None))
-    patch.setattr(Executor, "_release_reserved", _returning(None), raising=False)
-    patch.setattr(Run, "_release_reserved", _returning(None), raising=False)
+    patch.setattr(Run, "_release_reserved", _returning(None))
 
 
-@plant("a step is done once more unasked", "sequential:none:blind")
+@plant("a step is done once more unasked", "irreversible at most once", "sequential:none:blind")
 def accept_repetitions(patch: Patch) -> None:
     patch.setattr(asker, "_is_accepted", _returning(True))
 
 
-@plant("each step in doubt may be tried again", "sequential:killed-after-acting:blind")
+@plant("each step in doubt may be tried again", "irreversible at most once", "sequential:killed-after-acting:blind")
 def retry_in_doubt(patch: Patch) -> None:
     patch.setattr(asker, "_may_repeat", _returning(True))
     patch.setattr(asker, "_is_accepted", _returning(True))
@@ -205,6 +233,7 @@ def retry_in_doubt(patch: Patch) -> None:
 
 @plant(
     "observers that disagree see nothing",
+    "irreversible at most once",
     "sequential:disagreeing-observers:paid-already",
 )
 def ignore_disputes(patch: Patch) -> None:
@@ -217,18 +246,18 @@ def ignore_disputes(patch: Patch) -> None:
     patch.setattr(evidence, "judge_sight", settle)
 
 
-@plant("reasons are left out", "sequential:none:no-form")
+@plant("reasons are left out", "ends with status and reason", "sequential:none:no-form")
 def leave_out_reasons(patch: Patch) -> None:
     make = RunOutcome.of.__func__
     patch.setattr(RunOutcome, "of", classmethod(lambda cls, *given: replace(make(cls, *given), reason="")))
 
 
-@plant("questions are left out", "sequential:none:approved")
+@plant("questions are left out", "ends with status and reason", "sequential:none:approved")
 def leave_out_questions(patch: Patch) -> None:
     patch.setattr(RunOutcome, "questions", property(_returning(())))
 
 
-@plant("an answer to a doubt is turned round", "sequential:raises-after-acting:blind")
+@plant("an answer to a doubt is turned round", "irreversible at most once", "sequential:raises-after-acting:blind")
 def turn_answers_round(patch: Patch) -> None:
     make = Questions._make_settlement
 
@@ -238,24 +267,33 @@ def turn_answers_round(patch: Patch) -> None:
     patch.setattr(Questions, "_make_settlement", turn)
 
 
-@plant("what a dead process had begun was not begun", "sequential:killed-after-acting:blind")
+@plant(
+    "what a dead process had begun was not begun", "irreversible at most once", "sequential:killed-after-acting:blind"
+)
 def forget_beginnings(patch: Patch) -> None:
     read = Journal.read
     patch.setattr(Journal, "read", lambda self, run: (each for each in read(self, run) if each.kind != "StepStarted"))
 
 
-@plant("identities differ from process to process", "sequential:none:blind")
+@plant("identities differ from process to process", "irreversible at most once", "sequential:none:blind")
 def vary_identities(patch: Patch) -> None:
-    patch.setattr(Flights, "identify", lambda self, record, _: f"{id(self.ledger)}{record.step}")
+    describe = Brought.of.__func__
+
+    def vary(world: str) -> str:
+        own = vars(asyncio.get_running_loop()).setdefault("name_of_process", uuid4().hex)
+        return f"{world} of {own}"
+
+    patch.setattr(flights, "identify_step", lambda world, *given: identify_step(vary(world), *given))
+    patch.setattr(Brought, "of", classmethod(lambda cls, world, *given: describe(cls, vary(world), *given)))
 
 
-@plant("a person's no to one more payment is not heard", "sequential:none:blind")
+@plant("a person's no to one more payment is not heard", "irreversible at most once", "sequential:none:blind")
 def ignore_no(patch: Patch) -> None:
     patch.setattr(
         clearance, "interpret_answer", lambda asked, answer: asked.choices[0] if answer != NOTHING else NOTHING
     )
 
 
-@plant("the toolset offers irreversible steps out of turn", "planned-calls:none:no-form")
+@plant("the toolset offers irreversible steps out of turn", "not before what can fail", "planned-calls:none:no-form")
 def offer_everything(patch: Patch) -> None:
     patch.setattr(run_loop.Loop, "_defer_irreversible", lambda _, order, before, __: (order, before))

@@ -81,6 +81,8 @@ def judge_approved(story: Story) -> Iterator[str]:
                 yield f"approved without the amount: {each.what}"
         if (each.kind, each.what) == ("act", "pay") and each.detail == "run":
             allowed -= 1
+        if (each.kind, each.what) == ("call", "pay") and each.detail != repr(AMOUNT):
+            yield f"approved with {AMOUNT}, and called with {each.detail}"
         if allowed < 0 or (each.kind, each.what, allowed) == ("call", "pay", 0):
             yield "pay was called without an approval"
             return
