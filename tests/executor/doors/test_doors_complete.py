@@ -16,8 +16,15 @@ from executor.agent.standing_goals.goal_authoring import StandingGoals
 from executor.plans.execution_models import ExecutionModel
 
 SOURCES = Path(executor.__file__).parent
+STARTERS = frozenset({"Agent", "Executor", "PlannedCalls", "Room", "TemporalExecutor", "TemporalWorker", "Worker"})
+"""Classes that begin runs, or carry on those that wait for a worker."""
+NAMESAKES = {"executor.service.pool": "service/pool.py"}
+"""Modules that have classes of such names for something else, and their files."""
 ENTRANCES = {
+    "executor.py": ("sequential", "parallel", "dag", "reactive", "policy", "timed", "hierarchical", "plan by hand"),
     "agent/agent.py": ("agent", "room", "maintain"),
+    "agent/conversations/errands.py": ("room",),
+    "agent/conversations/room.py": ("room",),
     "agent/run_goals.py": ("agent", "room", "maintain"),
     "adapters/planned_calls.py": ("planned calls",),
     "adapters/langgraph_nodes.py": ("langgraph",),
@@ -31,14 +38,20 @@ ENTRANCES = {
     "temporal/activities.py": ("temporal",),
     "temporal/plan_run.py": ("temporal",),
     "temporal/temporal_executor.py": ("temporal",),
+    "temporal/temporal_worker.py": ("temporal",),
 }
 """Modules that start runs, and the doors that try them."""
 STARTS_NONE = {
     "__init__.py": "it only hands names on",
+    "temporal/__init__.py": "it only hands names on",
     "demo.py": "it shows runs in simulated worlds",
+    "agent/agent_demo.py": "it shows runs in simulated worlds",
+    "cli/sentence.py": "its agent only plans: cli/execute.py carries out the plan",
     "run.py": "an executor has begun what it drives",
 }
-"""Modules that name the executor or planned calls, and why they are no doors."""
+"""Modules that name classes that begin runs, and why they are no doors."""
+HELPERS = frozenset({"__init__", "agent_call", "offers"})
+"""Modules beside the adapters that are none."""
 ELSEWHERE = {
     "command line": "tests/executor/doors/test_killed_doors.py",
     "temporal": "tests/executor/temporal/test_temporal_door.py",
@@ -55,28 +68,118 @@ CLASSES = {
 """Public classes whose methods begin runs, and the doors that try them."""
 
 
-def names_executor(path):
-    """Return whether a module imports what begins runs, also for its types alone."""
-    wanted = {"Executor", "PlannedCalls", "TemporalExecutor"}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        is_ours = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("executor")
-        if is_ours and wanted & {each.name for each in node.names}:
-            return True
-    return False
+def find_starters(source):
+    """Return the classes that begin runs which the `source` of a module names, also for its types alone.
+
+    It defines them, or imports them by any name, or takes them from a module, which may be any that is not known to be
+    foreign. All of a module of ours ("*") may be such a class, too.
+    """
+    nodes, foreign, found = [*ast.walk(ast.parse(source))], set(), set()
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                foreign |= {each.asname or each.name.partition(".")[0] for each in names if not is_ours(each.name)}
+            case ast.ImportFrom(module=module, names=names, level=level):
+                named = {each.name for each in names}
+                if level == 0 and not is_ours(module):
+                    foreign |= {each.asname or each.name for each in names}
+                elif module not in NAMESAKES:
+                    found |= named & {*STARTERS, "*"}
+            case ast.ClassDef(name=name) if name in STARTERS:
+                found.add(name)
+    for node in nodes:
+        match node:
+            case ast.Attribute(attr=name) if name in STARTERS and not is_rooted_in(node, foreign):
+                found.add(name)
+            case ast.Call(func=ast.Name("getattr"), args=[_, ast.Constant(name), *_]) if name in STARTERS:
+                found.add(name)
+    return found
+
+
+def is_ours(module):
+    return module.partition(".")[0] == "executor"
+
+
+def is_rooted_in(node, names):
+    """Return whether `a.b.c` begins with one of the names."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def list_starting_modules(folder=SOURCES):
+    """Return the files of modules that name classes that begin runs."""
+    files = {str(each.relative_to(SOURCES)): each for each in folder.rglob("*.py")}
+    return {
+        name
+        for name, each in files.items()
+        if name not in NAMESAKES.values() and find_starters(each.read_text(encoding="utf-8"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from executor import Executor", {"Executor"}),
+        ("from executor.executor import Executor as Other", {"Executor"}),
+        ("from executor.agent.agent import Agent, Other", {"Agent"}),
+        ("from executor.agent.conversations.room import Room", {"Room"}),
+        ("def begin():\n    from executor.workers.worker import Worker", {"Worker"}),
+        (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from executor import PlannedCalls",
+            {"PlannedCalls"},
+        ),
+        ("from .executor import Executor", {"Executor"}),
+        ("from . import executor\nexecutor.Executor(world)", {"Executor"}),
+        ("import executor\nexecutor.Executor(world)", {"Executor"}),
+        ("import executor.agent.agent\nexecutor.agent.agent.Agent(world)", {"Agent"}),
+        ("import executor.workers.worker as hand\nhand.Worker(made)", {"Worker"}),
+        ("from executor import temporal\nmade = temporal.TemporalExecutor", {"TemporalExecutor"}),
+        ("from executor.executor import *", {"*"}),
+        ("from importlib import import_module\nimport_module('executor.executor').Executor(world)", {"Executor"}),
+        ("import executor\ngetattr(executor, 'Agent')(world)", {"Agent"}),
+        ("class Room: ...", {"Room"}),
+        ("from executor import Run, World\nimport executor", set()),
+        ("from executor.service.pool import Worker", set()),
+        ("from concurrent.futures import Executor", set()),
+        ("from concurrent import futures\nfutures.Executor()", set()),
+        ("import concurrent.futures\nconcurrent.futures.Executor()", set()),
+        ("import executors\nexecutors.Executor()", set()),
+        ("'from executor import Executor'  # Executor", set()),
+    ],
+)
+def test_what_begins_runs_is_seen_in_a_source(source, found):
+    assert find_starters(source) == found
 
 
 def test_each_module_that_starts_runs_has_a_door():
-    found = {str(each.relative_to(SOURCES)) for each in SOURCES.rglob("*.py") if names_executor(each)}
-    packages = {"temporal/__init__.py"}
-    assert found - packages - STARTS_NONE.keys() <= ENTRANCES.keys(), "give them a door in tests/doors/registry.py"
+    starting = list_starting_modules()
+    assert starting - STARTS_NONE.keys() <= ENTRANCES.keys(), "give them a door in tests/doors/registry.py"
+    assert starting == ENTRANCES.keys() | STARTS_NONE.keys(), "nothing in these starts runs any more"
+    assert not ENTRANCES.keys() & STARTS_NONE.keys()
+
+
+def test_classes_that_begin_runs_are_where_they_are_looked_for():
+    defined = [
+        each.name
+        for file in SOURCES.rglob("*.py")
+        for each in ast.parse(file.read_text("utf-8")).body
+        if isinstance(each, ast.ClassDef)
+    ]
+    assert defined.count("Worker") == 1 + len(NAMESAKES)
+    assert {*defined} >= STARTERS >= CLASSES.keys()
+
+
+def test_each_entrance_is_tried_by_a_door_or_elsewhere():
     tried = {name for names in ENTRANCES.values() for name in names}
-    assert tried <= DOORS.keys() | ELSEWHERE.keys()
+    assert tried - DOORS.keys() == ELSEWHERE.keys()
 
 
 def test_each_adapter_to_another_framework_has_a_door():
-    helpers = {"__init__", "agent_call", "believed_problem", "offers"}
-    found = {each.stem for each in (SOURCES / "adapters").glob("*.py")} - helpers
-    assert {f"adapters/{each}.py" for each in found} <= ENTRANCES.keys()
+    files = {each.stem for each in (SOURCES / "adapters").glob("*.py")}
+    named = {name.removeprefix("adapters/").removesuffix(".py") for name in ENTRANCES if name.startswith("adapters/")}
+    assert files - HELPERS == named
+    assert files >= HELPERS
 
 
 def test_each_execution_model_has_a_door():
@@ -105,7 +208,7 @@ def test_each_public_class_that_begins_runs_has_a_door():
 
 
 def test_the_service_begins_no_runs():
-    assert not [each for each in (SOURCES / "service").rglob("*.py") if names_executor(each)]
+    assert not list_starting_modules(SOURCES / "service")
 
 
 @pytest.mark.parametrize("path", ELSEWHERE.values(), ids=ELSEWHERE.keys())
