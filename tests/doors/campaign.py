@@ -9,6 +9,7 @@ A story that breaks a promise is shrunk to the least that breaks it.
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import signal
 import sys
@@ -46,8 +47,13 @@ WORDS = {
 """What a scene may have, by the word for it in a token."""
 LOOKS = ("slow", "disagree")
 HOSTS = ("two at once", "two wishes at once", "by hand", "later by hand")
-MOST_SECONDS = 120
+MOST_SECONDS = 120.0
 """Time limit of a story, in real seconds."""
+SHRINK_SECONDS = 20.0
+"""Time limit of a story while a smaller one is looked for, in real seconds: most take less than one."""
+AGAIN_SECONDS = 1.0
+"""Time after which a story that has swallowed its end is stopped again, in real seconds."""
+HUNG = "hung: it did not end within its time limit"
 AT_LAST = ("resume", "ask", "resume", "ask", "resume", "ask")
 """What a person does at last who wants the goal; up to four requests fail: a late form, and three faults in calls."""
 
@@ -176,12 +182,47 @@ def _may_host(tale: Tale, host: str) -> bool:
     return makes_sense(replace(found, inside=""), tale.scene)
 
 
+class Hung(BaseException):
+    """A story goes on and on."""
+
+
+def play_within(tale: Tale, seconds: float, *, in_processes: bool = False) -> tuple[Story | None, list[str]]:
+    """Play a story within a time limit; a story that hangs has broken a promise.
+
+    A task may swallow what stops it: it is stopped again and again, and the story counts as hung however it ends.
+    """
+    is_late = False
+
+    def stop(*_: object) -> None:
+        nonlocal is_late
+        is_late = True
+        raise Hung
+
+    handler, timer = signal.signal(signal.SIGALRM, stop), signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
+    try:
+        try:
+            played: tuple[Story | None, list[str]] = tale.play(in_processes=in_processes)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except HungProcess:
+        is_late = True
+    except BaseException as error:
+        if not is_late or isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+    return (None, [HUNG]) if is_late else played
+
+
 def shrink(tale: Tale, broken: list[str], *, in_processes: bool = False) -> Tale:
-    """Return the least story that breaks one of the same promises."""
+    """Return the least story that breaks one of the same promises; those that hang are stopped soon."""
     names = {each.partition(":")[0] for each in broken}
     for _ in range(100):
         for smaller in _list_smaller(tale):
-            if names & {each.partition(":")[0] for each in smaller.play(in_processes=in_processes)[1]}:
+            found = play_within(smaller, SHRINK_SECONDS, in_processes=in_processes)[1]
+            if names & {each.partition(":")[0] for each in found}:
                 tale = smaller
                 break
         else:
@@ -210,26 +251,6 @@ def _list_smaller(tale: Tale) -> Iterator[Tale]:
             yield replace(tale, moves=(*tale.moves[:number], each[:-1], *tale.moves[number + 1 :]))
 
 
-class Hung(BaseException):
-    """A story goes on and on."""
-
-
-def play_within(tale: Tale, seconds: int, *, in_processes: bool) -> tuple[Story | None, list[str]]:
-    """Play a story within a time limit; a story that hangs has broken a promise."""
-
-    def stop(*_: object) -> None:
-        raise Hung
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        return tale.play(in_processes=in_processes)
-    except (Hung, HungProcess):
-        return None, ["hung: it did not end within its time limit"]
-    finally:
-        signal.alarm(0)
-
-
 def give(text: str, to: TextIO | None = None) -> None:
     """Print a line at once."""
     to = to or sys.stdout
@@ -249,6 +270,7 @@ def main() -> int:
     parser.add_argument("--only", help="play the story of this token, and print it")
     parser.add_argument("--processes", action="store_true", help="play in real processes and real time")
     given = parser.parse_args()
+    logging.getLogger("executor").setLevel(logging.CRITICAL)  # handlers raise on purpose
     if given.only is not None:
         return _show(Tale.parse(given.only), in_processes=given.processes)
     totals = Counter[str]()
@@ -262,20 +284,16 @@ def main() -> int:
         has_stories = given.pairs or draw(door, 0).has_journal or not given.processes
         for tale in islice(fitting, given.runs if has_stories else 0):
             story, broken = play_within(tale, MOST_SECONDS, in_processes=given.processes)
-            if story is None:
-                counts += Counter(stories=1, violations=1)
-                give(f"{tale}: {broken}", to=sys.stderr)
-                continue
-            counts += Counter(
-                stories=1,
-                payments=len(story.bank.acts("pay", "transfer")),
-                deaths=story.crashes,
-                questions=len(story.asked),
-                needless=len(story.needless),
-                violations=bool(broken),
-            )
-            for each in story.needless:
-                give(f"needless: {tale}: {each}", to=sys.stderr)
+            counts += Counter(stories=1, violations=bool(broken))
+            if story is not None:
+                counts += Counter(
+                    payments=len(story.bank.acts("pay", "transfer")),
+                    deaths=story.crashes,
+                    questions=len(story.asked),
+                    needless=len(story.needless),
+                )
+                for each in story.needless:
+                    give(f"needless: {tale}: {each}", to=sys.stderr)
             if broken:
                 give(f"{tale}: {broken}\n  shrunk: {shrink(tale, broken, in_processes=given.processes)}", to=sys.stderr)
         totals += counts
@@ -294,10 +312,10 @@ def _read_doors(name: str) -> str:
 
 
 def _show(tale: Tale, *, in_processes: bool) -> int:
-    story, broken = tale.play(in_processes=in_processes)
-    for deed in story.bank.own:
+    story, broken = play_within(tale, MOST_SECONDS, in_processes=in_processes)
+    for deed in story.bank.own if story else ():
         give(f"{deed.at:10.2f} {deed.kind} {deed.what} {deed.detail if deed.detail is not None else ''}")
-    for told in story.told:
+    for told in story.told if story else ():
         give(f"told {told.status}: {told.reason} {told.error or ''}")
     give("\n".join(broken) or "all promises hold")
     return bool(broken)

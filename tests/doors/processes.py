@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import pickle
@@ -92,9 +93,22 @@ def _fork(work: Callable[[], None]) -> int:
 
 def _run(story: Story, processes: list[tuple[int, Path]]) -> None:
     """Wait for processes, and take over what they told, unless they were killed; the first one goes on last."""
+    left = [id_ for id_, _ in processes]
+    try:
+        _take_over(story, processes, left)
+    finally:
+        for id_ in left:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(id_, signal.SIGKILL)
+                os.waitpid(id_, 0)
+
+
+def _take_over(story: Story, processes: list[tuple[int, Path]], left: list[int]) -> None:
+    """Do that, and take those that have ended out of `left`."""
     until = time.monotonic() + MOST_SECONDS
     for id_, told in reversed(processes):
         status = _wait(id_, until)
+        left.remove(id_)
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
             story.crashes += 1
             continue
@@ -112,6 +126,4 @@ def _wait(id_: int, until: float) -> int:
         if ended:
             return status
         time.sleep(0.005)
-    os.kill(id_, signal.SIGKILL)
-    os.waitpid(id_, 0)
     raise HungProcess(f"a process did not end within {MOST_SECONDS:g} s")

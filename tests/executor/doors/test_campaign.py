@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from doors.campaign import Tale, draw, shrink
+from doors import campaign, processes
+from doors.campaign import HUNG, Tale, draw, play_within, shrink
 from doors.plants import PLANTS
 from doors.registry import DOORS
+
+from executor.testing import run_virtual
 
 TESTS = Path(__file__).parents[2]
 
@@ -68,6 +76,75 @@ def test_a_story_that_breaks_a_promise_is_shrunk(monkeypatch):
     small = shrink(tale, broken)
     assert str(small) == "sequential / blind /  / "
     assert small.play()[1]
+
+
+class FakeTale:
+    """Stands in for a tale: what is played is a coroutine, or a function."""
+
+    def __init__(self, tell):
+        self.tell = tell
+
+    def play(self, *, in_processes):
+        assert not in_processes
+        self.tell()
+        return "a story", []
+
+
+def swallow_twice():
+    for _ in range(2):
+        with contextlib.suppress(BaseException):
+            time.sleep(60)
+
+
+async def spin():
+    while True:
+        pass
+
+
+async def swallow_in_task():
+    await asyncio.gather(spin(), return_exceptions=True)
+
+
+def fail_when_stopped():
+    try:
+        time.sleep(60)
+    finally:
+        raise RuntimeError("what it was at is broken off")
+
+
+@pytest.mark.parametrize("tell", [swallow_twice, lambda: run_virtual(swallow_in_task()), fail_when_stopped])
+def test_a_story_that_has_to_be_stopped_is_hung_however_it_ends(tell, monkeypatch):
+    monkeypatch.setattr(campaign, "AGAIN_SECONDS", 0.05)
+    before = signal.getsignal(signal.SIGALRM)
+    assert play_within(FakeTale(tell), 0.05) == (None, [HUNG])
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_a_story_that_ends_in_time_is_told_and_what_it_raises_is_raised():
+    assert play_within(FakeTale(lambda: None), 60) == ("a story", [])
+    with pytest.raises(ZeroDivisionError):
+        play_within(FakeTale(lambda: 1 / 0), 60)
+
+
+def test_a_story_that_hangs_is_shrunk_within_a_shorter_limit(monkeypatch):
+    monkeypatch.setattr(campaign, "SHRINK_SECONDS", 0.05)
+
+    def hang_after_acting(tale, *, in_processes):
+        assert not in_processes
+        time.sleep(60 if "raises after" in tale.calls else 0)
+        return None, []
+
+    monkeypatch.setattr(Tale, "play", hang_after_acting)
+    tale = Tale.parse("sequential / blind late / raises after, lies; two at once / ask")
+    assert str(shrink(tale, [HUNG])) == "sequential /  / raises after / "
+
+
+def test_processes_of_a_story_that_is_stopped_are_killed(tmp_path):
+    id_ = os.posix_spawnp("sleep", ["sleep", "60"], os.environ)
+    told = FakeTale(lambda: processes._run(None, [(id_, tmp_path / "told")]))
+    assert play_within(told, 0.05) == (None, [HUNG])
+    with pytest.raises(ProcessLookupError):
+        os.kill(id_, 0)
 
 
 @pytest.mark.parametrize(
