@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -20,7 +19,7 @@ from planner.compilations.object_creation import add_placeholders, compile_objec
 from planner.compilations.placeholder_pools import PooledProblem, Pools, number_placeholders
 from planner.compilations.pool_selection import relax_creation
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import LimitReached, Limits
+from planner.limits import LimitReached, Limits, read_clock
 from planner.model.actions import Action
 from planner.model.domain import TypeHierarchy, creates_objects
 from planner.model.formulas import Atom, Exists, Forall, Formula, Number, Or, Variable, walk
@@ -469,13 +468,13 @@ class _Turn(threading.Event):
     def __init__(self, outer: threading.Event | None, seconds: float | None, *, goes_on: bool = False) -> None:
         super().__init__()
         self._outer = outer
-        self._end = None if seconds is None else time.monotonic() + seconds
+        self._end = None if seconds is None else read_clock() + seconds
         self.goes_on = goes_on
 
     @property
     def is_over(self) -> bool:
         """Whether the clock ended the round."""
-        return not self.goes_on and self._end is not None and time.monotonic() > self._end
+        return not self.goes_on and self._end is not None and read_clock() > self._end
 
     def is_set(self) -> bool:
         """Return whether the search is to end."""

@@ -6,7 +6,6 @@ The policy that the search finds becomes a graph of the reference tier.
 from __future__ import annotations
 
 import contextlib
-import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -22,7 +21,7 @@ from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, reals, words, zeros
 from planner.jit.common_kernel import DONE, EXHAUSTED, FULL, INFINITE, NOTHING
 from planner.jit.library import Call
-from planner.limits import never
+from planner.limits import never, read_clock
 from planner.model import COST
 from planner.policies import value_iteration_kernel as kernel
 from planner.policies.decision import FINE, IMPOSSIBLE, Aim, average_costs, guide
@@ -322,7 +321,7 @@ def simulate_by_kernels(
 ) -> Solution:
     """Search as `search_by_simulations` of the reference tier does, on the board of the lower bounds of `graph`."""
     assert isinstance(graph.aim.hopes, KernelHopes)
-    search, began = CompiledTrials(graph.aim.hopes.board, seed), time.monotonic()
+    search, began = CompiledTrials(graph.aim.hopes.board, seed), read_clock()
     try:
         search.simulate(simulations, check)
         if not search.is_settled:
@@ -331,7 +330,7 @@ def simulate_by_kernels(
         bounds.simulations = search.simulations
         bounds.values = tuple(search.values if search.is_settled else search.hoped) or bounds.values
         if not search.is_settled:
-            _close(search, time.monotonic() - began)
+            _close(search, read_clock() - began)
         copy_best_options(graph, search)
     solution = solve_known_part(graph, bounds, check)
     bounds.proved = all(
@@ -343,10 +342,10 @@ def simulate_by_kernels(
 
 def _close(search: CompiledTrials, seconds: float) -> None:
     """Compute values and best options without optimistic ends, as far as time allows."""
-    until = time.monotonic() + FINISHING * seconds + LEAST
+    until = read_clock() + FINISHING * seconds + LEAST
 
     def check() -> None:
-        if time.monotonic() > until:
+        if read_clock() > until:
             raise _Enough
 
     with contextlib.suppress(_Enough):

@@ -9,12 +9,12 @@ covers (Muise, McIlraith and Beck, 2012). Rounds expand the states by falling pr
 from __future__ import annotations
 
 import heapq
-import time
 from fractions import Fraction
 from math import ceil, log
 from random import Random
 
 from planner.lightweight import Final, replace
+from planner.limits import read_clock
 from planner.model import COST
 from planner.policies.lao_star import Bounds, Check
 from planner.policies.markov_decision_process import NOTHING, Graph, Left, Process
@@ -92,16 +92,16 @@ class LuckyPlans:
         task = replace(self._process.task, actions=tuple(actions), initial=tuple(facts_of(state)))
         workplace = Workplace(task, Space(task), Run(), self._check)
         steps = self._search_budgeted(workplace, left, average=average) if left else run_portfolio("anytime", workplace)
-        began = time.monotonic()
+        began = read_clock()
         until = began + SECONDS if end is None else min(began + SECONDS, end)
-        while time.monotonic() < until:
+        while read_clock() < until:
             known = workplace.run.plan
             try:
                 next(steps)
             except StopIteration:
                 break
             if known is None and workplace.run.plan is not None:
-                now = time.monotonic()
+                now = read_clock()
                 until = min(until, now + PATIENCE * (now - began))
         plan = workplace.run.plan
         return None if plan is None else [self._kept[action] for action in plan]
@@ -187,14 +187,14 @@ def search_by_plans(
 
     The search proves nothing. `check` raises at a limit.
     """
-    end = None if seconds is None else time.monotonic() + seconds * LOOKING
+    end = None if seconds is None else read_clock() + seconds * LOOKING
     rounds = _Rounds(graph, Rules(graph.process, check), check, end)
     for most in range(1, CHOICES + 1):
         for number in range(ROUNDS):
             rounds.expand_likely(LIKELY * RARER**number, most)
-        rounds.rules.enrich(None if end is None else time.monotonic() + (end - time.monotonic()) * ENRICHING)
+        rounds.rules.enrich(None if end is None else read_clock() + (end - read_clock()) * ENRICHING)
     if not all(graph.inside):
-        bounds.tried = _try_runs(rounds.rules, None if seconds is None else time.monotonic() + seconds * (1 - LOOKING))
+        bounds.tried = _try_runs(rounds.rules, None if seconds is None else read_clock() + seconds * (1 - LOOKING))
     bounds.plans = rounds.rules.plans
     return None if not alone else find_best_policy(graph.closed_options(), graph.aim.rewards, check)
 
@@ -202,9 +202,9 @@ def search_by_plans(
 def _try_runs(rules: Rules, end: float | None) -> tuple[int, int]:
     """Sample runs that follow the rules, with replanning where none applies; return their number and the successes."""
     process, draw, runs, reached = rules.process, Random(0), 0, 0
-    while runs < RUNS and (end is None or time.monotonic() < end):
+    while runs < RUNS and (end is None or read_clock() < end):
         state, left, steps = process.initial, process.purse.full, 0
-        while not process.is_goal(state) and steps < STEPS and (end is None or time.monotonic() < end):
+        while not process.is_goal(state) and steps < STEPS and (end is None or read_clock() < end):
             choices = rules.suggest_choices(state, left, 1, end)
             rest = process.left_after(choices[0], left) if choices else None
             if rest is None:
@@ -212,7 +212,7 @@ def _try_runs(rules: Rules, end: float | None) -> tuple[int, int]:
             outcomes = process.outcomes(state, choices[0])
             (state,) = draw.choices([after for _, after in outcomes], [share for share, _ in outcomes])
             left, steps = rest, steps + 1
-        if end is None or time.monotonic() < end:  # else time ended the run
+        if end is None or read_clock() < end:  # else time ended the run
             runs, reached = runs + 1, reached + process.is_goal(state)
     return runs, reached
 
@@ -257,7 +257,7 @@ class _Rounds:
 
     @property
     def _is_over(self) -> bool:
-        return len(self._graph) > MOST or (self._end is not None and time.monotonic() > self._end)
+        return len(self._graph) > MOST or (self._end is not None and read_clock() > self._end)
 
     def _far(self, node: int, before: int) -> int:
         """Return the price of the cheapest rule of `node`, or `before` where no rule applies."""
@@ -324,7 +324,7 @@ class Rules:
 
     def enrich(self, end: float | None) -> None:
         """Search for alternative plans in states with only one plan."""
-        while self._alone and (end is None or time.monotonic() < end):
+        while self._alone and (end is None or read_clock() < end):
             state, left = self._alone.pop(0)
             for plan in self._lucky.find_other_plans(state, left, end):
                 self.plans += 1

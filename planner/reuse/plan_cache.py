@@ -10,7 +10,6 @@ plans of similar problems are adapted.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from hashlib import sha256
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.lightweight import Any, Final, dataclass, field, replace
+from planner.limits import read_clock
 from planner.model import Action, Atom, Constraint, DomainModel, Formula, Metric, Number, Problem
 from planner.model.actions import CostFunction, CostTerm, Done
 from planner.model.formulas import (
@@ -351,7 +351,7 @@ class PlanCache:
         """
         if problem.unknown or options.get("plain"):
             return Recalled(solve(problem, **options))
-        began = time.monotonic()
+        began = read_clock()
         shape = shape_of(problem)
         found = self._look_up(problem, shape, options, began)
         if found is not None:
@@ -360,7 +360,7 @@ class PlanCache:
         result = solve(problem, **options)
         self.savings.misses += 1
         if result.plan is not None:
-            self._store_plan(problem, shape, result, time.monotonic() - began)
+            self._store_plan(problem, shape, result, read_clock() - began)
         return Recalled(result)
 
     def _look_up(self, problem: Problem, shape: Shape, options: dict[str, Any], began: float) -> Recalled | None:
@@ -369,7 +369,7 @@ class PlanCache:
             result = _make_result(problem, entry, {f"#{number}": name for number, name in enumerate(shape.objects)})
             if result is not None:
                 self.savings.hits += 1
-                return Recalled(result, max(entry.seconds - (time.monotonic() - began), 0.0))
+                return Recalled(result, max(entry.seconds - (read_clock() - began), 0.0))
         return self._adapt_similar(problem, options, began) if first and self._adapt and not problem.wishes else None
 
     def _adapt_similar(self, problem: Problem, options: dict[str, Any], began: float) -> Recalled | None:
@@ -388,7 +388,7 @@ class PlanCache:
             statistics = Statistics(search=ADAPTED)
             plan = Plan(mended.steps, problem)
             result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, statistics=statistics, reason=reason)
-            return Recalled(result, max(entry.seconds - (time.monotonic() - began), 0.0))
+            return Recalled(result, max(entry.seconds - (read_clock() - began), 0.0))
         return None
 
     def _store_plan(self, problem: Problem, shape: Shape, result: Result, seconds: float) -> None:

@@ -11,7 +11,6 @@ possible one (Gonzalez, 1985; Ravi, Rosenkrantz and Tayi, 1994).
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
@@ -20,6 +19,7 @@ from itertools import combinations, islice
 
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, replace
+from planner.limits import read_clock
 from planner.model import Number
 from planner.model.formulas import exact_decimal
 from planner.plan import Plan, Step, StoppedBy
@@ -70,7 +70,7 @@ def select_diverse(
     """Select at most `k` of the `features`, any two at a distance of at least `least`, and above 0.
 
     The first is selected, then always the farthest from all selected ones. Return the selected places, and whether the
-    selection stopped early because `time.monotonic` passed `until`.
+    selection stopped early because `read_clock` passed `until`.
     """
     taken: list[int] = []
     sizes, most_shared = [each.total() for each in features], float(1 - least)
@@ -80,7 +80,7 @@ def select_diverse(
         least_shared = min(shared)
         if least_shared == 1 or least_shared > most_shared:
             break
-        if taken and until is not None and time.monotonic() > until:
+        if taken and until is not None and read_clock() > until:
             return taken, True
         place = shared.index(least_shared)
         for other, theirs in enumerate(features):
@@ -187,12 +187,12 @@ def diverse(
     if not isinstance(by, str) or by not in FEATURES:
         hint = did_you_mean(str(by), FEATURES)
         raise InputError(f"plans differ by actions or links, not by {by!r}", hint=hint)
-    started = time.monotonic()
+    started = read_clock()
     listing = None if time_limit is None else time_limit * (1 - SELECTION_SHARE)
     limits: dict[str, Any] = {"time_limit": listing, "memory_limit": memory_limit, "cancel": cancel}
     pool = _Pool(candidates(problem, within=within, **limits), by, k, apart)
     pool.fill(started, listing, seed)
-    now = time.monotonic()
+    now = read_clock()
     return pool.select(None if time_limit is None else now + (started + time_limit - now) / 2)
 
 
@@ -220,7 +220,7 @@ class _Pool:
         """List plans by cost for a quarter of the time; if there are more, draw plans at random."""
         for plan in islice(self._found, LISTED):
             self._add(plan)
-            if seconds is not None and time.monotonic() > started + seconds / 4:
+            if seconds is not None and read_clock() > started + seconds / 4:
                 break
         if self._found.stopped_by is None:
             self._draw(seed, None if seconds is None else started + seconds)
@@ -233,7 +233,7 @@ class _Pool:
             selected, _ = select_diverse(self._features, count - 1, Fraction(0), until)
             avoided = {step for place in selected for step in self._plans[place].steps}
             for plan in islice(drawn, DRAWS):
-                if until is not None and time.monotonic() > until:
+                if until is not None and read_clock() > until:
                     self._is_late = True
                     return
                 if plan is not None:
@@ -244,7 +244,7 @@ class _Pool:
         self._features.append(FEATURES[self._by](plan))
 
     def select(self, until: float | None) -> CandidateSet:
-        """Select plans that are far from each other, until `time.monotonic` passes `until`."""
+        """Select plans that are far from each other, until `read_clock` passes `until`."""
         taken, is_late = select_diverse(self._features, self._k, self._least, until)
         places = sorted(taken, key=lambda place: self._plans[place].charge)
         features = [self._features[place] for place in places]

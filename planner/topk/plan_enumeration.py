@@ -6,13 +6,12 @@ draws plans at random from the explored part of the state space.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from random import Random
 
 from planner.lightweight import Final
-from planner.limits import Limits
+from planner.limits import Limits, read_clock
 from planner.plan import Plan, Step
 from planner.task.ground_task import INFINITY, State, bits
 from planner.task.successor_generator import Space
@@ -343,9 +342,9 @@ def draw_plans(
 def _explore_for_draws(listing: PlanEnumeration, most: int, limits: Limits) -> int:
     """Explore up to plans of cost `most` for half of the remaining time; return the reached bound."""
     left = limits.remaining
-    until = None if left is None else time.monotonic() + left / 2
+    until = None if left is None else read_clock() + left / 2
     for _ in listing.explored.expand_through(most):
         limits.check()
-        if until is not None and time.monotonic() > until:
+        if until is not None and read_clock() > until:
             break
     return min(most, listing.explored.lowest - 1)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 import pytest
 
-from planner.limits import GENEROUS, LimitReached, Limits, count_processor_time
+from planner import Domain, Outcome, decide, solve
+from planner.limits import GENEROUS, LimitReached, Limits, count_processor_time, read_clock
+from planner.plan import Result, Status, StoppedBy
+from planner.portfolio.portfolio import run_portfolio
+from planner.reuse.plan_cache import PlanCache
+from planner.topk.diverse import select_diverse
 
 
 @dataclass
@@ -64,3 +72,43 @@ def test_limits_count_wall_clock_time_again_afterwards(clocks: Clocks) -> None:
     limits = Limits(10.0)
     clocks.let_pass(wall=10, at_work=0)
     assert limits.remaining == 0
+
+
+COIN = Domain("coin")
+COIN.action("toss", outcomes=[Outcome("0.5", ["up"]), Outcome("0.5", [])])
+
+
+def test_searches_for_policies_by_plans_count_processor_time(clocks: Clocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    def search_beside_others(*given: Any) -> Any:
+        clocks.let_pass(wall=30, at_work=1)
+        return run_portfolio(*given)
+
+    monkeypatch.setattr("planner.policies.replanning.run_portfolio", search_beside_others)
+    with count_processor_time():
+        found = decide(COIN.problem(goal=["up"]), search="plans", time_limit=60)
+    assert found.has_policy
+
+
+def test_the_choice_of_diverse_plans_counts_processor_time(clocks: Clocks) -> None:
+    with count_processor_time():
+        until = read_clock() + 10
+        clocks.let_pass(wall=30, at_work=1)
+        taken, is_late = select_diverse([Counter(["a"]), Counter(["b"]), Counter(["c"])], 3, Fraction(0), until)
+    assert (len(taken), is_late) == (3, False)
+
+
+def test_a_cached_plan_remembers_the_processor_time_of_its_search(
+    clocks: Clocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search_beside_others(problem: Any, **_: Any) -> Result:
+        clocks.let_pass(wall=30, at_work=6)
+        found = solve(problem)
+        return replace(found, status=Status.SOLVED, stopped_by=StoppedBy.TIME)
+
+    monkeypatch.setattr("planner.reuse.plan_cache.solve", search_beside_others)
+    road, cache = Domain("road"), PlanCache()
+    road.action("walk", provides=["there"])
+    with count_processor_time():
+        cache.solve(road.problem(goal=["there"]), time_limit=30)
+        cache.solve(road.problem(goal=["there"]), time_limit=30)
+    assert cache.savings.misses == 2
