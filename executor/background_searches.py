@@ -48,6 +48,11 @@ def run_search(search: Callable[[], Found]) -> Found:
         raise SearchStopped(limit.stopped_by) from limit
 
 
+def describe_tries(seconds: float, more: float) -> str:
+    """Say that a search ran out of `seconds`, and once more out of `more`."""
+    return f"{seconds:g} s of processor time did not suffice, and neither did {more:g} s at another try"
+
+
 Searcher = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs a search, and returns its result or raises its error."""
 

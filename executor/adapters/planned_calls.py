@@ -94,7 +94,8 @@ class PlannedCalls:
 
     `memory` are the initial values of working memory. `approve` is a callback as in `Executor`; without one, a call
     that needs an approval waits, and `answer` answers. `occasion` and `again` are as in `Executor.start`, `look` as
-    in `Executor`. Each search for a plan takes `time_limit` seconds at most.
+    in `Executor`. Each search for a plan takes `time_limit` seconds of processor time at most, and four times as much
+    when it is tried once more.
     """
 
     def __init__(

@@ -19,10 +19,12 @@ from executor.joining import WORDS
 from executor.loop.locks_and_rates import find_pause
 from executor.plans.action_plan import ActionPlan, goals_of, statement_of
 from executor.plans.prepare import PreparedPlan
+from executor.recovery.recovery_policy import MORE
 from executor.run import Run
 from executor.tools.json_data import dump_json
 from planner.errors import InputError, NoPlan
 from planner.model import Problem
+from planner.plan import StoppedBy
 
 
 class Idle:
@@ -102,11 +104,15 @@ class Session:
     async def _begin(self, name: str) -> Run:
         request: dict[str, Any] = {"run": name, "driver": Idle(), "join": False, **self.request}
         start = self.executor.start
-        try:
-            return await self._await_end(start(self.problem, time_limit=self.time_limit, **request))
-        except NoPlan:  # the run begins all the same: what its driver calls may lead to a plan
-            plan = ActionPlan(**statement_of(self.problem), supposes=())
-            return await self._await_end(start(PreparedPlan(plan, self.problem), **request))
+        for seconds in (self.time_limit, MORE * self.time_limit):
+            try:
+                return await self._await_end(start(self.problem, time_limit=seconds, **request))
+            except NoPlan as error:
+                if error.result.stopped_by is not StoppedBy.TIME:
+                    break
+        # The run begins all the same: what its driver calls may lead to a plan.
+        plan = ActionPlan(**statement_of(self.problem), supposes=())
+        return await self._await_end(start(PreparedPlan(plan, self.problem), **request))
 
     async def _take_up(self, **options: Any) -> Run:
         assert self.name is not None, "a run has a name"

@@ -112,9 +112,10 @@ class Agent(StandingGoals):
     `open_types`. `allowance` limits the use of the model for each request.
 
     A plan comes from the first of the `templates` that fits, from the `cache`, or from a search (with `mode` and
-    `time_limit`). `readings` keeps the confirmed readings of sentences. Each of these three may be a file; a file for
-    `cache` has the readings, too. The working memory of each run begins with `memory`, and data parameters may take
-    values from results of earlier runs. All other options are those of `Executor`.
+    `time_limit`, in seconds of processor time; one that runs out of it is tried once more with four times as much).
+    `readings` keeps the confirmed readings of sentences. Each of these three may be a file; a file for `cache` has the
+    readings, too. The working memory of each run begins with `memory`, and data parameters may take values from results
+    of earlier runs. All other options are those of `Executor`.
     """
 
     def __init__(

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from executor.background_searches import search_in_turn, search_until_cancelled
+from executor.background_searches import SearchStopped, describe_tries, search_in_turn, search_until_cancelled
+from executor.recovery.recovery_policy import MORE
 from executor.tools.world import World
 from planner.compilations.unlisted_objects import plan_to_list
 from planner.explain.unreachable_goals import Unreachable
 from planner.explain.unsolvability import find_unreachable_parts
 from planner.lightweight import dataclass, replace
-from planner.limits import Limits
+from planner.limits import LimitReached, Limits
 from planner.model import FALSE, Action, Atom, DomainModel, Not, Outcome, Problem, When
 from planner.model.domain import creates_objects, lists_patterns
 from planner.model.problem import seal
@@ -93,15 +94,23 @@ SECONDS: Final = 5.0
 
 async def solve_in_thread(problem: Problem, **options: Any) -> Result:
     """Call `planner.solve` in a thread; cancelling the caller ends the search, too."""
-    return await search_until_cancelled(lambda called_off: solve(problem, cancel=called_off, **options))
+    return await search_until_cancelled(lambda called_off: _solve_within_limits(problem, cancel=called_off, **options))
+
+
+def _solve_within_limits(problem: Problem, **options: Any) -> Result:
+    """Call `planner.solve`; return UNKNOWN where a limit ends it without a result."""
+    try:
+        return solve(problem, **options)
+    except LimitReached as limit:
+        return Result(Status.UNKNOWN, limit.stopped_by)
 
 
 @dataclass(slots=True, eq=False)
 class Planner:
     """Finds plans: by the first of the `templates` that fits, from the `cache`, or by search.
 
-    `mode` and `time_limit` are those of `planner.solve`. Templates achieve hard goals only; steps for soft goals are
-    searched for afterwards.
+    `mode` and `time_limit` are those of `planner.solve`; a search that runs out of time is tried once more, with `MORE`
+    times as much. Templates achieve hard goals only; steps for soft goals are searched for afterwards.
     """
 
     cache: PlanCache | None = None
@@ -116,7 +125,28 @@ class Planner:
         return await search_until_cancelled(lambda called_off: self._find_plan(problem, called_off))
 
     def _find_plan(self, problem: Problem, called_off: threading.Event) -> Recalled:
-        options: dict[str, Any] = {"mode": self.mode, "time_limit": self.time_limit, "cancel": called_off}
+        found = self._search_within_limits(problem, called_off, self.time_limit)
+        if found.result.has_plan or found.result.stopped_by is not StoppedBy.TIME or self.time_limit is None:
+            return found
+        more = MORE * self.time_limit
+        found = self._search_within_limits(problem, called_off, more)
+        result = found.result
+        if result.has_plan or result.stopped_by is not StoppedBy.TIME:
+            return found
+        reason = "; ".join(filter(None, [result.reason, describe_tries(self.time_limit, more)]))
+        return replace(found, result=replace(result, reason=reason))
+
+    def _search_within_limits(
+        self, problem: Problem, called_off: threading.Event, time_limit: float | None
+    ) -> Recalled:
+        """Find a plan; return UNKNOWN where a limit ends the search without a result."""
+        try:
+            return self._find_plan_within(problem, called_off, time_limit)
+        except LimitReached as limit:
+            return Recalled(Result(Status.UNKNOWN, limit.stopped_by))
+
+    def _find_plan_within(self, problem: Problem, called_off: threading.Event, time_limit: float | None) -> Recalled:
+        options: dict[str, Any] = {"mode": self.mode, "time_limit": time_limit, "cancel": called_off}
         for template in self.templates:
             plan = template.plan_for(problem)
             if plan is not None:
@@ -182,5 +212,10 @@ def replace_problem(result: Result, problem: Problem) -> Result:
 
 async def find_missing(problem: Problem, world: World) -> tuple[Missing, ...]:
     """Find the missing capabilities for the goal of `problem`, within the time limit."""
-    parts = await search_in_turn(lambda: find_unreachable_parts(restrict_to_handlers(problem, world), Limits(SECONDS)))
+    try:
+        parts = await search_in_turn(
+            lambda: find_unreachable_parts(restrict_to_handlers(problem, world), Limits(SECONDS))
+        )
+    except SearchStopped:
+        return ()
     return tuple(list_missing(parts, problem.domain))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from executor.background_searches import describe_tries
 from executor.learning.experience import Pricing
 from executor.plans.action_plan import ActionPlan, statement_of, texts_of
 from executor.plans.execution_models import is_candidate_set, is_decision, is_policy
@@ -18,9 +19,10 @@ from planner.compilations.object_creation import for_steps
 from planner.compilations.unlisted_objects import aim_at_listing, plan_to_list
 from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.lightweight import dataclass, replace
+from planner.limits import LimitReached
 from planner.model import Atom, Problem, SoftGoal
 from planner.model.problem import seal, seal_like
-from planner.plan import Plan, Result, Step, StoppedBy
+from planner.plan import Plan, Result, Status, Step, StoppedBy
 from planner.problem_kinds import classical_of, is_other_problem, resolve_problem
 from planner.repair.forbidden_steps import disable_actions, forbid_actions
 from planner.semantics.simulation import Rules
@@ -55,6 +57,8 @@ def _step_texts(given: Any, number: int, rules: Rules) -> tuple[str, ...]:
 
 FOLLOWED: Final = "policy"
 """The execution model of plans that follow a policy."""
+SECONDS: Final = 10.0
+"""Default time limit of the search for a plan, in seconds: that of `solve` and `decide`."""
 MORE_SECONDS: Final = 40.0
 """Time limit of the second search, where the first one found no plan in its default time limit, in seconds."""
 
@@ -164,10 +168,10 @@ def search_plan(
 
     The search leaves out actions without a handler, unless no action has one; and steps that must be observed what
     nobody can observe, if there is a plan without them. Unless `planning` has a time limit, a search that runs out of
-    time is tried once more with more. Raises `PlanError` where `world` lacks
-    something else for the plan; `memory` and `fills` are as for `prepare_given`. A search that is called off before it
-    has a plan returns one without steps. `pricing` gives the expected costs. Where `model` is "policy", the plan
-    follows a policy.
+    time is tried once more with more. A limit that ends a search without a result is a `NoPlan`, too. Raises
+    `PlanError` where `world` lacks something else for the plan; `memory` and `fills` are as for `prepare_given`. A
+    search that is called off before it has a plan returns one without steps. `pricing` gives the expected costs. Where
+    `model` is "policy", the plan follows a policy.
     """
     options = {**planning, "cancel": called_off}
     problem = resolve_problem(problem)
@@ -178,15 +182,47 @@ def search_plan(
     elif pricing is not None:
         able = pricing.apply_expected_costs(able)
     try:
-        made = search(able, options, lacking)
+        made = _search_within_limits(search, able, options, lacking)
     except NoPlan as error:
         if error.result.stopped_by is not StoppedBy.TIME or "time_limit" in planning:
             raise
-        made = search(able, options | {"time_limit": MORE_SECONDS}, lacking)
+        made = _search_once_more(search, able, options, lacking)
     declared = problem.classical.domain if is_other_problem(problem) else problem.domain
     made = replace(made, problem=replace(made.problem, domain=declared))
     _check_means(world, made, memory, fills=fills)
     return made
+
+
+def _search_within_limits(
+    search: Callable[..., PreparedPlan], problem: Any, options: Mapping[str, Any], lacking: str
+) -> PreparedPlan:
+    """Call `search`; raises `NoPlan` where a limit ends it without a result, unless it was called off."""
+    try:
+        return search(problem, options, lacking)
+    except LimitReached as limit:
+        if options["cancel"].is_set():
+            return _state_without_steps(problem)
+        raise NoPlan(Result(Status.UNKNOWN, limit.stopped_by, reason=lacking)) from None
+
+
+def _search_once_more(
+    search: Callable[..., PreparedPlan], problem: Any, options: Mapping[str, Any], lacking: str
+) -> PreparedPlan:
+    """Call `search` with more time; a `NoPlan` says so if it runs out of that, too."""
+    try:
+        return _search_within_limits(search, problem, {**options, "time_limit": MORE_SECONDS}, lacking)
+    except NoPlan as error:
+        found = error.result
+        if found.stopped_by is not StoppedBy.TIME:
+            raise
+        reason = "; ".join(filter(None, [found.reason, describe_tries(SECONDS, MORE_SECONDS)]))
+        raise NoPlan(replace(found, reason=reason)) from None
+
+
+def _state_without_steps(problem: Any) -> PreparedPlan:
+    """Return a plan without steps, as of a search that was called off."""
+    classical = problem.classical if is_other_problem(problem) else problem
+    return PreparedPlan(ActionPlan(**statement_of(classical)), classical)
 
 
 def _check_options(planning: Mapping[str, Any], model: str | None) -> None:
@@ -265,7 +301,7 @@ def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: str) -> P
         listing = decide(seal_like(aim, problem), **options)
         found = listing if listing.has_policy else found
     if options["cancel"].is_set() and not found.has_policy:
-        return PreparedPlan(ActionPlan(**statement_of(problem)), problem)
+        return _state_without_steps(problem)
     return PreparedPlan(ActionPlan.of(_expect_plan(found, lacking), **statement_of(problem)), problem)
 
 
@@ -300,8 +336,8 @@ def _search_best(problem: Any, planning: Mapping[str, Any], lacking: str) -> Pre
     if not found.has_plan and not is_other_problem(problem):
         listing = plan_to_list(problem, lambda aim: solve(aim, **planning))
         found = found if listing is None else listing
-    classical = problem.classical if is_other_problem(problem) else problem
     if planning["cancel"].is_set() and not found.has_plan:
-        return PreparedPlan(ActionPlan(**statement_of(classical)), classical)
+        return _state_without_steps(problem)
+    classical = problem.classical if is_other_problem(problem) else problem
     made = PreparedPlan(ActionPlan.of(_expect_plan(found, lacking)), classical)
     return replace(made, dropped=tuple([each for each in found.forgone if isinstance(each, SoftGoal)]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from executor.background_searches import read_timer, search_in_turn
+from executor.background_searches import SearchStopped, read_timer, search_in_turn
 from executor.events.events import UNFINISHED, Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.events.failures import Key
 from executor.events.remaining_budget import subtract_spent
@@ -18,11 +18,11 @@ from executor.plan_check.remaining_means import RemainingMeans
 from executor.plans.action_plan import steps_of
 from executor.plans.suppositions import literal_text
 from executor.recovery.options import Options
-from executor.recovery.recovery_policy import Recovery
+from executor.recovery.recovery_policy import MORE, Recovery
 from planner.errors import ForethoughtError
 from planner.lightweight import replace
 from planner.model import Action, Atom, Goal, Number, Problem
-from planner.plan import Step, exact
+from planner.plan import Step, StoppedBy, exact
 from planner.repair.forbidden_steps import forbid_actions
 
 if TYPE_CHECKING:
@@ -35,12 +35,16 @@ UNFORESEEN: Final = "nobody foresaw this state"
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What a search for a policy has found: the data of a policy, if there is one, its expected cost, and words."""
+    """What a search for a policy has found: the data of a policy, if there is one, its expected cost, and words.
+
+    `has_run_out`: the time of the search was over before it had a policy.
+    """
 
     policy: Mapping[str, Any] | None
     cost: float
     reason: str
     described: str
+    has_run_out: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -170,7 +174,7 @@ class PolicyExecution:
 
         problem, started = self._make_problem(forbidden), read_timer()
         try:
-            decided = await search_in_turn(lambda: self._search_policy(problem))
+            decided = await self._search_twice(about, problem)
         except ForethoughtError as error:
             why = str(error)
         else:
@@ -185,9 +189,32 @@ class PolicyExecution:
                 return True
             self.gives_up = policy is not None and step is None and not policy.nodes[0].is_goal
             why = doom or decided.reason or decided.described
+        self._tell_in_vain(about, why, started)
+        return False
+
+    async def _search_twice(self, about: str, problem: Problem) -> Decided:
+        """Search for a policy for `problem`, and once more with more time if it runs out; tell both."""
+        seconds, started = self.recovery.time_limit, read_timer()
+        decided = await self._search(problem, seconds)
+        if decided.has_run_out:
+            self._tell_in_vain(about, decided.reason, started)
+            decided = await self._search(problem, MORE * seconds)
+        return decided
+
+    async def _search(self, problem: Problem, seconds: float) -> Decided:
+        """Search for a policy for `problem` in a thread, for so many `seconds`."""
+        try:
+            decided = await search_in_turn(lambda: self._search_policy(problem, seconds))
+        except SearchStopped as stop:
+            decided = Decided(None, 0, str(stop), "", has_run_out=stop.stopped_by is StoppedBy.TIME)
+        if not decided.has_run_out:
+            return decided
+        return replace(decided, reason=f"{decided.reason or decided.described} ({seconds:g} s of processor time)")
+
+    def _tell_in_vain(self, about: str, why: str, started: float) -> None:
+        """Note and tell why a search that `started` then has found no policy."""
         self.reasons.append(f"policy: {why}")
         self.emit(RungTaken(Rung.REPLAN, about, why, seconds=read_timer() - started, found=False))
-        return False
 
     def _may_be_next(self, step: Step | None, not_now: Collection[Key]) -> TypeGuard[Step]:
         return step is not None and (step.action, step.arguments) not in not_now and not self._is_circle(step)
@@ -209,7 +236,7 @@ class PolicyExecution:
             if key not in tried or tried[key].spent or not _is_luck(actions[key[0]], key[1], tried[key].times)
         }
 
-    def _search_policy(self, problem: Problem) -> Decided:
+    def _search_policy(self, problem: Problem, seconds: float) -> Decided:
         from planner.policies.decide import decide
         from planner.policies.decision import Objective
 
@@ -219,10 +246,11 @@ class PolicyExecution:
             known,
             objective=Objective[str(given.get("objective", "SUCCESS")).upper()],
             penalty=None if given.get("penalty") is None else Decimal(str(given["penalty"])),
-            time_limit=self.recovery.time_limit,
+            time_limit=seconds,
         )
         policy = None if found.policy is None else found.policy.to_dict()
-        return Decided(policy, float(found.expected_cost or 0), found.reason, found.describe())
+        has_run_out = policy is None and found.stopped_by is StoppedBy.TIME
+        return Decided(policy, float(found.expected_cost or 0), found.reason, found.describe(), has_run_out)
 
 
 def _is_luck(action: Action, arguments: tuple[str, ...], times: int) -> bool:

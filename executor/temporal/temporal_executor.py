@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable, Mapping
 from contextlib import suppress
@@ -28,6 +27,7 @@ from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCStatusCode
 
 from executor.arguments import check_again, check_id, check_named
+from executor.background_searches import search_until_cancelled
 from executor.errors import JournalError, RunError, RunExists
 from executor.events.events import Event, event_from_data
 from executor.events.run_state import RunState
@@ -312,7 +312,9 @@ class TemporalExecutor:
         """Search for the plan of a hierarchical problem."""
         fills, pricing = self.fill is not None, Pricing.of(self.learned, None)
         options: dict[str, Any] = {"memory": memory, "model": self.model, "fills": fills, "pricing": pricing}
-        return await asyncio.to_thread(search_plan, self.world, problem, planning, threading.Event(), **options)
+        return await search_until_cancelled(
+            lambda called_off: search_plan(self.world, problem, planning, called_off, **options)
+        )
 
     def _describe(self, run: str) -> dict[str, Any]:
         """Return what the workflow of a run has to know beside its plan."""

@@ -1,21 +1,25 @@
 """Searches that run out of time: the run says so, tries once more with more time, and never ends by an exception."""
 
 import asyncio
+import time
 from importlib import import_module
 
 import pytest
 
+import executor.agent.plan_search
 import executor.recovery.ladder
 import executor.recovery.replanning
-from executor import Executor, Recovery, RunStatus, World
+from executor import ActionResult, Agent, Executor, PlannedCalls, Recovery, RunStatus, World
+from executor.agent.proposals import Standing
 from executor.background_searches import SearchStopped, search_in_turn
 from executor.recovery.recovery_policy import MORE
-from planner import Domain, NoPlan
-from planner.limits import LimitReached, Limits
+from htn.language.declare import Methods
+from planner import Domain, NoPlan, Outcome, decide
+from planner.limits import LimitReached, Limits, read_clock
 from planner.plan import Result, Status, StoppedBy
 from planner.repair.patching import Patch
 
-SOLVING = import_module("planner.solve")
+SOLVING, DECIDING = import_module("planner.solve"), import_module("planner.policies.decide")
 
 
 def make_road(*, pays=False, supposes=False):
@@ -123,17 +127,163 @@ def test_the_reason_of_a_run_says_which_times_its_searches_ran_out_of(monkeypatc
     assert "(20 s of processor time)" in outcome.reason
 
 
-def run_out(times, limits):
-    """Return `solve`, which runs out of time so many `times`; `limits` gets the time limits."""
+def run_out(times, limits, raises=False):
+    """Return `solve`, which runs out of time so many `times`, or `raises` then; `limits` gets the time limits."""
     solve = SOLVING.solve
 
     def search(problem, *, time_limit=None, **options):
         limits.append(time_limit)
-        if len(limits) <= times:
-            return Result(Status.UNKNOWN, StoppedBy.TIME)
-        return solve(problem, time_limit=time_limit, **options)
+        if len(limits) > times:
+            return solve(problem, time_limit=time_limit, **options)
+        if raises:
+            raise LimitReached(StoppedBy.TIME)
+        return Result(Status.UNKNOWN, StoppedBy.TIME)
 
     return search
+
+
+@pytest.fixture(params=[False, True], ids=["without a result", "by an exception"])
+def let_run_out(request, monkeypatch):
+    """Let searches for plans run out of time so many `times`; return a list that gets their time limits."""
+
+    def let(times):
+        limits = []
+        search = run_out(times, limits, request.param)
+        monkeypatch.setattr(SOLVING, "solve", search)
+        monkeypatch.setattr(executor.agent.plan_search, "solve", search)
+        return limits
+
+    return let
+
+
+def test_an_executor_says_that_both_searches_for_the_first_plan_ran_out_of_time(let_run_out):
+    world, problem = make_road()
+    limits = let_run_out(2)
+    with pytest.raises(NoPlan, match=r"10 s of processor time did not suffice, and neither did 40 s at another try"):
+        asyncio.run(Executor(world).run(problem))
+    assert limits == [None, 40]
+
+
+def test_an_agent_searches_once_more_with_more_time(let_run_out):
+    world, problem = make_road()
+    limits = let_run_out(1)
+    achieved = asyncio.run(Agent(world, problem, time_limit=5).achieve(["there"]))
+    assert achieved.outcome.succeeded
+    assert limits == [5, MORE * 5]
+
+
+def test_an_agent_says_that_both_searches_ran_out_of_time(let_run_out):
+    world, problem = make_road()
+    limits = let_run_out(2)
+    achieved = asyncio.run(Agent(world, problem).achieve(["there"]))
+    assert achieved.proposal.standing is Standing.UNPLANNED
+    assert "10 s of processor time did not suffice, and neither did 40 s at another try" in achieved.proposal.reason
+    assert limits == [10, 40]
+
+
+def test_planned_calls_search_once_more_with_more_time(let_run_out):
+    world, problem = make_road()
+    limits = let_run_out(1)
+    (offer,) = asyncio.run(PlannedCalls(world, problem).offers())
+    assert offer.name == "walk"
+    assert limits == [5, MORE * 5]
+
+
+def test_planned_calls_begin_without_a_plan_where_both_searches_ran_out_of_time(let_run_out):
+    world, problem = make_road()
+    limits = let_run_out(2)
+    assert asyncio.run(PlannedCalls(world, problem, time_limit=3).offers())
+    assert limits == [3, MORE * 3]
+
+
+def make_ford():
+    """Return a world in which a policy fails at its first step, in a state that it does not foresee, and the policy."""
+    ford, seen = Domain("ford"), set()
+    ford.action("go", outcomes=[Outcome("0.5", ["there"]), Outcome("0.5", ["lost"])])
+    ford.action("back", requires=["lost"], provides=["not lost"])
+    ford.action("swim", provides=["there"], cost=5)
+    world = World(ford)
+
+    @world.handler("go")
+    def go():
+        return ActionResult.failed("closed")
+
+    world.handler("back")(lambda: seen.discard("lost"))
+    world.handler("swim")(lambda: seen.add("there"))
+    for fact in ("there", "lost"):
+        world.observer(fact, conclusive=True)(lambda fact=fact: fact in seen)
+    return world, decide(ford.problem(goal=["there"]))
+
+
+@pytest.mark.parametrize("raises", [False, True], ids=["without a result", "by an exception"])
+def test_a_policy_is_searched_once_more_with_more_time(raises, monkeypatch):
+    world, policy = make_ford()
+    limits = []
+
+    def search(problem, *, time_limit, **options):
+        limits.append(time_limit)
+        if len(limits) == 1 and raises:
+            raise LimitReached(StoppedBy.TIME)
+        return decide(problem, time_limit=0 if len(limits) == 1 else time_limit, **options)
+
+    monkeypatch.setattr(DECIDING, "decide", search)
+    outcome = asyncio.run(Executor(world, recovery=Recovery(time_limit=5)).run(policy))
+    assert outcome.succeeded
+    assert limits == [5, MORE * 5]
+    told = [(each.found, "the time limit (5 s of processor time)" in each.reason) for each in outcome.recovery]
+    assert told == [(False, True), (True, False)]
+
+
+def make_errand():
+    """Return a world with tasks, and the problem to do one."""
+    road = Domain("road")
+    road.action("walk", provides=["there"])
+    methods = Methods(road)
+    methods.task("go")
+    methods.method("on-foot", {}, task="go()", subtasks=["walk()"])
+    world = World(methods.model)
+    world.handler("walk")(lambda: None)
+    return world, methods.problem(tasks=["go()"])
+
+
+async def search_for_temporal(world, problem):
+    """Search as an executor of Temporal does for a plan with tasks; no server is needed for that."""
+    client_module = pytest.importorskip("temporalio.client", reason="the extra `temporal` is not installed")
+    from executor.temporal import TemporalExecutor
+
+    client = await client_module.Client.connect("localhost:1", lazy=True)
+    return await TemporalExecutor(world, client)._search_here(problem, {}, {})
+
+
+def test_a_plan_with_tasks_for_temporal_is_searched_once_more_with_more_time(let_run_out):
+    world, problem = make_errand()
+    limits = let_run_out(1)
+    made = asyncio.run(search_for_temporal(world, problem))
+    assert [each.action for each in made.plan.steps] == ["walk"]
+    assert limits == [None, 40]
+
+
+def test_a_search_for_temporal_that_ran_out_of_time_finds_no_plan(let_run_out):
+    world, problem = make_errand()
+    limits = let_run_out(2)
+    with pytest.raises(NoPlan, match="processor time"):
+        asyncio.run(search_for_temporal(world, problem))
+    assert limits == [None, 40]
+
+
+def test_the_search_for_a_plan_with_tasks_for_temporal_counts_processor_time(monkeypatch):
+    world, problem = make_errand()
+    solve, passed = SOLVING.solve, []
+
+    def search_late(problem, **options):
+        began = read_clock()
+        time.sleep(0.1)
+        passed.append(read_clock() - began)
+        return solve(problem, **options)
+
+    monkeypatch.setattr(SOLVING, "solve", search_late)
+    asyncio.run(search_for_temporal(world, problem))
+    assert passed[0] < 0.05
 
 
 def test_the_first_plan_is_searched_once_more_with_more_time(monkeypatch):
