@@ -7,12 +7,13 @@ import contextlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from doors.door import Door, Question, Told
-from executor import ActionPlan, Executor, RunOutcome, World
+from executor import ActionPlan, ActionResult, Executor, RunOutcome, World
 from executor.workers.worker import Worker
 from planner import Domain
+from planner.errors import ForethoughtError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from doors.scenes import Site
 
@@ -61,11 +62,11 @@ class ExecutorDoor(Door):
         self.current.cancel()
 
 
-async def resume_all(executor: Executor) -> Told | None:
+async def resume_all(executor: Executor, among: Collection[str] | None = None) -> Told | None:
     """Resume all runs that are not over, one after the other; return what the last of them tells."""
     told = None
     for run, info in executor.runs().items():
-        if not info.status.is_over:
+        if not info.status.is_over and (among is None or run in among):
             told = Told.of(await executor.resume(run))
     return told
 
@@ -112,8 +113,9 @@ class NestedDoor(ExecutorDoor):
         world.observer("dealt", conclusive=True)(lambda: site.bank.holds("sealed"))
         self.outer, self.errand = Executor(world, site.journal), outer.problem(goal=["dealt"])
 
-    async def _deal(self) -> bool:
-        return (await self.executor.run(self.problem)).succeeded
+    async def _deal(self) -> ActionResult:
+        outcome = await self.executor.run(self.problem)
+        return ActionResult(success=outcome.succeeded, error=outcome.reason)
 
     async def ask(self) -> Told:
         self.current = self.outer.start(self.errand)
@@ -138,4 +140,12 @@ class NestedDoor(ExecutorDoor):
         return await self.ask()
 
     async def resume(self) -> Told | None:
-        return await resume_all(self.outer)
+        inner = {run for run in self.outer.runs() if self._is_inner(run)}
+        told = await resume_all(self.outer, self.outer.runs().keys() - inner)
+        await resume_all(self.executor, inner)
+        return told
+
+    def _is_inner(self, run: str) -> bool:
+        with contextlib.suppress(ForethoughtError):
+            return self.executor.state_of(run) is not None
+        return False
