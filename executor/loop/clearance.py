@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -27,7 +27,7 @@ from executor.events.answers import (
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Flight, Outcome
-from executor.ledger.rulings import UNSEEN_DONE, Ruling, Sight, Verdict, find_last_done, rule
+from executor.ledger.rulings import UNSEEN_DONE, Asker, Ruling, Sight, Verdict, find_last_done, rule
 from executor.loop.aftermath import object_to_result
 from executor.loop.asker import (
     DENIED,
@@ -111,13 +111,31 @@ class Clearance:
         item = self.flights.identify(record)
         flight, entries = await self.flights.book.read(item)
         asker = describe_asker(self.flights, record, entries)
+        if flight is not None:
+            return await self._is_begun_by_other(record, flight, entries, asker)
         done = find_last_done(entries, replace(asker, repeats=True))
-        if flight is not None or done is None or asker.accepts or asker.approves or asker.wants:
+        if done is None or asker.accepts or asker.approves or asker.wants:
             return False
         further, at = self._evidence.find_further(record, None, entries), find_last_time(entries)
         if (await self._evidence.look(record, further=further, done=at)).sight is Sight.MISSING:
             return False
         return await self._ask(Ruling(Verdict.ASK_AGAIN, UNSEEN_DONE, done), record, item, None) is False
+
+    async def _is_begun_by_other(
+        self, record: StepRecord, flight: Flight, entries: Sequence[Entry], asker: Asker
+    ) -> bool:
+        """Return whether a step that cannot begin may have been done in the `flight` of another run which is over.
+
+        Then the step has ended, or waits for an answer. A look may settle the flight.
+        """
+        left = None if self.flights.has(flight) else await self.flights.settle_other(flight)
+        if left is None or left.is_waiting or not left.doubt or await self.flights.is_alive(left):
+            return False
+        further = self._evidence.find_further(record, left, entries)
+        view = await self._evidence.look(record, left, further, done=find_last_time(entries))
+        ruling = rule(view.sight, left, entries, asker, is_alive=False)
+        is_told = ruling.verdict in {Verdict.ALREADY, Verdict.ASK_DOUBT} or ruling.settles is not None
+        return is_told and await self._follow(ruling, record, flight.item, view, left) is False
 
     async def clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:
         """Take the flight of the step `item`, and return whether it may begin; else it has ended, or waits.

@@ -38,6 +38,8 @@ PAID_TWICE = [
     "policy /  / thread acts late; slow; two wishes at once / ",
     "mcp / refused typed /  / ",
     "timed / blind late budget / dies before / resume resume | ask ask",
+    "nested run / budget / is cancelled after / ask",
+    "nested run / blind other-way budget / fills the disk; two wishes at once / ask | resume ask ask | ",
 ]
 """Stories in which a campaign saw two payments, a run that asked nothing, or one that did not end."""
 
