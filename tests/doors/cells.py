@@ -128,12 +128,6 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
-        "other runs have reserved",
-        "a run that died before it began, and that nobody takes up, keeps what it has reserved: it is named",
-        lambda story: story.scene.has_budget and story.crashes > 0 and story.fault.host.startswith("two"),
-    ),
-    Refusal(
-        "resumed",
         "the form is not there",
         "who plans anew where it was late, and somebody else has paid, knows no day: only the payment tells it",
         lambda story: story.scene.has_types and not story.bank.acts("pay") and issubclass(story.door, AgentDoor),
