@@ -9,7 +9,7 @@ from doors.agent_doors import HOUR
 from doors.bank import START
 from doors.scenes import AMOUNT, DAY
 from doors.story import Story
-from executor.events.answers import HAPPENED
+from executor.events.answers import GIVE_UP, HAPPENED
 
 Judge = Callable[[Story], Iterator[str]]
 PROMISES: dict[str, Judge] = {}
@@ -183,8 +183,8 @@ def judge_resumed(story: Story) -> Iterator[str]:
 
 
 def _has_declined(story: Story) -> bool:
-    """Return whether the last thing that a person said was no: to paying once more."""
-    said = [each.detail for each in story.bank.log if each.kind in ("answer", "restart")]
+    """Return whether the last thing that a person said was no, to paying once more, and to go on then was given up."""
+    said = [each.detail for each in story.bank.log if each.kind in ("answer", "restart") and each.detail != GIVE_UP]
     return bool(said) and said[-1] == "no"
 
 
