@@ -126,12 +126,13 @@ class Purposes:
 
     def list_served(self, records: Iterable[StepRecord]) -> list[Atom]:
         """Return the facts for which `records` are, also through other steps: first those of the goal."""
-        demands = [demand for _, _, demand in self._walk(records)]
-        return [*dict.fromkeys(fact for each in sorted(demands, key=_is_of_step) for fact in each.facts)]
+        demands = sorted([demand for _, _, demand in self._walk(records)], key=_is_of_step)
+        return _list_facts(fact for each in demands for fact in each.facts)
 
     def list_goals(self, record: StepRecord) -> list[Formula]:
-        """Return the parts of the goal that a step is for, also through other steps."""
-        return [*dict.fromkeys(demand.what for _, _, demand in self._walk([record]) if demand.by is None)]
+        """Return the parts of the goal that a step is for by facts, also through other steps."""
+        walked = [demand for _, fact, demand in self._walk([record]) if not isinstance(fact, FluentValue)]
+        return [*dict.fromkeys(each.what for each in walked if each.by is None)]
 
     def list_telling(self, record: StepRecord) -> list[Atom]:
         """Return the facts that may show that a step is needless: first those of the goal.
@@ -145,9 +146,9 @@ class Purposes:
         near = [fact for each in next_ for fact in each.facts]
         near += [fact for each in next_ if each.by for fact in self._declared[each.by.id] if fact in self._demands]
         own = {fact for step, fact, _ in walked if step is record}
-        found = dict.fromkeys([*ends, *near])
+        found = _list_facts([*ends, *near])
         others = [each for each in found if each not in own]
-        return [*found] if others and len(own) > 1 else others
+        return found if others and len(own) > 1 else others
 
     def _walk(self, records: Iterable[StepRecord]) -> Iterator[tuple[StepRecord, Atom, Demand]]:
         """Yield what is demanded of `records`, and of the steps for which they are: the step, its fact, the demand."""
@@ -246,3 +247,8 @@ class Purposes:
 
 def _is_of_step(demand: Demand) -> bool:
     return demand.by is not None
+
+
+def _list_facts(facts: Iterable[Atom]) -> list[Atom]:
+    """Return each of `facts` once, without values of numbers, which others change, too."""
+    return [each for each in dict.fromkeys(facts) if not isinstance(each, FluentValue)]
