@@ -153,8 +153,9 @@ class FirstLook:
             return needed
         purposes = self._find_purposes()
         facts = [*filter(self.lookout.can_see, purposes.list_telling(record))][:MOST_SERVED]
-        effect = self._finder.find_visible_effect(record, self.lookout.can_see)
-        own = {*self._finder.find_declared(record.step), *effect}
+        own = set[Atom](self._finder.find_declared(record.step))
+        if any(each.predicate in state.problem.domain.derived for each in facts):
+            own |= self._finder.find_visible_effect(record, self.lookout.can_see).keys()
         if own.issuperset(facts) or not purposes.find_excuse(record, {}, facts)[0]:
             return needed  # whatever would be seen
         looked = await self.lookout.look(facts, state.beliefs)
