@@ -105,6 +105,12 @@ def _find_lack(state: RunState, action: Action, data: Mapping[str, Any]) -> str:
 SO: Final = "what it brings about is so already"
 
 
+def describe_dead_end(state: RunState) -> str:
+    """Describe why no plan is known."""
+    facts = [str(each["fact"]) for each in (state.missing or {}).get("missing", ())]
+    return f"{state.reason}\nnothing brings about {', '.join(facts)}" if facts else state.reason
+
+
 def find_waiting(state: RunState, step: Step) -> StepRecord | None:
     """Return the waiting step that `step` calls again, if there is one."""
     return next((each for each in state.with_status(StepStatus.WAITING) if _is_same(each, step)), None)
@@ -123,7 +129,7 @@ def find_choice(call: AgentCall, offered: Sequence[StepRecord], options: Options
     if "irreversible" in action.tags:
         if not action.creates and _is_so_already(state, call.step):
             return None, SO
-        cause = "" if state.pending() else state.reason.partition("\n")[0]
+        cause = "" if state.pending() else describe_dead_end(state).replace("\n", "; ")
         needed = f"no plan is known: {cause}" if cause else "it is not what the plan needs next"
         return None, f"it cannot be taken back, and {needed}"
     if any(_is_same(each, call.step) for each in state.pending()):

@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
 from executor import Executor, Recovery, RunStatus, StepStatus, World
-from executor.adapters.agent_call import AgentCall, Wish, find_choice, find_waiting, read_call
+from executor.adapters.agent_call import AgentCall, Wish, describe_dead_end, find_choice, find_waiting, read_call
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.adapters.session import Session
 from executor.arguments import check_request
 from executor.events.answers import describe_flight
 from executor.events.events import UNFINISHED, Asked, Rung
-from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.look_first import Look
 from executor.loop.parameters import Missing, fill_parameters, find_returned_text
@@ -198,7 +197,7 @@ class PlannedCalls:
             return f"The goal is reached: {goal}. Call no more tools."
         left = state.with_status(*UNFINISHED)
         if state.status.is_over or not left:
-            return f"The goal is {goal}. No plan is known: {_describe_dead_end(state)}"
+            return f"The goal is {goal}. No plan is known: {describe_dead_end(state)}"
         rest = f" (a plan of {len(left)} steps)" if len(left) > 1 else ""
         steps = " or ".join(map(partial(name_step, self._source), _list_next(run)))
         return f"The goal is {goal}. Next{rest}: {steps or f'nothing; {state.reason}'}."
@@ -363,12 +362,6 @@ def _show(question: Asked) -> dict[str, Any]:
 def _list_next(run: Run) -> tuple[Step, ...]:
     """Return the steps that are offered, with real names."""
     return () if run.state.status.is_over else tuple([real_step(run.state, each.step) for each in run.list_offered()])
-
-
-def _describe_dead_end(state: RunState) -> str:
-    """Describe why no plan is known."""
-    facts = [str(each["fact"]) for each in (state.missing or {}).get("missing", ())]
-    return f"{state.reason}\nNothing brings about {', '.join(facts)}." if facts else state.reason
 
 
 def _with_goal(problem: Problem, goal: Any) -> Problem:

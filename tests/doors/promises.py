@@ -9,7 +9,7 @@ from doors.agent_doors import HOUR
 from doors.bank import START
 from doors.scenes import AMOUNT, DAY
 from doors.story import Story
-from executor.events.answers import GIVE_UP, HAPPENED
+from executor.events.answers import HAPPENED
 
 Judge = Callable[[Story], Iterator[str]]
 PROMISES: dict[str, Judge] = {}
@@ -183,9 +183,10 @@ def judge_resumed(story: Story) -> Iterator[str]:
 
 
 def _has_declined(story: Story) -> bool:
-    """Return whether the last thing that a person said was no, to paying once more, and to go on then was given up."""
-    said = [each.detail for each in story.bank.log if each.kind in ("answer", "restart") and each.detail != GIVE_UP]
-    return bool(said) and said[-1] == "no"
+    """Return whether a person has said no to paying once more: what is told then may be that it was refused."""
+    log = story.bank.log
+    paid = next((at for at, each in enumerate(log) if each.kind == "act" and each.what == "pay"), len(log))
+    return any(each.kind == "answer" and each.detail == "no" for each in log[paid:])
 
 
 def is_refusal(error: Any) -> bool:
