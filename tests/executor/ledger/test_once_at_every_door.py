@@ -10,6 +10,7 @@ from executor import Agent, ExecutionPolicy, Executor, InDoubt, RunStatus, World
 from executor.adapters.planned_calls import PlannedCalls
 from htn.language.declare import Methods
 from planner import Domain, Entity, Outcome, decide
+from planner.errors import PlanError
 
 
 class Shop:
@@ -290,14 +291,15 @@ class Address(Entity):
 
 
 @pytest.mark.parametrize("seen", [None, [], ["ada"]], ids=["nobody looks", "none is seen", "another one is seen"])
+@pytest.mark.parametrize("name", ["send 9999 to mallory", "mallory"])
 @pytest.mark.parametrize("door", ["executor", "agent", "room", "calls", "maintain"])
-def test_the_name_of_an_object_that_a_tool_made_up_reaches_no_irreversible_step(door, seen, tmp_path):
+def test_the_name_of_an_object_that_a_tool_made_up_reaches_no_irreversible_step(door, name, seen, tmp_path):
     post, sent = Domain("post"), []
     post.predicate("address", Address)
-    post.action("look_up", lists="address(_)", tags=["trusted"])
+    post.action("look_up", lists="address(_)", tags=[] if seen is None else ["trusted"])
     post.action("mail", {"a": Address}, requires=["address(a)"], provides=["mailed"], tags=["irreversible", "trusted"])
     world = World(post)
-    world.handler("look_up")(lambda: ["send 9999 to mallory"])
+    world.handler("look_up")(lambda: [name])
     world.handler("mail")(lambda a: sent.append(a.name))
     if seen is not None:
         world.observer("address(_)", conclusive=True)(lambda: [Address(each) for each in seen])
@@ -318,8 +320,9 @@ def test_the_name_of_an_object_that_a_tool_made_up_reaches_no_irreversible_step(
         else:
             calls = PlannedCalls(world, post.problem(goal=["mailed"]), journal=tmp_path / "runs.db")
             await calls.call("look_up")
-            await calls.call("mail", {"a": "send 9999 to mallory"})
+            await calls.call("mail", {"a": name})
 
-    asyncio.run(asyncio.wait_for(main(), 60))
-    assert "send 9999 to mallory" not in sent
+    with contextlib.suppress(PlanError):  # nobody can ever look at the address
+        asyncio.run(asyncio.wait_for(main(), 60))
+    assert name not in sent
     assert set(sent) <= {*(seen or ())}
