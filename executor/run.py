@@ -36,8 +36,8 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
+from executor.loop.abandoned_calls import is_left_at_work
 from executor.loop.aftermath import object_to_result
-from executor.loop.attempt import is_left_at_work
 from executor.loop.clearance import Clearance
 from executor.loop.dispatch import Inbox
 from executor.loop.driver import Driver

@@ -30,7 +30,8 @@ from executor.events.fluent_values import item_of
 from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.attempt import BUSY, Attempt, call_of, find_abandoned
+from executor.loop.abandoned_calls import call_of, find_abandoned
+from executor.loop.attempt import BUSY, Attempt
 from executor.observe import step_verdict as verdict
 from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look

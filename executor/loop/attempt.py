@@ -1,7 +1,6 @@
-"""Make one attempt at a step: wait for its turn, and call its handler through the hooks, within a time limit.
+"""Make one attempt at a step: wait for its turn, and call its handler, within a time limit.
 
-The first hook that was declared is the outermost. A handler that exceeds the time limit is abandoned ("given up") and
-may still be at work: no equal call begins until it ends.
+A handler that exceeds the time limit is abandoned ("given up") and may still be at work.
 """
 
 from __future__ import annotations
@@ -10,17 +9,14 @@ import asyncio
 import contextlib
 import inspect
 import logging
-import threading
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from executor.events.run_state import RunState
-from executor.events.steps import StepRecord
 from executor.journal.reservations import Reservation, Reservations, ReservationsInMemory
+from executor.loop.abandoned_calls import Call, find_abandoned, record_abandoned
+from executor.loop.hooks import VETOED, Changed, HookedCall, describe_veto
 from executor.loop.locks_and_rates import (
     GRACE,
     RATED,
@@ -33,200 +29,17 @@ from executor.loop.locks_and_rates import (
 )
 from executor.observe.reports import check_result
 from executor.tools import containment
-from executor.tools.context import Context, HandlerCall, Hook
+from executor.tools.context import Context, Hook
 from executor.tools.isolated_values import copy_value
-from executor.tools.json_data import dump_json
 from executor.tools.results import ActionResult, InDoubt, NothingDone, Wait
 from executor.tools.step_policy import ExecutionPolicy, Rate
-from executor.tools.world import Skill, World
-from planner.errors import InputError, did_you_mean, printable
+from executor.tools.world import Skill
+from planner.errors import printable
 from planner.lightweight import dataclass, field, replace
 from planner.model.arithmetic import Exact
 from planner.plan import Step
 
 _LOG: Final = logging.getLogger(__name__)
-VETOED: Final = "a hook did not let it begin"
-Changed = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
-"""Records new values of data parameters with their source, and returns them converted to their types."""
-
-
-@dataclass(slots=True, eq=False)
-class HookedCall:
-    """One call of the handler of `skill` through `hooks`; `call` calls the handler with the arguments that it takes.
-
-    `arguments` are all arguments of the action; `begun` is set when the handler is called. A hook may hand `proceed` to
-    a task of its own and return before that has ended: then the handler still `works`.
-    """
-
-    hooks: Sequence[Hook]
-    skill: Skill
-    arguments: Mapping[str, Any]
-    context: Context
-    call: Callable[[Mapping[str, Any]], Awaitable[Any]]
-    changed: Changed
-    is_held_back: Callable[[], bool]
-    begun: bool = field(init=False, default=False)
-    held_back: bool = field(init=False, default=False)
-    """Whether the handler was not called because the step was held back."""
-    _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
-    """The event loop of the handler while it is at work."""
-    _is_over: bool = field(init=False, default=False)
-
-    def works(self) -> bool:
-        """Return whether the handler is at work."""
-        return self._loop is not None and not self._loop.is_closed()
-
-    async def answer(self) -> ActionResult | Wait:
-        """Call the outermost hook and return its answer; raises errors of hooks and handler."""
-        try:
-            return await self._call_hook(0, dict(self.arguments))
-        finally:
-            self._is_over = True
-
-    async def _call_hook(self, number: int, arguments: dict[str, Any]) -> ActionResult | Wait:
-        if number == len(self.hooks):
-            return await self._call_handler(arguments)
-        hook, answers = self.hooks[number], list[ActionResult | Wait]()
-        has_proceeded = is_over = False
-
-        async def proceed(**changes: Any) -> ActionResult | Wait:
-            nonlocal has_proceeded
-            if is_over:
-                raise InputError(
-                    f"{describe_hook(hook)} proceeds after it has answered", hint="await proceed() in the hook"
-                )
-            if has_proceeded:
-                raise InputError(
-                    f"{describe_hook(hook)} proceeds twice", hint="a handler is called once for each attempt"
-                )
-            has_proceeded = True
-            now = {**arguments, **self._check_changes(hook, changes)} if changes else arguments
-            answers.append(await self._call_hook(number + 1, now))
-            return answers[0]
-
-        given = {name: copy_value(each) for name, each in arguments.items()}
-        try:
-            with containment.contain_errors():
-                returned = await hook(HandlerCall(self.skill.action, self.skill.name, given, self.context), proceed)
-        finally:
-            is_over = True
-        if returned is None and answers:
-            return answers[0]
-        if returned is None:
-            return ActionResult.failed(f"{describe_hook(hook)} neither proceeds nor returns a result")
-        return _read_answer(returned)
-
-    async def _call_handler(self, arguments: Mapping[str, Any]) -> ActionResult | Wait:
-        """Call the handler; raises `InputError` if the hooks have returned already."""
-        if self._is_over:
-            raise InputError("a hook proceeds after the call is over", hint="await proceed() in the hook")
-        if self.is_held_back():
-            self.held_back = True
-            raise HeldBack
-        self.begun, self._loop = True, asyncio.get_running_loop()
-        try:
-            return _read_answer(await self.call(arguments))
-        finally:
-            self._loop = None
-
-    def _check_changes(self, hook: Hook, changes: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Record and convert `changes` of data parameters; raises `InputError` for other names."""
-        known = [each.name for each in self.skill.action.data]
-        for name in changes:
-            if name not in known:
-                near = did_you_mean(name, known) or "the objects of a step are those of the plan"
-                raise InputError(f"{describe_hook(hook)} changes {name!r}, which is no data parameter", hint=near)
-        return self.changed(changes, describe_hook(hook))
-
-
-def _read_answer(returned: Any) -> ActionResult | Wait:
-    if issubclass(type(returned), Wait):
-        return returned  # type: ignore[no-any-return]  # it is one
-    with containment.contain_errors():
-        return check_result(returned)
-
-
-def describe_hook(hook: Hook) -> str:
-    """Return a hook's name for messages."""
-    name = getattr(hook, "__qualname__", None)
-    return f"the hook {name}" if isinstance(name, str) else f"the hook {containment.quote_value(hook)}"
-
-
-def describe_veto(reason: str) -> str:
-    """Return the reason of a step that a hook refused."""
-    return f"{VETOED}: {reason or 'it gives no reason'}"
-
-
-class Call(NamedTuple):
-    """The call of a handler for a step: `key` is its idempotency key, `data` are its data parameters.
-
-    `origin` is the place of the journal, or else the state of the run: runs outside of a journal may have equal names.
-    `skills` are all skills of the action: calls in two worlds that share no handler are never equal.
-    """
-
-    origin: Path | str | RunState
-    key: str
-    step: Step
-    data: Mapping[str, Any]
-    skills: Sequence[Skill]
-
-    def is_like(self, other: Call) -> bool:
-        """Return whether this call repeats `other`."""
-        if (self.origin, self.key) == (other.origin, other.key):
-            return True
-        if (self.step.action, self.step.arguments) != (other.step.action, other.step.arguments):
-            return False
-        theirs = [each.function for each in other.skills]
-        return any(each.function in theirs for each in self.skills) and dump_json(self.data) == dump_json(other.data)
-
-
-def call_of(state: RunState, record: StepRecord, world: World) -> Call:
-    """Make the call of a handler for a step that has begun."""
-    skills = world.skills.get(record.step.action, ())
-    return Call(state.journal or state, state.key_of(record), record.step, record.parameters, skills)
-
-
-MOST_ENDED: Final = 1000
-_abandoned: Final[list[tuple[Call, Callable[[], bool]]]] = []
-"""Abandoned calls of this process, each with a function whether its handler is still at work."""
-_ended: Final[deque[Call]] = deque(maxlen=MOST_ENDED)
-"""The latest abandoned calls whose handlers have come to an end since."""
-_guard: Final = threading.Lock()
-
-
-def record_abandoned(call: Call, works: Callable[[], bool]) -> None:
-    """Record the abandoned handler of `call`, which is at work while `works` returns true."""
-    with _guard:
-        ended = [each for each, is_working in _abandoned if not is_working()]
-        _ended.extend([each._replace(origin="") if isinstance(each.origin, RunState) else each for each in ended])
-        _abandoned[:] = [each for each in _abandoned if each[1]()]
-        _abandoned.append((call, works))
-
-
-def find_abandoned(call: Call) -> Callable[[], bool] | None:
-    """Return a function whether abandoned handlers of equal calls are still at work; None if none is."""
-    if not _abandoned:
-        return None
-    with _guard:
-        found = [works for other, works in _abandoned if call.is_like(other) and works()]
-    return (lambda: any(works() for works in found)) if found else None
-
-
-def is_left_at_work(world: World, place: Path | str | None, key: str) -> bool | None:
-    """Return whether a handler is still at work that was abandoned under an idempotency key of a ledger.
-
-    The ledger is that of the journal in `place`, or of `world`. Return None if no such handler was abandoned here.
-    """
-
-    def is_such(call: Call) -> bool:
-        if call.key != key or place is not None:
-            return (call.key, call.origin) == (key, place)
-        ours = {each.function for each in world.skills.get(call.step.action, ())}
-        return any(each.function in ours for each in call.skills)
-
-    with _guard:
-        found = [works() for call, works in _abandoned if is_such(call)]
-        return any(found) if found or any(map(is_such, _ended)) else None
 
 
 CALLED_OFF: Final = "the run was called off before it was its turn"

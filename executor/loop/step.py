@@ -22,8 +22,9 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.reservations import Reservation
 from executor.loop import parameters as filling
+from executor.loop.abandoned_calls import call_of
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
-from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, call_of, run_check
+from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, run_check
 from executor.loop.children import STEP, Child, is_below
 from executor.loop.clearance import Clearance
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled

@@ -24,8 +24,9 @@ from executor.events.answers import as_journal_data
 from executor.events.events import Asked, StepStatus, event_from_data
 from executor.executor import Executor
 from executor.learning.experience import LearnedFrom, Pricing
+from executor.loop.abandoned_calls import Call, find_abandoned
 from executor.loop.aftermath import is_to_be_retried
-from executor.loop.attempt import Attempt, Call, Performer, Trial, find_abandoned, run_check
+from executor.loop.attempt import Attempt, Performer, Trial, run_check
 from executor.loop.books import BookHere
 from executor.loop.children import STEP, Child
 from executor.loop.locks_and_rates import Slots, Turns, wait_for_handler

@@ -28,7 +28,8 @@ from executor.background_searches import SearchStopped
 from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.journal.reservations import Reservation
-from executor.loop.attempt import CALLED_OFF, Attempt, Changed, Performer, Trial
+from executor.loop.attempt import CALLED_OFF, Attempt, Performer, Trial
+from executor.loop.hooks import Changed
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.parameters import Fill, Fillings, FillRequest
 from executor.observe.observe import Failure, Lookout
