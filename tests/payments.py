@@ -18,7 +18,7 @@ from unittest import mock
 
 from executor import ActionResult, Agent, ExecutionPolicy, Executor, PlannedCalls, Wait, World, joining
 from executor.journal import open_journal
-from executor.loop import attempt
+from executor.loop import abandoned_calls
 from executor.testing import Crash, VirtualClock, run_virtual
 from executor.testing.virtual_time import die, now, sleep
 from planner import Domain
@@ -139,7 +139,7 @@ class Till:
             journal = None if self.place is None else own.enter_context(open_journal(self.place))
             if is_new:
                 own.enter_context(mock.patch.dict(joining._at_work, clear=True))
-                own.enter_context(mock.patch.object(attempt, "_abandoned", []))
+                own.enter_context(mock.patch.object(abandoned_calls, "_abandoned", []))
             return self._live(life(journal))
 
     def _live(self, coroutine) -> Any:

@@ -96,12 +96,18 @@ class Clearance:
         return describe_latest(entries)
 
     async def is_already_so(self, record: StepRecord) -> bool:
-        """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so."""
+        """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so.
+
+        The look ends the doubt of another run that may have done it, too.
+        """
         view = await self._evidence.look(record)
-        if view.sight is Sight.HOLDS and not record.attempts:
+        if view.sight is not Sight.HOLDS or record.attempts:
+            return False
+        flight, entries = await self.flights.book.read(self.flights.identify(record))
+        asker = describe_asker(self.flights, record, entries)
+        if flight is None or not await self._is_begun_by_other(record, flight, entries, asker, asks=False):
             self._end_as_so(record, view, None)
-            return True
-        return False
+        return True
 
     async def is_told_so(self, record: StepRecord) -> bool:
         """Return whether a person says, or is asked, if a step that cannot begin was done by another run.
@@ -122,11 +128,11 @@ class Clearance:
         return await self._ask(Ruling(Verdict.ASK_AGAIN, UNSEEN_DONE, done), record, item, None) is False
 
     async def _is_begun_by_other(
-        self, record: StepRecord, flight: Flight, entries: Sequence[Entry], asker: Asker
+        self, record: StepRecord, flight: Flight, entries: Sequence[Entry], asker: Asker, *, asks: bool = True
     ) -> bool:
-        """Return whether a step that cannot begin may have been done in the `flight` of another run which is over.
+        """Return whether a step that has not begun may have been done in the `flight` of another run which is over.
 
-        Then the step has ended, or waits for an answer. A look may settle the flight.
+        Then the step has ended or, if the run `asks`, waits for an answer. A look may settle the flight.
         """
         left = None if self.flights.has(flight) else await self.flights.settle_other(flight)
         if left is None or left.is_waiting or not left.doubt or await self.flights.is_alive(left):
@@ -134,7 +140,9 @@ class Clearance:
         further = self._evidence.find_further(record, left, entries)
         view = await self._evidence.look(record, left, further, done=find_last_time(entries))
         ruling = rule(view.sight, left, entries, asker, is_alive=False)
-        is_told = ruling.verdict in {Verdict.ALREADY, Verdict.ASK_DOUBT} or ruling.settles is not None
+        is_told = ruling.verdict is Verdict.ALREADY or (
+            asks and (ruling.verdict is Verdict.ASK_DOUBT or ruling.settles is not None)
+        )
         return is_told and await self._follow(ruling, record, flight.item, view, left) is False
 
     async def clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ import pytest
 from payments import DOORS, LONG, opened_till
 
 from executor import ExecutionPolicy, Executor, World, joining
-from executor.loop import attempt
+from executor.loop import abandoned_calls
 from planner import Domain
 
 LIMIT, WORKS = 5.0, 60.0
@@ -42,7 +42,7 @@ async def give_up(till, world, journal, *, leaves):
 @contextlib.contextmanager
 def other_process():
     """Let this process know nothing of the handlers and runs that are at work, as another one would."""
-    with mock.patch.dict(joining._at_work, clear=True), mock.patch.object(attempt, "_abandoned", []):
+    with mock.patch.dict(joining._at_work, clear=True), mock.patch.object(abandoned_calls, "_abandoned", []):
         yield
 
 

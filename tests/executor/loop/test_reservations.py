@@ -15,6 +15,7 @@ from executor.loop.books import settle_by_word
 from executor.loop.locks_and_rates import find_pause
 from executor.testing import run_virtual
 from planner import Domain
+from planner.lightweight import replace
 from planner.model import Problem
 
 
@@ -119,6 +120,39 @@ def test_what_was_reserved_outlives_the_process_and_ends_with_the_run(tmp_path: 
         (flight,) = journal.ledger.flights()
         settle_by_word(journal, [flight], flight.item, "not")
         assert journal.reservations.reserve("other", "s1", {"bank balance": -1}) == []
+
+
+def test_a_look_that_shows_that_a_step_was_done_frees_what_the_run_in_doubt_has_reserved(tmp_path: Path) -> None:
+    """The other run looks before it asks for the approval of the payment, and needs none then."""
+    bank = Bank(balance=200)
+    bank.world.model.actions["pay"] = replace(
+        bank.world.model.actions["pay"], tags=frozenset({"irreversible", "needs_approval"})
+    )
+    slow, direct = asyncio.Event(), bank.pay
+
+    async def pay(bill: str) -> None:
+        await direct(bill)
+        slow.set()
+        await asyncio.sleep(100)
+
+    bank.world.handler("pay")(pay)
+
+    async def main() -> RunOutcome:
+        with Journal(tmp_path / "runs.db") as journal:
+            first = Executor(bank.world, journal, approve=lambda _: True)
+            paying = asyncio.create_task(first.run(bank.problem("b1"), run="b1"))
+            await slow.wait()
+            paying.cancel()
+            await asyncio.wait([paying])
+            second = Executor(bank.world, journal, look="never")
+            outcome = await second.run(bank.problem("b1"), run="b2")
+            assert journal.ledger.flights() == []
+            assert journal.reservations.reserve("other", "s1", {"bank balance": -1}) == []
+            return outcome
+
+    outcome = run_virtual(main())
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert bank.balance == 140
 
 
 @pytest.mark.parametrize("how", ["deleted", "cancelled", "taken up"])

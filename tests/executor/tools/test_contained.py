@@ -9,7 +9,7 @@ import pytest
 
 from executor import ActionPlan, ExecutionPolicy, Executor, Follower, RunStatus, Wait, World
 from executor.events.events import StepStatus
-from executor.loop import attempt
+from executor.loop import abandoned_calls
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -182,7 +182,7 @@ def test_a_plain_handler_is_not_started_beside_itself():
 
     asyncio.run(Executor(world, ask=ask).run(letters("slow", "quick", model="dag")))
     assert most["slow"] == 1
-    assert any(works() for call, works in attempt._abandoned if call.data == {"text": "slow"})
+    assert any(works() for call, works in abandoned_calls._abandoned if call.data == {"text": "slow"})
 
 
 @pytest.mark.parametrize("keeps", [True, False])
