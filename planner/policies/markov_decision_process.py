@@ -365,7 +365,13 @@ def ground_process(
         wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
         purse = Purse.of(asked.problem, task)
         changes = numeric.changes if numeric else [()] * len(task.actions)
-        return Process(task, tuple(_choices(task.actions, changes, ways, actions)), tuple(wishes), purse, numeric)
+        choices = _reversible_first(_choices(task.actions, changes, ways, actions), actions)
+        return Process(task, choices, tuple(wishes), purse, numeric)
+
+
+def _reversible_first(choices: Iterable[Choice], actions: Mapping[str, Action]) -> tuple[Choice, ...]:
+    """Sort `choices`: among equally good ones, searches take the first, and what is irreversible had better wait."""
+    return tuple(sorted(choices, key=lambda choice: "irreversible" in actions[choice.step.action].tags))
 
 
 def _choices(

@@ -313,3 +313,13 @@ def with_node(data, **changes):
 def test_a_decision_is_neither_true_nor_false():
     with pytest.raises(TypeError, match="has_policy"):
         bool(decide(bridge()))
+
+
+@pytest.mark.parametrize("search", [None, "lao", "vi", "mcts"])
+def test_of_equally_good_policies_the_one_that_pays_late_is_chosen(search):
+    shop = Domain("shop")
+    shop.action("pay", provides=["paid"], tags=["irreversible"], risk="0.1")
+    shop.action("prepare", provides=["prepared"], risk="0.2")
+    shop.action("seal", requires=["prepared", "paid"], provides=["sealed"])
+    found = decide(shop.problem(goal=["sealed"]), search=search, simulations=2000 if search == "mcts" else None)
+    assert [node.step and node.step.action for node in found.policy.nodes] == ["prepare", "pay", "seal", None]
