@@ -78,14 +78,19 @@ class PolicyExecution:
         return self.state.policy is not None and self.state.policy is not self.state.outlived
 
     def policy(self) -> Policy:
-        """Load the policy that the run follows."""
-        from planner.policies.policy import Policy
-
+        """Load the policy that the run follows; it begins irreversible steps late."""
         data, policy = self._read
         if policy is None or data is not self.state.policy:
-            policy = Policy.from_dict(self.state.policy, self.state.problem)
+            policy = self._read_policy(self.state.policy)
             self._read = self.state.policy, policy
         return policy
+
+    def _read_policy(self, data: Any) -> Policy:
+        """Return the policy of which `data` are the data, with irreversible steps as late as their order allows."""
+        from executor.recovery.reversible_first import take_reversible_first
+        from planner.policies.policy import Policy
+
+        return take_reversible_first(Policy.from_dict(data, self.state.problem))
 
     def node(self) -> Node | None:
         """Return the node of the policy for the believed state; None if the policy does not cover it."""
@@ -170,15 +175,13 @@ class PolicyExecution:
         return here != never and not self.gives_up and await self._decide(about, never, here)
 
     async def _decide(self, about: str, forbidden: set[Key], not_now: set[Key]) -> bool:
-        from planner.policies.policy import Policy
-
         problem, started = self._make_problem(forbidden), read_timer()
         try:
             decided = await self._search_twice(about, problem)
         except ForethoughtError as error:
             why = str(error)
         else:
-            policy = None if decided.policy is None else Policy.from_dict(decided.policy, problem)
+            policy = None if decided.policy is None else self._read_policy(decided.policy)
             step = None if policy is None else policy.nodes[0].step
             doom = "" if decided.policy is None else self.means.find_doom_of_policy(decided.policy)
             if policy is not None and not doom and self._may_be_next(step, not_now):

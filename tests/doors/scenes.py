@@ -121,9 +121,15 @@ def _declare(scene: Scene, flavour: Flavour) -> Domain:
     spends = {"modifies": [f"budget -= {PRICE}"]} if scene.has_budget else {}
     if scene.has_budget:
         domain.function("budget", low=0)
-    domain.action("prepare", {}, provides=["prepared"], **time)
     amount = {"amount": Annotated[Decimal, Field(default=AMOUNT)]}
-    domain.action("pay", amount, provides=["paid"], tags=["irreversible", *approved], **spends, **time)
+    actions = {
+        "prepare": ({}, {"provides": ["prepared"]}),
+        "pay": (amount, {"provides": ["paid"], "tags": ["irreversible", *approved], **spends}),
+    }
+    # Where the form may not be there, no door owes it to the order of the declarations that it prepares first.
+    for name in actions if scene.prepare == "well" else reversed(actions):
+        parameters, fields = actions[name]
+        domain.action(name, parameters, **fields, **time)
     if scene.has_other_way:
         slow = {"duration": 9} if time else {"cost": 9}  # a plan takes `pay` first
         domain.action("transfer", {}, provides=["paid"], tags=["irreversible"], **slow)
