@@ -53,7 +53,9 @@ class Bank:
         """Add a deed."""
         if self.is_closed:
             return
-        deed = Deed(kind, what, now(), detail)
+        self._add(Deed(kind, what, now(), detail))
+
+    def _add(self, deed: Deed) -> None:
         if self.path is None:
             self.own.append(deed)
             return
@@ -66,7 +68,7 @@ class Bank:
 
     def pay_long_ago(self) -> None:
         """Pay by hand, an hour before the story begins: no observer is so far behind."""
-        self.own.append(Deed("act", "pay", -3600.0, "hand"))
+        self._add(Deed("act", "pay", (0.0 if self.path is None else now()) - 3600.0, "hand"))
 
     def acts(self, *names: str) -> list[Deed]:
         """Return the acts of these names that runs did."""

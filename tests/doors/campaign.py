@@ -2,13 +2,15 @@
 
 A story is told by a token, such as "agent / vague approved / raises after, lies; two at once / ask resume | ask": the
 door, the scene, what goes wrong, and what is asked in which process. Of two doors, as in "sequential+agent", whoever
-asks again comes through the second. A seed draws one; `--only TOKEN` plays one again.
+asks again comes through the second. A seed draws one; `--only TOKEN` plays one again. Stories at the command line and
+on Temporal take real time: they are played where `--door` names them ("command line", "temporal").
 A story that breaks a promise is shrunk to the least that breaks it.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 import random
 import signal
@@ -24,12 +26,14 @@ from pathlib import Path
 from typing import TextIO, get_args
 
 from doors.cells import find_broken, makes_sense
-from doors.door import DOORS, find_doors, list_pairs
+from doors.command_door import play_by_commands
+from doors.door import APART, DOORS, find_doors, list_pairs
 from doors.faults import FAULTS, Fault, Inside
 from doors.processes import HungProcess, play_in_processes
 from doors.registry import DOORS as REGISTERED
 from doors.scenes import Scene
 from doors.story import Moves, Story, play
+from doors.temporal_door import play_on_temporal, serve
 
 assert REGISTERED is DOORS
 WORDS = {
@@ -107,15 +111,17 @@ class Tale:
         """Play the story in virtual time, or in real processes; return it, and what is broken in it."""
         with tempfile.TemporaryDirectory() as folder:
             moves = (*self.moves[:-1], (*self.moves[-1], *AT_LAST))
-            play_so = play_in_processes if in_processes else play
-            story = play_so(find_doors(self.door), self.scene, self.fault, Path(folder), moves)
+            story = self._play(Path(folder), moves, in_processes=in_processes)
         return story, find_broken(story)
 
-    @property
-    def suits_processes(self) -> bool:
-        """Whether the story is soon over in real time: nothing waits for a time-out, or for slow observers."""
-        is_long = {"thread acts late", "hangs after"} & {*self.calls} or self.looks == "slow" or self.scene.is_paid
-        return self.has_journal and not is_long
+    def _play(self, folder: Path, moves: Moves, *, in_processes: bool) -> Story:
+        told = self.scene, self.fault, folder
+        if self.door == "command line":
+            return play_by_commands(*told, moves)
+        if self.door == "temporal":
+            return asyncio.run(play_on_temporal(*told, serve, moves))
+        play_so = play_in_processes if in_processes else play
+        return play_so(find_doors(self.door), *told, moves)
 
     @property
     def has_journal(self) -> bool:
@@ -167,10 +173,10 @@ def _draw_words(rng: random.Random) -> Iterator[str]:
 
 def _may_happen(tale: Tale, inside: str) -> bool:
     """Return whether a fault inside the handler makes sense in the scene of `tale`."""
-    if "mcp" in tale.door.split("+") and inside.startswith(
-        "is ca"
-    ):  # its client cancels again and again, and time stands still
-        return False
+    if "mcp" in tale.door.split("+") and inside.startswith("is ca"):
+        return False  # its client cancels again and again, and time stands still
+    if tale.door == "temporal" and inside.startswith("is cancelled"):
+        return False  # the handler goes on, and takes its thousand seconds
     found = next(each for each in FAULTS if each.inside == inside)
     return makes_sense(replace(found, host=""), tale.scene) and (tale.has_journal or not found.needs_journal)
 
@@ -267,12 +273,12 @@ def main() -> int:
         "--door", action="append", type=_read_doors, help="only this door, or two: sequential+agent (may be repeated)"
     )
     parser.add_argument("--pairs", action="store_true", help="draw two doors for each story")
-    parser.add_argument("--only", help="play the story of this token, and print it")
+    parser.add_argument("--only", action="append", help="play the story of this token, and print it (may be repeated)")
     parser.add_argument("--processes", action="store_true", help="play in real processes and real time")
     given = parser.parse_args()
     logging.getLogger("executor").setLevel(logging.CRITICAL)  # handlers raise on purpose
     if given.only is not None:
-        return _show(Tale.parse(given.only), in_processes=given.processes)
+        return max([_show(Tale.parse(each), in_processes=given.processes) for each in given.only])
     totals = Counter[str]()
     give("| door | stories | payments | deaths | questions | a look could have answered | violations |")
     give("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
@@ -280,7 +286,7 @@ def main() -> int:
         counts, started = Counter[str](), time.perf_counter()
         draw_next = draw_at_pair if given.pairs else partial(draw, door)
         tales = map(draw_next, count(given.first))
-        fitting = (each for each in tales if each.suits_processes or not given.processes)
+        fitting = (each for each in tales if each.has_journal or not given.processes)
         has_stories = given.pairs or draw(door, 0).has_journal or not given.processes
         for tale in islice(fitting, given.runs if has_stories else 0):
             story, broken = play_within(tale, MOST_SECONDS, in_processes=given.processes)
@@ -306,12 +312,13 @@ def main() -> int:
 
 def _read_doors(name: str) -> str:
     """Return the name of one or two doors; raises `ArgumentTypeError` where they are not in one story."""
-    if name in DOORS or name in list_pairs():
+    if name in DOORS or name in APART or name in list_pairs():
         return name
-    raise argparse.ArgumentTypeError(f"{name!r} is no door, and no pair of doors (say {', '.join(DOORS)})")
+    raise argparse.ArgumentTypeError(f"{name!r} is no door, and no pair of doors (say {', '.join(DOORS | APART)})")
 
 
 def _show(tale: Tale, *, in_processes: bool) -> int:
+    give(str(tale))
     story, broken = play_within(tale, MOST_SECONDS, in_processes=in_processes)
     for deed in story.bank.own if story else ():
         give(f"{deed.at:10.2f} {deed.kind} {deed.what} {deed.detail if deed.detail is not None else ''}")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 DOORS: dict[str, type[Door]] = {}
 """Every door by its name."""
+APART: dict[str, type[Door]] = {}
+"""Doors that need processes or a server, by name: their stories take real time, and are no cells of the matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Door:
 
 def find_doors(name: str) -> list[type[Door]]:
     """Return the doors that a name tells: one, or two as in "sequential+agent"."""
-    return [DOORS[each] for each in name.split("+")]
+    return [(DOORS | APART)[each] for each in name.split("+")]
 
 
 def list_pairs() -> list[str]:

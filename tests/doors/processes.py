@@ -38,6 +38,8 @@ def play_in_processes(doors: Sequence[type[Door]], scene: Scene, fault: Fault, f
     """
     door, other = doors[0], doors[1] if len(doors) > 1 else None
     story = Story(door, scene, fault, Bank(folder / "bank", pace=PACE), moves=moves, other=other, has_processes=True)
+    if scene.is_paid:
+        story.bank.pay_long_ago()
     alone = replace(fault, host="") if fault.host.startswith("two") else fault
     parts = [(door, moves, 0)] if alone is fault else [(door, moves, 0), (other or door, ((),), 0)]
     has_died, number = True, 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from doors.agent_doors import AgentDoor, RoomDoor, StandingDoor
 from doors.call_doors import CallsDoor, GraphDoor, ToolsetDoor
-from doors.door import DOORS, door
+from doors.command_door import CommandDoor
+from doors.door import APART, DOORS, door
 from doors.mcp_door import McpDoor
 from doors.run_doors import ExecutorDoor, NestedDoor, WorkerDoor
+from doors.temporal_door import TemporalDoor
 
-__all__ = ["DOORS"]
+__all__ = ["APART", "DOORS"]
 
 for _model in ("sequential", "parallel", "dag", "reactive", "policy"):
     door(_model, ExecutorDoor, model=_model)
@@ -29,3 +31,4 @@ door("worker", WorkerDoor)
 door("nested run", NestedDoor)
 door("agent without journal", AgentDoor, has_journal=False)
 door("calls without journal", CallsDoor, has_journal=False)
+APART |= {each.name: each for each in (CommandDoor, TemporalDoor)}

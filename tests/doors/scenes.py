@@ -29,6 +29,8 @@ LAG, SETTLES = 5.0, 8.0
 """Seconds by which a slow observer is behind, and that it says of itself."""
 LIMIT = 5.0
 """Seconds that a handler has, in the faults of time."""
+LEAST_LIMIT, LEAST_SETTLES = 0.5, 2.0
+"""Real seconds of a handler, and until an observer is sure, at the least: real processes and servers need theirs."""
 Flavour = Literal["plain", "timed", "tasks"]
 
 
@@ -77,6 +79,11 @@ class Site:
     """Set when a handler that is to be cancelled waits."""
 
     @property
+    def limit(self) -> float:
+        """Seconds that a handler has, in the faults of time."""
+        return max(LIMIT * self.bank.pace, LEAST_LIMIT)
+
+    @property
     def start(self) -> list[str]:
         return ["budget = 100"] if self.scene.has_budget else []
 
@@ -102,12 +109,19 @@ class Site:
 
 
 def make_site(
-    bank: Bank, scene: Scene, fault: Fault, flavour: Flavour, *, journal: AnyJournal | None, folder: Path
+    bank: Bank,
+    scene: Scene,
+    fault: Fault,
+    flavour: Flavour,
+    *,
+    journal: AnyJournal | None,
+    folder: Path,
+    name: str = "",
 ) -> Site:
-    """Make the world of one process."""
+    """Make the world of one process; it has a `name` of its own where others of the same domain share its ledger."""
     domain = _declare(scene, flavour)
     methods = _declare_tasks(domain) if flavour == "tasks" else None
-    world = World(domain if methods is None else methods.model)
+    world = World(domain if methods is None else methods.model, name=name)
     site = Site(bank, scene, fault, flavour, folder, journal, domain, methods, world)
     _bind_handlers(site)
     _bind_observers(site)
@@ -147,7 +161,7 @@ def _declare_tasks(domain: Domain) -> Methods:
 
 def _bind_handlers(site: Site) -> None:
     bank, scene, world = site.bank, site.scene, site.world
-    trials = {"timeout": LIMIT} if {"hangs after", "thread acts late"} & {*site.fault.calls} else {}
+    trials = {"timeout": site.limit} if {"hangs after", "thread acts late"} & {*site.fault.calls} else {}
 
     @world.handler("prepare")
     async def prepare():
@@ -204,7 +218,7 @@ class Payment:
     def in_thread(self, amount):
         bank = self.site.bank
         if self._receive(amount):
-            sleep(LIMIT + 10)
+            sleep(self.site.limit + 10 * bank.pace)
         bank.act("pay")
         return {"day": DAY}
 
@@ -284,13 +298,14 @@ def _bind_observers(site: Site) -> None:
     if scene.sight == "blind":
         return
     is_slow = fault.looks == "slow"
+    settles = max(SETTLES * bank.pace, LEAST_SETTLES) if is_slow else 0.0
 
-    @site.world.observer("paid", conclusive=scene.sight == "conclusive", settle_within=SETTLES if is_slow else 0.0)
+    @site.world.observer("paid", conclusive=scene.sight == "conclusive", settle_within=settles)
     async def is_paid():
         bank.note("look", "paid")
         if is_slow:
             await asyncio.sleep(0.2 * bank.pace)
-            return bank.holds("paid", now() - LAG)
+            return bank.holds("paid", now() - LAG * bank.pace)
         return bank.holds("paid")
 
     if fault.looks == "disagree":

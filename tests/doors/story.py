@@ -147,10 +147,10 @@ async def live(story: Story, part: Any, folder: Path, journal: AnyJournal | None
     site = make_site(story.bank, story.scene, story.fault, story.door.flavour, folder=folder, journal=journal)
     await part(story, site)
     if journal is not None:
-        story.reserved = _list_reserved(journal)
+        story.reserved = list_reserved(journal)
 
 
-def _list_reserved(journal: AnyJournal) -> list[str]:
+def list_reserved(journal: AnyJournal) -> list[str]:
     """Return the runs that hold an amount of the budget."""
     found = journal.reservations.reserve("probe", "probe", {"till budget": 0})
     journal.reservations.release("probe", "probe")

@@ -150,7 +150,12 @@ def test_processes_of_a_story_that_is_stopped_are_killed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "token", ["sequential / blind / dies after / ask |", "agent / approved / raises after; two at once / resume | ask"]
+    "token",
+    [
+        "sequential / blind / dies after / ask |",
+        "agent / approved / raises after; two at once / resume | ask",
+        "command line / blind / dies after / ask",
+    ],
 )
 def test_a_story_happens_in_real_processes(token):
     command = [sys.executable, "-m", "doors.campaign", "--processes", "--only", token]  # it forks, and has no threads
