@@ -275,8 +275,11 @@ def main() -> int:
     parser.add_argument("--pairs", action="store_true", help="draw two doors for each story")
     parser.add_argument("--only", action="append", help="play the story of this token, and print it (may be repeated)")
     parser.add_argument("--processes", action="store_true", help="play in real processes and real time")
+    parser.add_argument("--plant", help="plant this bug of `doors.plants` before")
     given = parser.parse_args()
     logging.getLogger("executor").setLevel(logging.CRITICAL)  # handlers raise on purpose
+    if given.plant is not None:
+        _plant(given.plant)
     if given.only is not None:
         return max([_show(Tale.parse(each), in_processes=given.processes) for each in given.only])
     totals = Counter[str]()
@@ -315,6 +318,14 @@ def _read_doors(name: str) -> str:
     if name in DOORS or name in APART or name in list_pairs():
         return name
     raise argparse.ArgumentTypeError(f"{name!r} is no door, and no pair of doors (say {', '.join(DOORS | APART)})")
+
+
+def _plant(name: str) -> None:
+    import pytest
+
+    from doors.plants import PLANTS
+
+    next(each for each in PLANTS if each.name == name).apply(pytest.MonkeyPatch())
 
 
 def _show(tale: Tale, *, in_processes: bool) -> int:

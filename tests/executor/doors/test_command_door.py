@@ -26,11 +26,11 @@ def tell(fault, scene):
 CELLS = [tell(fault, scene) for fault in FAULTS for scene in SCENES if makes_sense(fault, scene)]
 
 
-def play(*options):
+def play(*options, is_broken=False):
     """Play in a process of its own: it forks, and has no threads."""
     command = [sys.executable, "-m", "doors.campaign", *options]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == is_broken, done.stdout + done.stderr
     return done.stdout
 
 
@@ -44,3 +44,12 @@ def test_every_promise_holds_at_the_command_line(block):
 @pytest.mark.parametrize("seed", range(12))
 def test_random_stories_at_the_command_line_keep_their_promises(seed):
     play("--door", CommandDoor.name, "--runs", "4", "--first", str(4 * seed))
+
+
+def test_planted_bugs_are_found_at_the_command_line():
+    for bug, token, promise in (
+        ("entries are forgotten", "command line / blind /  / ", "irreversible at most once: paid"),
+        ("nobody is asked for approval", "command line / approved /  / ", "approval honoured"),
+        ("what a dead process had begun was not begun", "command line / blind / dies after / ", "irreversible at most"),
+    ):
+        assert promise in play("--plant", bug, "--only", token, is_broken=True)

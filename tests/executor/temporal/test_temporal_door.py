@@ -12,6 +12,7 @@ from doors import campaign
 from doors.campaign import draw
 from doors.cells import SCENES, find_broken, makes_sense
 from doors.faults import FAULTS
+from doors.plants import PLANTS
 from doors.temporal_door import TemporalDoor, play_on_temporal
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -44,6 +45,23 @@ def test_random_stories_on_temporal_keep_their_promises(seed, on_temporal, monke
     tales = [draw(TemporalDoor.name, number) for number in range(seed, 36, 12)]
     found = {str(tale): tale.play()[1] for tale in tales}
     assert {token: broken for token, broken in found.items() if broken} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("a step is done once more unasked", "none:blind"),
+        ("nobody is asked for approval", "none:approved"),
+        ("what a handler reports counts as seen", "lie:seen"),
+        ("reasons are left out", "none:no-form"),
+    ],
+)
+def test_planted_bugs_are_found_on_temporal(name, cell, on_temporal, tmp_path, monkeypatch):
+    bug = next(each for each in PLANTS if each.name == name)
+    bug.apply(monkeypatch)
+    fault, scene = next(each for each in CELLS if f"{each[0]}:{each[1]}" == cell)
+    broken = find_broken(asyncio.run(play_on_temporal(scene, fault, tmp_path, on_temporal)))
+    assert any(each.startswith(f"{bug.promise}:") for each in broken)
 
 
 def test_every_fault_and_every_scene_is_tried():
