@@ -46,8 +46,10 @@ class Mark:
     site: Site
 
     def set(self) -> None:
-        """Say it."""
-        self.path.write_text(self.site.struck, encoding="utf-8")
+        """Say it, at one moment."""
+        part = self.path.with_suffix(".part")
+        part.write_text(self.site.struck, encoding="utf-8")
+        part.replace(self.path)
 
 
 class CommandDoor(Door):
@@ -93,7 +95,7 @@ class CommandDoor(Door):
             status, text = await self._wait(id_, output)
         finally:
             os.close(output)
-        if os.WIFSIGNALED(status):
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
             self.story.crashes += 1
             return None
         return self._read(text)
@@ -105,8 +107,8 @@ class CommandDoor(Door):
         try:
             from planner.cli import main
 
-            for number in (signal.SIGINT, signal.SIGALRM):
-                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell leaves in the background ignores it
             self.site.inside = self.mark  # type: ignore[assignment]  # a handler only sets it
             CALLED.append(self)
             for each in (1, 2):
