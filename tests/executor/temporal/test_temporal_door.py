@@ -9,7 +9,7 @@ import asyncio
 
 import pytest
 from doors import campaign
-from doors.campaign import draw
+from doors.campaign import Tale, draw
 from doors.cells import SCENES, find_broken, makes_sense
 from doors.faults import FAULTS
 from doors.plants import PLANTS
@@ -45,6 +45,13 @@ def test_random_stories_on_temporal_keep_their_promises(seed, on_temporal, monke
     tales = [draw(TemporalDoor.name, number) for number in range(seed, 36, 12)]
     found = {str(tale): tale.play()[1] for tale in tales}
     assert {token: broken for token, broken in found.items() if broken} == {}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("token", ["temporal / approved / is called off; two wishes at once / "])
+def test_a_story_that_hung_on_temporal_ends_now(token, on_temporal, monkeypatch):
+    monkeypatch.setattr(campaign, "serve", on_temporal)
+    assert Tale.parse(token).play()[1] == []
 
 
 @pytest.mark.parametrize(
