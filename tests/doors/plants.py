@@ -12,7 +12,7 @@ import pytest
 
 from doors.promises import PROMISES
 from executor.events.answers import NOTHING
-from executor.events.events import StepStatus
+from executor.events.events import Asked, StepStatus
 from executor.journal.effects import LedgerInJournal
 from executor.journal.journal import Journal
 from executor.ledger.records import Outcome
@@ -284,14 +284,17 @@ def vary_identities(patch: Patch) -> None:
         return f"{world} of {own}"
 
     patch.setattr(flights, "identify_step", lambda world, *given: identify_step(vary(world), *given))
-    patch.setattr(Brought, "of", classmethod(lambda cls, world, *given: describe(cls, vary(world), *given)))
+    made = classmethod(lambda cls, world, *given, **named: describe(cls, vary(world), *given, **named))
+    patch.setattr(Brought, "of", made)
 
 
 @plant("a person's no to one more payment is not heard", "irreversible at most once", "sequential:none:blind")
 def ignore_no(patch: Patch) -> None:
-    patch.setattr(
-        clearance, "interpret_answer", lambda asked, answer: asked.choices[0] if answer != NOTHING else NOTHING
-    )
+    def hear(asked: Asked, answer: Any) -> str:
+        return asked.choices[0] if answer != NOTHING else NOTHING
+
+    for each in (asker, clearance):
+        patch.setattr(each, "interpret_answer", hear)
 
 
 @plant("the toolset offers irreversible steps out of turn", "not before what can fail", "planned-calls:none:no-form")
