@@ -201,6 +201,15 @@ class Executor:
         outcome: RunOutcome = await self.start(what, **options)
         return outcome
 
+    def run_sync(self, what: Runnable, **options: Any) -> RunOutcome:
+        """Carry out a plan, a policy, or the solution of a problem where no event loop runs; see `start`.
+
+        Raises `RunError` where one runs.
+        """
+        if find_running_loop() is not None:
+            raise RunError("an event loop runs here already", hint="await executor.run(…)")
+        return asyncio.run(self.run(what, **options))
+
     async def enqueue(self, what: Runnable, **options: Any) -> str:
         """Record a run in the journal for a worker to carry out, and return its id; see `start`.
 

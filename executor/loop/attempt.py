@@ -33,7 +33,7 @@ from executor.tools.context import Context, Hook
 from executor.tools.isolated_values import copy_value
 from executor.tools.results import ActionResult, InDoubt, NothingDone, Wait
 from executor.tools.step_policy import ExecutionPolicy, Rate
-from executor.tools.world import Skill
+from executor.tools.world import Skill, find_context
 from planner.errors import printable
 from planner.lightweight import dataclass, field, replace
 from planner.model.arithmetic import Exact
@@ -220,7 +220,7 @@ class Performer:
 def _select_arguments(skill: Skill, arguments: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
     """Copy the `arguments` that a handler takes, and add `context` if it takes one."""
     given = {name: copy_value(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
-    return given | {"context": context} if skill.takes_context else given
+    return given | {skill.context_as: context} if skill.takes_context else given
 
 
 async def _perform_call(
@@ -231,16 +231,18 @@ async def _perform_call(
     hooked: HookedCall | None,
 ) -> Attempt:
     """Call the handler of `skill` with the arguments `given`, or through its hooks if `hooked`; return the attempt."""
+    context = given.get(skill.context_as) if hooked is None else hooked.context
     try:
         if hooked is None:
             return _attempt_of(await _call_handler(skill, call, given, timeout))
         attempt = _attempt_of(await _await_in_task(hooked.answer(), call, timeout))
         if hooked.begun or (attempt.wait is None and attempt.result.success and not hooked.held_back):
             return attempt
+    except asyncio.CancelledError:
+        _abort(context)
+        raise
     except _TookTooLong:
-        context = given.get("context") if hooked is None else hooked.context
-        if context is not None:
-            context.aborted.set()
+        _abort(context)
         reason = f"no answer within {timeout} s"
         attempt = Attempt(ActionResult.failed(reason), in_doubt=reason)
     except InDoubt as error:
@@ -259,6 +261,12 @@ async def _perform_call(
     if hooked is not None and hooked.held_back:
         raise HeldBack
     return attempt if hooked is None or hooked.begun else _mark_as_vetoed(attempt)
+
+
+def _abort(context: Context | None) -> None:
+    """Tell a handler that nobody waits for it any more."""
+    if context is not None:
+        context.aborted.set()
 
 
 def _attempt_of(returned: Any) -> Attempt:
@@ -331,7 +339,9 @@ async def _call_in_thread(skill: Skill, call: Call, given: Mapping[str, Any], ti
 def _make_cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the cache key of a call; a call with an unprintable value equals no other."""
     pairs = [
-        (name, containment.call_or_else(partial(repr, each), "")) for name, each in given.items() if name != "context"
+        (name, containment.call_or_else(partial(repr, each), ""))
+        for name, each in given.items()
+        if not isinstance(each, Context)
     ]
     unlike = () if all(text for _, text in pairs) else (object(),)
     return step.action, step.arguments, *sorted(pairs), *unlike
@@ -350,8 +360,9 @@ async def run_check(
         taken = inspect.signature(check).parameters
         anything = any(each.kind is each.VAR_KEYWORD for each in taken.values())
         given = {name: copy_value(each) for name, each in arguments.items() if anything or name in taken}
-        if "context" in taken:
-            given["context"] = context
+        own = find_context(taken)
+        if own:
+            given[own] = context
         async with asyncio.timeout(timeout) as patience:
             answer = await containment.call_contained(check, given)
         if answer is None or answer is True:

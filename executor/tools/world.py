@@ -17,7 +17,7 @@ from executor.tools.sql_observers import make_query_look, parse_observed
 from executor.tools.step_policy import DEFAULT, ExecutionPolicy, Rate, is_amount
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare import Domain, resolve_action
-from planner.language.declare.action_parameters import check_handler, check_takes_some
+from planner.language.declare.action_parameters import check_handler, check_takes_some, is_context
 from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import find_definition
 from planner.language.declare.marks import Entity
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from htn.model import HtnDomain
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+CONTEXT: Final = "context"
+"""Name of the parameter that takes the context where none is annotated with its class."""
 MAIN: Final = "main"
 """Default name of a handler."""
 
@@ -40,7 +42,8 @@ class Skill:
     name: str
     action: Action
     function: Callable[..., Any]
-    takes_context: bool
+    context_as: str
+    """The parameter that takes the context; "" if none does."""
     is_async: bool
     takes: frozenset[str] | None
     """Parameters that the handler takes; None: all."""
@@ -50,15 +53,28 @@ class Skill:
         """Make a skill of `function` by its signature."""
         parameters = inspect.signature(function).parameters
         anything = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        own = find_context(parameters)
         call = function if inspect.isfunction(function) or inspect.ismethod(function) else type(function).__call__
         return cls(
             name,
             action,
             function,
-            "context" in parameters,
+            own,
             inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call),
-            None if anything else frozenset(parameters) - {"context"},
+            None if anything else frozenset(parameters) - {own},
         )
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether the handler takes a context."""
+        return bool(self.context_as)
+
+
+def find_context(parameters: Mapping[str, inspect.Parameter]) -> str:
+    """Return the name of the parameter that takes the context of a call: by its annotation, or by its name."""
+    return next(
+        (name for name, each in parameters.items() if is_context(each)), CONTEXT if CONTEXT in parameters else ""
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from executor import (
     Wait,
     World,
 )
+from executor.errors import RunError
 from executor.language_model.protocol import Answer, Origin, Purpose
 from executor.testing import ScriptedModel, run_virtual
 from planner import Domain, InputError
@@ -231,3 +232,67 @@ def test_declared_tokens_are_not_added_to_those_that_were_counted() -> None:
     executor = Executor(world, client=ModelClient(ScriptedModel([{"text": "word"}] * 9)))
     outcome = run_virtual(executor.run(problem(domain)))
     assert outcome.state.spent.silent[outcome.steps[0].id] == 0
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_context_is_known_by_its_annotation_under_any_name(plain: bool) -> None:
+    told: list[str] = []
+
+    def write(ctx: Context) -> None:
+        told.append(ctx.action)
+
+    async def slowly(ctx: Context) -> None:
+        told.append(ctx.action)
+
+    domain, world = letters(write if plain else slowly)
+    world.check("write")(lambda context: told.append(f"check {context.action}"))
+
+    @world.check("send")
+    def may_send(it: Context) -> bool:
+        told.append(f"check {it.action}")
+        return True
+
+    assert Executor(world).run_sync(domain.problem(goal=["sent"])).succeeded
+    assert told == ["check write", "write", "check send"]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("how", ["cancel", "timeout"])
+def test_a_caller_that_is_cancelled_aborts_the_handler(plain: bool, how: str) -> None:
+    contexts: list[Context] = []
+
+    def write(context: Context) -> None:
+        contexts.append(context)
+        while not context.aborted.is_set():
+            time.sleep(0.01)
+
+    async def slowly(context: Context) -> None:
+        contexts.append(context)
+        await asyncio.sleep(100)
+
+    domain, world = letters(write if plain else slowly)
+
+    async def main() -> None:
+        running = asyncio.create_task(Executor(world).run(domain.problem(goal=["sent"])))
+        if how == "timeout":
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await running
+            return
+        await asyncio.sleep(0.5)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+    assert contexts[0].aborted.is_set()
+
+
+def test_run_sync_is_refused_where_an_event_loop_runs() -> None:
+    domain, world = letters(lambda: None)
+
+    async def main() -> None:
+        Executor(world).run_sync(domain.problem(goal=["sent"]))
+
+    with pytest.raises(RunError, match=r"an event loop runs here already; await executor.run"):
+        asyncio.run(main())
