@@ -138,7 +138,7 @@ class Keeper:
                 return {f"{_MARK}tuple": self._keep_items(value, place, depth)}
             case set() | frozenset():
                 mark = "set" if isinstance(value, set) else "frozenset"
-                return {_MARK + mark: self._keep_items(sorted(value, key=repr), place, depth)}
+                return {_MARK + mark: sorted(self._keep_items(value, place, depth), key=repr)}
             case Lost():
                 return {f"{_MARK}lost": value.what}
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
