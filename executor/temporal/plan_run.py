@@ -477,7 +477,8 @@ def _begin(run: WorkflowRun, made: PreparedPlan, given: Mapping[str, Any]) -> No
     """Emit the first events of a run."""
     plan, values = run.state.plan, Memory.from_dict(given["memory"], given["capacity"]).to_dict()
     told = plan.model_dump(mode="json"), plan.model, values, run.state.domain.name
-    run.emit(RunStarted(run.id, *told, occasion=given["occasion"], again=tuple(given["again"]), world=given["world"]))
+    world = given.get("label", given["world"])
+    run.emit(RunStarted(run.id, *told, occasion=given["occasion"], again=tuple(given["again"]), world=world))
     for wish in made.dropped:
         run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
     if given["reported"]:

@@ -36,6 +36,7 @@ def describe_world(world: World) -> dict[str, Any]:
     ]
     return {
         "world": world.name,
+        "label": world.label,
         "version": hashlib.sha256(text.encode()).hexdigest()[:16],
         "domain": pack_text(text),
         "skills": {action: [each.name for each in skills] for action, skills in world.skills.items()},

@@ -208,7 +208,7 @@ class TemporalExecutor:
         values = Memory.from_dict(memory or {}, self.capacity)
         wanted: Any = made or resolve_problem(what)
         again = check_again(again, self.world, wanted if made is None else made.problem)
-        request = hash_terms(state_terms(wanted, values, self.world.name, occasion, again))
+        request = hash_terms(state_terms(wanted, values, self.world.label, occasion, again))
         told = {"memory": values.to_dict(), "reported": reported or {}, "occasion": occasion, "again": again}
         if join and run is None and step is None:
             begun.begin(self._begin_shared(begun, given | told, request))
