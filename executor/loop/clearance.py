@@ -96,12 +96,12 @@ class Clearance:
         return describe_latest(entries)
 
     async def is_already_so(self, record: StepRecord) -> bool:
-        """Return whether conclusive observers see all of the effect of a step that has not begun; end it if so.
+        """Return whether conclusive observers see all of the effect of a step that is not at work; end it if so.
 
         The look ends the doubt of another run that may have done it, too.
         """
         view = await self._evidence.look(record)
-        if view.sight is not Sight.HOLDS or record.attempts:
+        if view.sight is not Sight.HOLDS or self.flights.get(record) is not None:
             return False
         flight, entries = await self.flights.book.read(self.flights.identify(record))
         asker = describe_asker(self.flights, record, entries)

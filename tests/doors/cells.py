@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from doors.agent_doors import AgentDoor
-from doors.call_doors import CallsDoor
 from doors.door import find_doors, list_pairs
 from doors.faults import FAULTS, Fault
 from doors.promises import PROMISES
@@ -131,7 +130,7 @@ REFUSALS = (
         "resumed",
         "proved to have no plan",
         "there is no money to pay again, and observers disagree whether it was paid",
-        lambda story: story.scene.has_budget and story.fault.looks == "disagree" and issubclass(story.door, CallsDoor),
+        lambda story: story.scene.has_budget and story.fault.looks == "disagree",
     ),
     Refusal(
         "resumed",

@@ -52,6 +52,7 @@ def test_stories_that_broke_a_promise_keep_it_now(token):
 NEEDLESS = [
     "sequential / budget / is cancelled before, raises before /  | ask resume resume",
     "parallel / late budget / dies before; two at once / ask resume resume",
+    "hierarchical / budget / dies before / resume ask resume",
 ]
 """Stories in which a campaign saw questions that a look could have answered."""
 
