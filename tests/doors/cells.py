@@ -126,11 +126,20 @@ REFUSALS = (
         "there is no money to pay again, and nobody can say for sure that it was paid",
         lambda story: story.scene.has_budget and (story.scene.sight != "conclusive" or story.fault.looks == "disagree"),
     ),
+    *[
+        Refusal(
+            "resumed",
+            words,
+            "there is no money to pay again, and observers disagree whether it was paid",
+            lambda story: story.scene.has_budget and story.fault.looks == "disagree",
+        )
+        for words in ("proved to have no plan", "what it brings about is so already", "the goal is not reached")
+    ],
     Refusal(
         "resumed",
-        "proved to have no plan",
-        "there is no money to pay again, and observers disagree whether it was paid",
-        lambda story: story.scene.has_budget and story.fault.looks == "disagree",
+        "and it did not happen",
+        "a name is that of one run: whose run has failed takes another name",
+        lambda story: "named run" in story.names and story.told[-1].status == "FAILED",
     ),
     Refusal(
         "resumed",

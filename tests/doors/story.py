@@ -151,10 +151,12 @@ async def live(story: Story, part: Any, folder: Path, journal: AnyJournal | None
 
 
 def list_reserved(journal: AnyJournal) -> list[str]:
-    """Return the runs that hold an amount of the budget."""
+    """Return the runs that hold an amount of the budget, without what a payment in doubt may have taken of it."""
     found = journal.reservations.reserve("probe", "probe", {"till budget": 0})
     journal.reservations.release("probe", "probe")
-    return [f"{each.amount} by {each.run}" for each in found if each.run != "probe"]
+    doubted = {(each.run, each.step) for each in journal.ledger.flights() if each.doubt}
+    held = [each for each in found if each.run != "probe" and (each.run, each.step) not in doubted]
+    return [f"{each.amount} by {each.run}" for each in held]
 
 
 async def ask_first(story: Story, site: Site) -> None:
