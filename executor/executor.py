@@ -689,8 +689,7 @@ class Executor:
             self._fill_ledger()
             try:
                 state = self._find_known(before, events) or self.state_of(taken.id, entities)
-                if not state.status.is_over:
-                    self._check_world(taken.id, state.world)
+                self._check_world(taken.id, state.world)
                 taken.take(state)
             except InputError as error:
                 if entities is None and not isinstance(error, RunError):

@@ -143,8 +143,10 @@ class Session:
         journal = self.executor.journal
         if journal is None:
             return uuid4().hex[:12]
-        asked = dump_json({**statement_of(self.problem), **self.request})
-        prefix = f"{self.executor.world.model.name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
+        model, label = self.executor.world.model.name, self.executor.world.label
+        world = {} if label == model else {"world": label}
+        asked = dump_json({**statement_of(self.problem), **self.request, **world})
+        prefix = f"{model}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
         runs = {each.run: each.status for each in journal.runs() if each.run.startswith(prefix)}
         left = [name for name, status in runs.items() if not (status and RunStatus[status].is_over)]
         return (

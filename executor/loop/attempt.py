@@ -46,6 +46,7 @@ CALLED_OFF: Final = "the run was called off before it was its turn"
 KEPT: Final = "its lock is kept by a handler that was given up and is still at work"
 BUSY: Final = "its handler is still at work from before"
 HELD_BACK: Final = "it was held back before its handler was called"
+AFTER: Final = "a hook failed after the handler had done its work"
 NEVER_BEGUN: Final = (CALLED_OFF, KEPT, BUSY, RATED, VETOED, HELD_BACK)
 """Prefixes of the reasons of attempts whose handler was not called."""
 
@@ -236,6 +237,8 @@ async def _perform_call(
         if hooked is None:
             return _attempt_of(await _call_handler(skill, call, given, timeout))
         attempt = _attempt_of(await _await_in_task(hooked.answer(), call, timeout))
+        if hooked.begun and not hooked.said and not attempt.result.success:
+            return replace(attempt, in_doubt=f"{AFTER}: {attempt.result.error}")
         if hooked.begun or (attempt.wait is None and attempt.result.success and not hooked.held_back):
             return attempt
     except asyncio.CancelledError:
@@ -251,6 +254,8 @@ async def _perform_call(
     except NothingDone as error:
         reason = containment.as_plain_text(str(error)) or "the handler has done nothing"
         attempt = Attempt(ActionResult.failed(reason), begun=False)
+        if hooked is not None and hooked.begun and not hooked.said:
+            attempt = Attempt(ActionResult.failed(reason), in_doubt=f"{AFTER}: {reason}")
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, containment.Escaped) else error
         described, traceback = containment.describe_error(error), containment.describe_traceback(error)

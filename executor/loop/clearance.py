@@ -145,10 +145,12 @@ class Clearance:
         )
         return is_told and await self._follow(ruling, record, flight.item, view, left) is False
 
-    async def clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:
+    async def clear(
+        self, record: StepRecord, item: str, values: Mapping[str, Any], defaults: Collection[str] = ()
+    ) -> bool:
         """Take the flight of the step `item`, and return whether it may begin; else it has ended, or waits.
 
-        Whoever is asked is shown the `values` of its data parameters.
+        Whoever is asked is shown the `values` of its data parameters; `defaults` among them tell no step from another.
         """
         self._values[record.id], begun = values, frozenset(self.state.beliefs.simulation.facts)
         while not self.stopped.is_set():
@@ -175,7 +177,8 @@ class Clearance:
                 return False
             ruling = rule(view.sight, other, entries, asker, is_alive=is_alive)
             if ruling.verdict is Verdict.BEGIN and ruling.settles is None and not asker.accepts:
-                wanted = self._narrow(brought, effect, values)
+                told = {name: each for name, each in values.items() if name not in defaults}
+                wanted = self._narrow(brought, effect, told)
                 ruling, other, view = await self._other_ways.rule(record, wanted, view, begun)
                 if ruling.verdict is Verdict.BEGIN and self._finder.find_effect(record) != effect:
                     continue  # the look has changed what the step is for: others have to find it by that
@@ -310,7 +313,7 @@ class Clearance:
                 return False
             return None
         if meant == SO:
-            self._end_as_told(record, "somebody says so")
+            self._end_as_told(record, "somebody says so", by=ruling.entry)
             return False
         if meant == YES:
             return None  # the answer is among those of the run, and counts from now on
@@ -319,10 +322,20 @@ class Clearance:
 
     def _decline(self, ruling: Ruling, record: StepRecord) -> None:
         """End a step that a person does not want done: it was done before, or it is refused."""
-        if ruling.entry is not None and ruling.entry.outcome is Outcome.DONE:
-            self._end_as_told(record, f"{describe_entry(ruling.entry)}; {_SKIPS}")
-        else:
+        entry = ruling.entry
+        if entry is None or entry.outcome is not Outcome.DONE:
             self._refuse(record, f"somebody says that it must not be done ({ruling.row})")
+        elif self._brings_same(record, entry):
+            self._end_as_told(record, f"{describe_entry(entry)}; {_SKIPS}", by=entry)
+        else:
+            self._obstruct(record, f"{describe_entry(entry)}, and somebody says that {record.step} is not to be done")
+
+    def _brings_same(self, record: StepRecord, entry: Entry) -> bool:
+        """Return whether what the plan takes from a step was brought about by the step of an entry."""
+        if entry.item == self.flights.identify(record):
+            return True
+        brought = Brought.read(entry.brings).facts
+        return any(self.state.objects.real_fact(fact) in brought for fact in self._finder.find_effect(record))
 
     def _refuse(self, record: StepRecord, reason: str) -> None:
         self.flights.leave(record)
@@ -355,9 +368,14 @@ class Clearance:
         result = data_of(ActionResult(created=view.created)) if view.created else None
         self.emit(events.StepEnded(record.id, status, _describe_already(by), result, tuple(notes)))
 
-    def _end_as_told(self, record: StepRecord, reason: str, answer: Any = None) -> None:
-        """End a step of which a person, or an entry, says that it was done before; `answer` may say what it created."""
+    def _end_as_told(self, record: StepRecord, reason: str, answer: Any = None, by: Entry | None = None) -> None:
+        """End a step of which a person, or an entry, says that it was done before; `answer` may say what it created.
+
+        Of what another step has done, with the entry `by`, only its own effects are believed.
+        """
         self.flights.leave(record)
+        is_other = by is not None and by.brings and by.item != self.flights.identify(record)
+        brought = Brought.read(by.brings).facts if is_other and by is not None else None
         told = read_told_result(answer)
         wrong = "" if told is None else object_to_result(self.state, record, told)
         if wrong:
@@ -368,6 +386,7 @@ class Clearance:
         notes = [
             events.Note(fact, holds, events.Provenance.REPORTED, events.ANSWER)
             for fact, holds in {**self._finder.find_declared(record.step), **born}.items()
+            if brought is None or self.state.objects.real_fact(fact) in brought
             if fact in born or not self.state.beliefs.is_noted(fact) or self.state.beliefs.holds(fact) is None
         ]
         reason, result = f"{events.ALREADY_SO}: {reason}", None if told is None else data_of(told)

@@ -39,6 +39,8 @@ class HookedCall:
     changed: Changed
     is_held_back: Callable[[], bool]
     begun: bool = field(init=False, default=False)
+    said: bool = field(init=False, default=False)
+    """Whether the handler itself said how its call ended: not that it succeeded."""
     held_back: bool = field(init=False, default=False)
     """Whether the handler was not called because the step was held back."""
     _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
@@ -97,8 +99,11 @@ class HookedCall:
             self.held_back = True
             raise HeldBack
         self.begun, self._loop = True, asyncio.get_running_loop()
+        self.said = True
         try:
-            return _read_answer(await self.call(arguments))
+            answer = _read_answer(await self.call(arguments))
+            self.said = not (isinstance(answer, ActionResult) and answer.success)
+            return answer
         finally:
             self._loop = None
 

@@ -55,15 +55,18 @@ class OtherWays:
                 view = replace(seen, traces=view.traces)
             sight, is_other_way = view.sight, wanted.shares_only_goals(told)
             if is_other_way:
-                if self._is_taken_into_account(record, item, told, known):
+                if self._is_taken_into_account(record, item, wanted, told, known):
                     continue
                 sight = await self.evidence.look_at(told.facts, flight, find_last_time(entries))
             ruling = await self._rule_as_own(record, sight, flight, entries)
             other = flight or entries[-1]
             match ruling.verdict:
                 case Verdict.ALREADY if is_other_way:
-                    self._planned_anew.add((str(record.step), item))
-                    return Ruling(Verdict.NEEDLESS, f"{other.text} has brought about what it is for"), None, view
+                    row, key = f"{other.text} has brought about what it is for", (str(record.step), item)
+                    is_wanted_still = key in self._planned_anew
+                    self._planned_anew.add(key)
+                    entry = entries[-1] if entries else None
+                    return Ruling(Verdict.ASK_AGAIN if is_wanted_still else Verdict.NEEDLESS, row, entry), None, view
                 case Verdict.WAIT | Verdict.ALREADY:
                     return ruling, flight, view
                 case Verdict.ASK_DOUBT:
@@ -106,13 +109,18 @@ class OtherWays:
         is_word = entry.outcome is not Outcome.NOT_DONE and entry.run != self.state.run
         return is_word or not wanted.shares_only_goals(told)
 
-    def _is_taken_into_account(self, record: StepRecord, item: str, told: Brought, known: AbstractSet[Atom]) -> bool:
-        """Return whether the plan has the step `item` of another run itself, or was made knowing what it brings."""
+    def _is_taken_into_account(
+        self, record: StepRecord, item: str, wanted: Brought, told: Brought, known: AbstractSet[Atom]
+    ) -> bool:
+        """Return whether the plan has the step `item` of another run itself, or was made knowing what it brings.
+
+        A plan that was made anew on its account takes it into account if it wants more of this step than that has told.
+        """
         own = [each for each in self.state.steps.values() if each.status not in _LEFT_OUT]
         if any(self.flights.identify(each) == item for each in own if self.state.is_irreversible(each)):
             return True
         if (str(record.step), item) in self._planned_anew:
-            return True
+            return not {*wanted.goals} <= {*told.goals}
         facts = [(fact, value) for fact, value in told.facts.items() if not isinstance(fact, FluentValue)]
         return all((fact in known) is value for fact, value in facts)
 

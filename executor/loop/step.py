@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -218,7 +218,8 @@ class Stepper:
             question = (record.wait or {}).get("question") or f"approve:{record.id}"
             self.emit(events.StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
             return
-        clear = partial(self._clear, record, item, values) if item else None
+        defaults = [name for name, source in sources.items() if source == filling.DEFAULT]
+        clear = partial(self._clear, record, item, values, defaults) if item else None
         await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
 
     async def _is_needless(self, record: StepRecord) -> bool:
@@ -236,14 +237,14 @@ class Stepper:
             self.replanning_requests.append(excuse)
         return bool(so)
 
-    async def _clear(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> bool:
+    async def _clear(self, record: StepRecord, item: str, values: Mapping[str, Any], defaults: Collection[str]) -> bool:
         """Return whether an irreversible step may begin: it is needed still, and the ledger clears it.
 
         Where the ledger leaves it out, as another run has brought about what it is for, the run plans anew.
         """
         if await self._is_needless(record):
             return False
-        may_begin = await self.clearance.clear(record, item, values)
+        may_begin = await self.clearance.clear(record, item, values, defaults)
         if record.status is events.StepStatus.SKIPPED and not record.reason.startswith(events.ALREADY_SO):
             self.replanning_requests.append(record.reason)
         return may_begin

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -175,6 +176,9 @@ def _normalise(value: Any) -> Any:
         case Decimal() if value.is_finite():
             number = float(value)
             return _normalise(number) if Decimal(repr(number)) == value else f"{value.normalize():f}"
+        case Fraction():
+            exact = Decimal(value.numerator) / Decimal(value.denominator)
+            return _normalise(exact) if Fraction(exact) == value else ["number", str(value)]
         case float() if math.isfinite(value):
             return ["number", str(int(value)) if value.is_integer() else repr(value)]
         case str():

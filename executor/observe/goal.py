@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final
 
 from executor.events.answers import describe_wait
-from executor.events.events import Event, FactsSeen, RunEnded, RunStatus, StepStatus
+from executor.events.events import ALREADY_SO, Event, FactsSeen, Provenance, RunEnded, RunStatus, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs
@@ -70,8 +70,15 @@ def _judge_steps(state: RunState, ids: Iterable[str]) -> GoalLook:
     records = [state.steps[id_] for id_ in ids]
     if any(each.is_obstructed or each.status in {StepStatus.FAILED, StepStatus.PARTIAL} for each in records):
         return MISSING
-    unverified = [f"{each.step}: {each.reason}" for each in records if each.status is StepStatus.UNVERIFIED]
+    unverified = [f"{each.step}: {each.reason}" for each in records if _is_unverified(each)]
     return GoalLook(Verdict.ASSUMED, _join_reasons(unverified)) if unverified else SEEN
+
+
+def _is_unverified(record: StepRecord) -> bool:
+    """Return whether nobody has seen that a step was done, though somebody may have said so."""
+    is_left = record.status is StepStatus.SKIPPED and record.reason.startswith(ALREADY_SO)
+    is_seen = any(note.provenance is Provenance.OBSERVED for note in record.facts)
+    return record.status is StepStatus.UNVERIFIED or (is_left and not is_seen)
 
 
 async def _judge_goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
