@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
 from executor.events import events
-from executor.events.answers import HAPPENED, NOTHING, ends_by_clock
+from executor.events.answers import DOUBT, HAPPENED, NOTHING, ends_by_clock
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.effects import GONE
@@ -269,8 +269,10 @@ class Flights:
             return
         is_done = entry.outcome is Outcome.DONE
         asked = [name for name, each in self.state.questions.items() if each.step == record.id]
-        if asked:
-            self.emit(events.Answered(asked[0], HAPPENED if is_done else NOTHING))
+        own_doubts = [name for name in asked if name.startswith(DOUBT)]
+        if own_doubts:
+            self.emit(events.Answered(own_doubts[0], HAPPENED if is_done else NOTHING))
+        if asked:  # if it is about something else, such as the attempt of another run, the entry is no answer
             return
         awaited = {each.fact: each.holds for each in record.awaited} or self.finder.find_declared(record.step)
         notes = [

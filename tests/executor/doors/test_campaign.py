@@ -39,6 +39,7 @@ PAID_TWICE = [
     "mcp / refused typed /  / ",
     "timed / blind late budget / dies before / resume resume | ask ask",
     "nested run / budget / is cancelled after / ask",
+    "nested run / blind / dies before, is cancelled after / ",
     "nested run / blind other-way budget / fills the disk; two wishes at once / ask | resume ask ask | ",
 ]
 """Stories in which a campaign saw two payments, a run that asked nothing, or one that did not end."""
