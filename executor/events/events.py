@@ -305,7 +305,8 @@ class StepEnded:
     The `values` in the `result` of a step that is done go into working memory. A failed step is `repeatable` if another
     attempt cannot do it twice. A step in doubt has `awaited` effects, which hold if it happened. `outcome` is the label
     of the outcome that came about, if it is known. `denied`: the handler reported the failure itself. `obstacle`: the
-    step is pending, and cannot begin in the present plan for the `reason`.
+    step is pending, and cannot begin in the present plan for the `reason`. `by_word`: somebody says that it was done
+    before, and nobody has seen it.
     """
 
     step: str
@@ -318,6 +319,7 @@ class StepEnded:
     outcome: str = ""
     denied: bool = False
     obstacle: bool = False
+    by_word: bool = False
 
     @property
     def is_seen(self) -> bool:

@@ -355,7 +355,7 @@ class RunState:
             self._note_failed_attempt(record)
         self.settled += record.status is events.StepStatus.IN_DOUBT or is_put_back
         self.steps.move(record, event.status, obstructed=event.obstacle)
-        record.reason, record.wait = event.reason, None
+        record.reason, record.wait, record.by_word = event.reason, None, event.by_word
         record.ended = None if event.status is events.StepStatus.PENDING else self.at
         record.begun_at = None if event.status is events.StepStatus.PENDING else record.begun_at
         record.awaited, record.facts = event.awaited, event.facts or record.facts

@@ -33,6 +33,8 @@ class StepRecord:
     """The skills of failed attempts, in order."""
     reason: str = ""
     result: Mapping[str, Any] | None = None
+    by_word: bool = False
+    """Whether only somebody's word says that it was done before."""
     doubt: str = ""
     raised: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)

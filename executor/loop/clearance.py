@@ -390,7 +390,8 @@ class Clearance:
             if fact in born or not self.state.beliefs.is_noted(fact) or self.state.beliefs.holds(fact) is None
         ]
         reason, result = f"{events.ALREADY_SO}: {reason}", None if told is None else data_of(told)
-        self.emit(events.StepEnded(record.id, events.StepStatus.SKIPPED, reason, result, tuple(notes)))
+        by_word, skipped = by is None or not by.seen, events.StepStatus.SKIPPED
+        self.emit(events.StepEnded(record.id, skipped, reason, result, tuple(notes), by_word=by_word))
 
     async def is_refused(self, record: StepRecord, item: str) -> bool:
         """Return whether a step of a run that nobody asked for was refused, or one for the same; end it if so."""

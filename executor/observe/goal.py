@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final
 
 from executor.events.answers import describe_wait
-from executor.events.events import ALREADY_SO, Event, FactsSeen, Provenance, RunEnded, RunStatus, StepStatus
+from executor.events.events import Event, FactsSeen, RunEnded, RunStatus, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs
@@ -76,9 +76,7 @@ def _judge_steps(state: RunState, ids: Iterable[str]) -> GoalLook:
 
 def _is_unverified(record: StepRecord) -> bool:
     """Return whether nobody has seen that a step was done, though somebody may have said so."""
-    is_left = record.status is StepStatus.SKIPPED and record.reason.startswith(ALREADY_SO)
-    is_seen = any(note.provenance is Provenance.OBSERVED for note in record.facts)
-    return record.status is StepStatus.UNVERIFIED or (is_left and not is_seen)
+    return record.status is StepStatus.UNVERIFIED or (record.status is StepStatus.SKIPPED and record.by_word)
 
 
 async def _judge_goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
