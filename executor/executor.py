@@ -24,6 +24,7 @@ from executor.background_searches import search_in_turn
 from executor.errors import DrivenError, NoRunError, RunError, RunExists
 from executor.events import stored_runs
 from executor.events.events import (
+    BEGUN,
     Event,
     GoalDropped,
     Note,
@@ -32,7 +33,6 @@ from executor.events.events import (
     RunResumed,
     RunStarted,
     RunStatus,
-    StepStatus,
     event_to_data,
 )
 from executor.events.run_state import RunState
@@ -705,7 +705,7 @@ class Executor:
             left = self._kept.pop(taken.id, None)
             taken.recorded = [] if left is None else list(left.events)
             with self._register_run(taken):
-                open_steps = taken.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+                open_steps = taken.state.with_status(*BEGUN)
                 self.performer.keep(taken.id, [each.id for each in open_steps])
                 taken.emit(RunResumed(taken.id))
                 taken.learn(*news)

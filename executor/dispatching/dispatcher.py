@@ -12,9 +12,9 @@ from executor.dispatching.capacity_chains import chain_again
 from executor.dispatching.dispatch_network import APART, TICKS, DispatchNetwork, Limit, ticks_of
 from executor.dispatching.late_steps import defer_irreversible_steps
 from executor.dispatching.moments import Moments
-from executor.dispatching.present_problem import AT_WORK, Present, find_running, is_at_work, make_present
+from executor.dispatching.present_problem import Present, find_running, is_at_work, make_present
 from executor.dispatching.timetable import Planned, Timetable, as_decimal
-from executor.events.events import Note, StepStatus, TimePassed
+from executor.events.events import BEGUN, Note, StepStatus, TimePassed
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.step_verdict import Expected
@@ -72,7 +72,7 @@ class Dispatcher:
 
     def find_left(self) -> list[StepRecord]:
         """Return the steps of the plan that have not begun."""
-        waiting = [each for each in self.state.with_status(*AT_WORK) if each.begun_at is None]
+        waiting = [each for each in self.state.with_status(*BEGUN) if each.begun_at is None]
         return [*self.state.pending(), *waiting]
 
     def build(self, left: Sequence[StepRecord], again: str = "") -> DispatchNetwork:
@@ -244,7 +244,7 @@ class Dispatcher:
     def _leave_out_repeated(self, ready: Sequence[str], at_work: Iterable[str]) -> Iterator[str]:
         """Yield the steps that are `ready`, without irreversible ones that are the same as one before, or `at_work`."""
         records = [self.state.steps[each] for each in at_work]
-        records += self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        records += self.state.with_status(*BEGUN)
         begun = {each.step for each in records}
         for id_ in ready:
             record = self.state.steps[id_]

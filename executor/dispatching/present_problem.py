@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from executor.dispatching.timetable import as_decimal
-from executor.events.events import StepStatus
+from executor.events.events import BEGUN
 from planner.lightweight import dataclass, replace
 from planner.model import Action, Atom, Goal, Number, Predicate, Problem
 from planner.model.actions import DURATION, CostFunction, CostTerm, Literal, Moment, NumericEffect, When
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from executor.events.run_state import RunState
     from executor.events.steps import StepRecord
 
-AT_WORK: Final = (StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
-"""Statuses of steps that have begun, or wait for an approval to begin."""
 RUNNING: Final = "@running"
 SHORTEST: Final = SEPARATION
 """Least time that a step at work is thought to go on, in seconds."""
@@ -118,7 +116,7 @@ def make_present(state: RunState, timetable: Timetable, now: Decimal, again: str
 
 def find_running(state: RunState) -> list[StepRecord]:
     """Return the steps of the plan that have begun and are not over."""
-    return [each for each in state.with_status(*AT_WORK) if each.begun_at is not None]
+    return [each for each in state.with_status(*BEGUN) if each.begun_at is not None]
 
 
 def _begun(timetable: Timetable, record: StepRecord, now: Decimal) -> Decimal:

@@ -393,12 +393,16 @@ class RunState:
 
     def _take_back(self, record: StepRecord, event: events.StepEnded) -> list[events.Note]:
         """Return notes on what the start of a step changed that has not come about, and that nobody has looked at."""
-        known = {item_of(note.fact) for note in event.facts}
-        known |= {item_of(note.fact) for note in record.begun if self._is_observed(note.fact)}
-        left = [note for note in record.prior if item_of(note.fact) not in known]
+        left = self.list_prior(record, event.facts)
         if event.status in (events.StepStatus.FAILED, events.StepStatus.PENDING):
             return left
         return [events.Note(note.fact, None, events.Provenance.UNKNOWN, event.reason) for note in left]
+
+    def list_prior(self, record: StepRecord, told: Iterable[events.Note]) -> list[events.Note]:
+        """Return notes on what the start of a step changed, as it was before, but for what was `told` or seen since."""
+        known = {item_of(note.fact) for note in told}
+        known |= {item_of(note.fact) for note in record.begun if self._is_observed(note.fact)}
+        return [note for note in record.prior if item_of(note.fact) not in known]
 
     def _is_observed(self, fact: Atom) -> bool:
         """Return whether an observer was the last to tell of a fact, or of the number whose value it is."""

@@ -26,7 +26,6 @@ from executor.events.events import (
     StepReturned,
     StepStatus,
 )
-from executor.events.fluent_values import item_of
 from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -304,10 +303,8 @@ class Aftermath:
 
     def _take_back(self, record: StepRecord, seen: Sequence[Note]) -> None:
         """Believe what was believed before the start of a step that is tried again, and what was `seen` since."""
-        known = {item_of(note.fact) for note in seen}
-        back = [note for note in record.prior if item_of(note.fact) not in known]
         if record.begun:
-            self.emit(FactsSeen((*back, *seen), "taken back"))
+            self.emit(FactsSeen((*self.state.list_prior(record, seen), *seen), "taken back"))
 
     def _keep_result(self, record: StepRecord, attempt: Attempt, result: Mapping[str, Any]) -> None:
         """Emit the result of an attempt, unless it is kept already or there is none."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from executor.journal.reservations import Reservation, Reservations, ReservationsInMemory
 from executor.loop.abandoned_calls import Call, find_abandoned, record_abandoned
-from executor.loop.hooks import VETOED, Changed, HookedCall, describe_veto
+from executor.loop.hooks import VETOED, Changed, HookedCall, describe_veto, read_answer
 from executor.loop.locks_and_rates import (
     GRACE,
     RATED,
@@ -27,7 +27,6 @@ from executor.loop.locks_and_rates import (
     wait_for_handler,
     wait_unless_cancelled,
 )
-from executor.observe.reports import check_result
 from executor.tools import containment
 from executor.tools.context import Context, Hook
 from executor.tools.isolated_values import copy_value
@@ -275,10 +274,8 @@ def _abort(context: Context | None) -> None:
 
 
 def _attempt_of(returned: Any) -> Attempt:
-    if issubclass(type(returned), Wait):
-        return Attempt(ActionResult(), returned)
-    with containment.contain_errors():
-        return Attempt(check_result(returned))
+    answer = read_answer(returned)
+    return Attempt(ActionResult(), answer) if isinstance(answer, Wait) else Attempt(answer)
 
 
 def _mark_as_vetoed(attempt: Attempt) -> Attempt:

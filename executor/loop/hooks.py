@@ -89,7 +89,7 @@ class HookedCall:
             return answers[0]
         if returned is None:
             return ActionResult.failed(f"{describe_hook(hook)} neither proceeds nor returns a result")
-        return _read_answer(returned)
+        return read_answer(returned)
 
     async def _call_handler(self, arguments: Mapping[str, Any]) -> ActionResult | Wait:
         """Call the handler; raises `InputError` if the hooks have returned already."""
@@ -101,7 +101,7 @@ class HookedCall:
         self.begun, self._loop = True, asyncio.get_running_loop()
         self.said = True
         try:
-            answer = _read_answer(await self.call(arguments))
+            answer = read_answer(await self.call(arguments))
             self.said = not (isinstance(answer, ActionResult) and answer.success)
             return answer
         finally:
@@ -117,7 +117,8 @@ class HookedCall:
         return self.changed(changes, describe_hook(hook))
 
 
-def _read_answer(returned: Any) -> ActionResult | Wait:
+def read_answer(returned: Any) -> ActionResult | Wait:
+    """Read what a handler or a hook returned: a wait, or a result; raises `InputError` for an invalid one."""
     if issubclass(type(returned), Wait):
         return returned  # type: ignore[no-any-return]  # it is one
     with containment.contain_errors():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
-from executor.events.events import Event, FactsSeen, Note, Provenance, StepStatus
+from executor.events.events import BEGUN, UNFINISHED, Event, FactsSeen, Note, Provenance, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.effects import EffectFinder
@@ -97,7 +97,7 @@ class FirstLook:
         What steps bring that another process has begun is looked at when they end.
         """
         beliefs = self.state.beliefs
-        begun = self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        begun = self.state.with_status(*BEGUN)
         brought = {fact for record in begun for fact in self._finder.find_declared(record.step)}
         for record in steps:
             for fact in beliefs.facts_of_precondition(record.step):
@@ -121,8 +121,7 @@ class FirstLook:
     def _find_purposes(self) -> Purposes:
         now, (before, purposes) = (self.state.changes, len(self.state.found), self.state.constraints), self._purposes
         if purposes is None or now != before:
-            open_ = StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT
-            left = self.state.with_status(*open_)
+            left = self.state.with_status(*UNFINISHED)
             purposes = Purposes(self.state, self._finder, [*left, *self.foresee()])
             self._purposes = now, purposes
         return purposes

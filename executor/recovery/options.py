@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from executor.events.events import StepStatus
+from executor.events.events import BEGUN, StepStatus
 from executor.events.failures import Tried
 from executor.events.remaining_budget import can_be_paid, subtract_spent
 from executor.events.run_state import RunState
@@ -89,7 +89,7 @@ class Options:
 
     def find_fixed(self) -> list[StepRecord]:
         """Return the steps that no patch can change: at work, waiting, or in doubt."""
-        return self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        return self.state.with_status(*BEGUN)
 
     def still_works(self, left: Iterable[StepRecord]) -> bool:
         """Return whether the steps at work, and then those of `left`, lead from the believed state to the goal."""
