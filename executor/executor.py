@@ -71,6 +71,7 @@ from executor.plan_check.unobservable_conditions import find_unobservable
 from executor.plans.action_plan import ActionPlan, Goals
 from executor.plans.execution_models import OFFERED, ExecutionModel
 from executor.plans.prepare import PreparedPlan, add_alternatives, prepare_given, search_plan
+from executor.plans.upgrades import Upgrade
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
@@ -82,7 +83,7 @@ from executor.tools.kept_values import Keeper, check_kept
 from executor.tools.world import World
 from planner.errors import ForethoughtError, InputError, PlanError
 from planner.lightweight import replace
-from planner.model import Atom, Problem
+from planner.model import Atom, DomainModel, Problem
 from planner.plan import Plan, Result
 from planner.problem_kinds import AnyProblem, resolve_problem
 
@@ -193,7 +194,7 @@ class Executor:
     def _fill_ledger(self) -> None:
         """Fill the ledger with what runs from before it have done, once for each journal and world."""
         if self.journal is not None and not self.world.is_simulated and not self._has_filled:
-            fill_ledger(self.journal, self.world.model, self.world.name)
+            fill_ledger(self.journal, self.world.model, self.world.first_name)
         self._has_filled = True
 
     async def run(self, what: Runnable, **options: Any) -> RunOutcome:
@@ -540,9 +541,9 @@ class Executor:
             told = map(str, report_unobservable(steps, found))
             raise PlanError("this plan cannot be run, as reports are no observations:\n" + "\n".join(told))
 
-    def make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
-        """Make the state of a run without events."""
-        state = RunState(self.world.model, plan, problem, self.world.hierarchy)
+    def make_initial_state(self, plan: ActionPlan, problem: Problem, domain: DomainModel | None = None) -> RunState:
+        """Make the state of a run without events; `domain` is by default that of the world."""
+        state = RunState(domain or self.world.model, plan, problem, self.world.hierarchy)
         state.journal = None if self.journal is None else self.journal.place
         state.memory.capacity = self.capacity
         return state
@@ -708,6 +709,7 @@ class Executor:
                 open_steps = taken.state.with_status(*BEGUN)
                 self.performer.keep(taken.id, [each.id for each in open_steps])
                 taken.emit(RunResumed(taken.id))
+                taken.drop_lost()
                 taken.learn(*news)
                 for question, answer in answers.items():
                     taken.answer(question, answer)
@@ -718,7 +720,7 @@ class Executor:
 
     def _check_world(self, run: str, world: str) -> None:
         """Raise `RunError` unless a run belongs to the world of this executor; those of early versions may."""
-        if world not in ("", self.world.label):
+        if world not in ("", self.world.label, *self.world.earlier_names):
             raise RunError(
                 f"the run {run!r} belongs to the world {world!r}, and this executor's is {self.world.label!r}",
                 hint="take it up in its own world: World(domain, name=…), or a SimulatedWorld where it was simulated",
@@ -762,11 +764,13 @@ class Executor:
         entities: Mapping[str, object] | None = None,
     ) -> RunState:
         """Build the state of a run from its events and their times; `problem` is that of its plan, if it is at hand."""
-        events = iter(events)
+        upgrade = Upgrade(self.world.model)
+        events = upgrade.read(events)
         first, began = next(events)
         assert isinstance(first, RunStarted), "the first event of every run"
         plan = ActionPlan.model_validate(first.plan)
-        state = self.make_initial_state(plan, problem or plan.problem(self.world.model, entities))
+        state = self.make_initial_state(plan, problem or plan.problem(upgrade.domain, entities), upgrade.domain)
+        state.lost = frozenset(upgrade.lost)
         try:
             state.apply(first, began)
             for event, at in events:

@@ -209,7 +209,7 @@ class Run:
             state,
             self.emit,
             executor.book,
-            executor.world.name,
+            executor.world.first_name,
             executor.clock,
             EffectFinder(state),
             executor.performer.release,
@@ -473,6 +473,12 @@ class Run:
         found = self.state.beliefs.find_new_objects([fact for fact, holds in facts.items() if holds])
         if found:
             self.emit(run_events.ObjectsFound(found, source))
+
+    def drop_lost(self) -> None:
+        """Tell that pending steps whose actions are declared lost cannot begin, so that the plan is mended."""
+        for record in [each for each in self.state.pending() if each.step.action in self.state.lost]:
+            reason = f"this version of the domain declares the action {record.step.action!r} lost"
+            self.emit(run_events.StepEnded(record.id, run_events.StepStatus.PENDING, reason, obstacle=True))
 
     def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
         """Emit changes from before the run was resumed: `facts`, and the goal `aim`."""

@@ -105,6 +105,8 @@ class RunState:
     redirected: list[events.GoalChanged]
     children: list[events.ChildBegun]
     """The runs that handlers have begun."""
+    lost: frozenset[str] = frozenset()
+    """Actions of its steps that this version of the domain declares lost."""
     again: tuple[str, ...] = ()
     """Irreversible steps that the request wants done once more, though they were done before."""
 

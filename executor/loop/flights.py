@@ -107,11 +107,15 @@ class Flights:
     def identify(self, record: StepRecord) -> str:
         """Return the identity of a step, which does not change while the run goes on."""
         known = self._find_known_values(record)
-        return identify_step(self.world, record.step.action, self.name_given(record.step), known)
+        return identify_step(self.world, self._find_first_name(record), self.name_given(record.step), known)
+
+    def _find_first_name(self, record: StepRecord) -> str:
+        return self.state.domain.renames.find_first_name(record.step.action)
 
     def _find_known_values(self, record: StepRecord) -> dict[str, Any]:
-        action = self.state.domain.actions[record.step.action]
-        return find_known_values(action, record.plan.parameters, self.state.request)
+        domain = self.state.domain
+        action = domain.actions[record.step.action]
+        return find_known_values(action, record.plan.parameters, self.state.request, domain.renames)
 
     def describe(self, record: StepRecord) -> Brought:
         """Return what a step brings about, by all that it declares and the values that were known before."""
@@ -119,7 +123,8 @@ class Flights:
         changed = [*self.finder.list_items(record.step), *self.finder.list_open_patterns(record.step).values()]
         real_fact = self.state.objects.real_fact
         real = {real_fact(fact): holds for fact, holds in declared.items()}
-        step = replace(record.step, arguments=tuple(self.name_given(record.step)))
+        given = tuple(self.name_given(record.step))
+        step = replace(record.step, action=self._find_first_name(record), arguments=given)
         known, goals = self._find_known_values(record), self.name_goals(record)
         return Brought.of(self.world, step, real, known, goals=goals, changed=map(real_fact, changed))
 

@@ -336,9 +336,11 @@ def _find_value(state: RunState, record: StepRecord, action: Action, parameter: 
         undone = state.steps[id_]
         if name in undone.parameters:
             return undone.parameters[name], f"step {id_}{UNDONE}"
-    for known, source in ((record.filled, FILLED), (state.memory, MEMORY)):
-        if name in known:
-            return known.get(name), source
+    if name in record.filled:
+        return record.filled[name], FILLED
+    for each in (name, *state.domain.renames.list_earlier_parameters(action.name, name)):
+        if each in state.memory:
+            return state.memory.get(each), MEMORY
     if parameter.has_default:
         return parameter.default, DEFAULT
     where = f"no step has provided {parameter.source.fact}" if parameter.source else "the plan does not give it"

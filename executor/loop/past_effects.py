@@ -13,6 +13,7 @@ from executor.loop.effects import ground_effects, list_certain
 from executor.loop.flights import entry_of, outcome_of
 from executor.loop.step_identity import Brought, find_known_values, identify_step
 from executor.plans.action_plan import PlanStep
+from executor.plans.upgrades import Upgrade
 from executor.tools.json_data import load_json
 from planner.errors import ForethoughtError
 from planner.lightweight import dataclass, field, replace
@@ -36,7 +37,8 @@ def find_past_effects(journal: AnyJournal, model: DomainModel, world: str) -> tu
         return [], []
     known = {(each.run, each.item) for each in journal.ledger.flights()}
     known |= {(each.run, each.item) for each in journal.ledger.entries()}
-    past = [_PastRun(model, world).read(_read_events(journal, each.run)) for each in journal.runs() if each.events]
+    runs = [each.run for each in journal.runs() if each.events]
+    past = [_PastRun(model, world).read(Upgrade(model).read(_read_events(journal, each))) for each in runs]
     flights = [each for run in past for each in run.flights.values() if (each.run, each.item) not in known]
     entries = [each for run in past for each in run.entries if (each.run, each.item) not in known]
     return flights, sorted(entries, key=lambda each: each.at)
@@ -115,8 +117,10 @@ class _PastRun:
         step = self.steps[event.step]
         step = replace(step, arguments=tuple([self.names.get(each, each) for each in step.arguments]))
         action = self.model.actions[step.action]
-        known = find_known_values(action, self.planned[event.step].parameters, self.request)
-        given = replace(step, arguments=step.arguments[: len(action.parameters)])
+        renames = self.model.renames
+        known = find_known_values(action, self.planned[event.step].parameters, self.request, renames)
+        first_name = renames.find_first_name(step.action)
+        given = replace(step, action=first_name, arguments=step.arguments[: len(action.parameters)])
         facts = list_certain(ground_effects(action, step, self._list_objects))
         brings = Brought.of(self.world, given, facts, known).write()
         item = identify_step(self.world, given.action, given.arguments, known)

@@ -27,7 +27,8 @@ from executor.plans.action_plan import references
 from executor.tools.containment import call_or_else
 from executor.tools.json_data import dump_json_value, load_json
 from planner.lightweight import dataclass, replace
-from planner.model import Action, Atom
+from planner.model import Action, Atom, Renames
+from planner.model.renames import NO_RENAMES
 from planner.plan import Step
 
 DIGITS: Final = 32
@@ -36,11 +37,13 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 """Where an object is in memory, as Python's own texts of objects say."""
 
 
-def find_known_values(action: Action, planned: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+def find_known_values(
+    action: Action, planned: Mapping[str, Any], request: Mapping[str, Any], renames: Renames = NO_RENAMES
+) -> dict[str, Any]:
     """Return the values of data parameters that the plan (`planned`) or the `request` gave: they tell steps apart.
 
-    What else has a value in a parameter does not: a result, a default and a language model may say the same thing
-    in other words, in another run or with another version of the world.
+    They are by the first names of the parameters. What else has a value in a parameter does not: a result, a default
+    and a language model may say the same thing in other words, in another run or with another version of the world.
     """
     found: dict[str, Any] = {}
     for parameter in action.data:
@@ -54,7 +57,7 @@ def find_known_values(action: Action, planned: Mapping[str, Any], request: Mappi
         if name in found:
             with suppress(Missing):
                 found[name] = convert_value(parameter, found[name])
-    return found
+    return {renames.find_first_parameter(action.name, name): each for name, each in found.items()}
 
 
 def identify_step(world: str, action: str, arguments: Sequence[str], values: Mapping[str, Any]) -> str:

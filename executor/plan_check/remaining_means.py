@@ -45,7 +45,8 @@ class RemainingMeans:
         """Return what is lacking for the steps that are not over; an empty text if nothing is."""
         begun, pending = self.state.with_status(*BEGUN), self.state.pending()
         names = [each.step.action for each in (*begun, *pending) if _needs_handler(each)]
-        missing = [each for each in dict.fromkeys([*names, *self._list_policy()]) if not self.world.skills.get(each)]
+        needed = [each for each in dict.fromkeys([*names, *self._list_policy()]) if each not in self.state.lost]
+        missing = [each for each in needed if not self.world.skills.get(each)]
         handlers = self.world.explain_missing_handlers(missing) if missing else ""
         return "; ".join(filter(None, [handlers, self.find_doom()]))
 
@@ -83,9 +84,14 @@ class RemainingMeans:
         steps = [*(each.plan for each in state.with_status(*BEGUN)), *pending]
         results = {**dict.fromkeys(map(str, [*state.providers, *self._list_done(pending)])), **state.plan.results}
         plan = state.plan.model_copy(update={"steps": tuple(steps), "results": results, "policy": None})
-        memory, ids = state.memory.to_dict(), {each.id for each in pending}
+        memory, ids = self._list_memory(), {each.id for each in pending}
         found = check_values(plan, state.beliefs.problem, self.world, memory, fills=self.fills)
         return "; ".join(each.message for each in found if each.step in ids and each.rule == "missing-parameter")
+
+    def _list_memory(self) -> set[str]:
+        """Return the data parameters that working memory has, under their names or earlier ones."""
+        known, renamed = self.state.memory.to_dict(), self.world.model.renames.parameters.values()
+        return {*known, *(new for names in renamed for old, new in names.items() if new and old in known)}
 
     def _list_done(self, pending: Sequence[PlanStep]) -> Iterator[Atom]:
         """Yield the facts whose results the steps `pending` need, and no value need be found for now.

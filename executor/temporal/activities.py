@@ -126,7 +126,7 @@ class WorldActivities:
         """Runs and steps whose handlers are at work here."""
         self._book: Any = BookHere(world.ledger)
         if server is not None and not world.is_simulated:
-            self._book = EffectsOnServer(server, world.name, self._performing.__contains__)
+            self._book = EffectsOnServer(server, world.first_name, self._performing.__contains__)
 
     def list_all(self) -> list[Callable[..., Any]]:
         """Return all activities, for a `Worker`."""

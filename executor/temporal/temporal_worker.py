@@ -111,7 +111,7 @@ class TemporalWorker:
         ]
         self._effects: AbstractAsyncContextManager[None] = nullcontext()
         if runs:
-            self._effects = _serve_effects(client, name_effects(world.name), HostRunner(self.activities))
+            self._effects = _serve_effects(client, name_effects(world.first_name), HostRunner(self.activities))
         self._stack = AsyncExitStack()
 
     def _make_worker(self, client: Client, queue: str, workflows: list[type], options: dict[str, Any]) -> Worker:

@@ -94,11 +94,12 @@ class World:
 
     Functions that were decorated with `@domain.action` or bound with `domain.bind` are handlers already. `name` tells
     this world from others of the same domain, such as another account: what was done in one was not done in the other.
-    By default it is the name of the domain.
+    By default it is the name of the domain. `was` are its names in earlier versions, the first one first.
     """
 
     domain: Any
     name: str = ""
+    was: str | tuple[str, ...] = ()
     model: DomainModel = field(init=False)
     skills: dict[str, list[Skill]] = field(init=False, default_factory=dict)
     observers: list[Observer] = field(init=False, default_factory=list)
@@ -130,6 +131,17 @@ class World:
                 self.withheld[name] = function.reason
             elif callable(function):
                 self.skills[name] = [Skill.of(MAIN, self.model.actions[name], function)]
+
+    @property
+    def earlier_names(self) -> tuple[str, ...]:
+        """The labels that this world had before it was renamed, the first one first."""
+        names = (self.was,) if isinstance(self.was, str) else tuple(self.was)
+        return tuple([f"{each} (simulated)" for each in names]) if self.is_simulated else names
+
+    @property
+    def first_name(self) -> str:
+        """The name that this world had first: ledgers know it by that one."""
+        return next(iter((self.was,) if isinstance(self.was, str) else self.was), self.name)
 
     @property
     def label(self) -> str:

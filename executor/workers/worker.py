@@ -268,7 +268,7 @@ class Worker:
     def _is_ours(self, history: History) -> bool:
         """Return whether a run is one of this worker's domain and world; those of early versions may be."""
         world = self.executor.world
-        return history.domain in ("", world.model.name) and history.world in ("", world.label)
+        return history.domain in ("", world.model.name) and history.world in ("", world.label, *world.earlier_names)
 
     def _list_free(self, *, has_answers: bool, is_fresh: bool) -> None:
         """List the runs that nobody drives, if `is_fresh` or the last list is old: the longer, the longer it took.

@@ -55,6 +55,7 @@ from planner.model.problem import (
     is_numeric,
     is_temporal,
 )
+from planner.model.renames import Renames
 from planner.model.timing import TOTAL_TIME, GoalDeadline, TimedEffect
 
 __all__ = [
@@ -106,6 +107,7 @@ __all__ = [
     "Outcome",
     "Predicate",
     "Problem",
+    "Renames",
     "SoftGoal",
     "Term",
     "TimedEffect",

@@ -13,6 +13,7 @@ from planner.errors import UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final, TypeVar, dataclass, field
 from planner.model.actions import Action, CostTerm, DurationRange, NumericEffect, Outcome, Stated, When
 from planner.model.formulas import Atom, Formula, Not, Number, Object, Variable, comparisons_in
+from planner.model.renames import NO_RENAMES, Renames
 from planner.model.spelling import Spelling
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ class DomainModel:
     action name, for the executor. Numbers of problems are rounded to multiples of `resolution`, unless a problem has
     its own. `versions` maps an action that stands for an action of the file in some cases to the name that plans use.
     `misplaced` locates arguments of types that cannot stand there, by declaration and atom. `spelling` is how its PDDL
-    text writes names; None for a domain from elsewhere. `memo` is for `cache_per_domain`. Comparison ignores the fields
-    that only help others: `handlers`, `resolution` and the like.
+    text writes names; None for a domain from elsewhere. `renames` has the names of earlier versions. `memo` is for
+    `cache_per_domain`. Comparison ignores the fields that only help others: `handlers`, `resolution` and the like.
     """
 
     name: str
@@ -151,6 +152,7 @@ class DomainModel:
     unfinished: Unfinished = field(default_factory=Unfinished, compare=False, repr=False)
     misplaced: Mapping[tuple[str, Atom], Location] = field(default_factory=dict, compare=False, repr=False)
     spelling: Spelling | None = field(default=None, compare=False, repr=False)
+    renames: Renames = field(default=NO_RENAMES, compare=False, repr=False)
     memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
     @property

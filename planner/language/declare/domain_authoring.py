@@ -44,7 +44,8 @@ class Domain:
     """Collects the declarations of a domain, checks each where it is made, and gives the immutable `model`.
 
     `types` maps names to parents; classes derived from `Entity` need not be listed. Costs and values that are floats
-    are rounded to multiples of `resolution`. All methods raise `DeclarationError` with the place of the mistake.
+    are rounded to multiples of `resolution`. `was` has names of earlier versions: see `planner.model.Renames`. All
+    methods raise `DeclarationError` with the place of the mistake.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Domain:
         types: Mapping[str, str | Iterable[str]] | Iterable[str] = (),
         constants: Mapping[str, Any] | Iterable[Entity | Object] = (),
         resolution: Number | float | str | None = None,
+        was: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         place = find_caller()
         self._declarations = Declarations(name, place, description, resolution_of(resolution, place))
@@ -62,6 +64,7 @@ class Domain:
         self._model: DomainModel | None = None
         self._declarations.types.declare(_read_parents(types, place), place)
         self._add_constants(constants, place)
+        self._declarations.earlier.read(was or {}, place.within("was"))
 
     @classmethod
     def of(cls, model: DomainModel) -> Domain:
@@ -105,12 +108,12 @@ class Domain:
         except InputError as error:
             return f"domain {self._declarations.name}: {error}"
 
-    def type(self, name: str, parent: str | Iterable[str] = "object") -> str:
-        """Declare a type below `parent` (or several parents), and return its name."""
+    def type(self, name: str, parent: str | Iterable[str] = "object", *, was: str | Iterable[str] = ()) -> str:
+        """Declare a type below `parent` (or several parents), and return its name; it `was` called so before."""
         place = find_caller()
-        self._invalidate_model().types.declare(
-            {check_text(name, "a type", place): check_texts(parent, "types", place)}, place
-        )
+        declarations = self._invalidate_model()
+        declarations.types.declare({check_text(name, "a type", place): check_texts(parent, "types", place)}, place)
+        declarations.earlier.add_all("types", was, name, place.within("was"))
         return name
 
     def constant(self, item: Entity | str, type_: TypeLike = "object") -> str:
@@ -364,13 +367,15 @@ def declare_model(declarations: Declarations, model: DomainModel, place: Place) 
         add_action(declarations, action, place)
     for axiom in model.axioms:
         add_axiom(declarations, axiom, place)
+    declarations.earlier.read(model.renames.to_dict(), place)
     declarations.handlers.update(model.handlers)  # type: ignore[arg-type]  # opaque in the model
 
 
 def add_action(declarations: Declarations, action: Action, place: Place) -> Action:
     """Declare a finished action."""
     parameters = read_parameters([*action.parameters, *action.data], declarations.types, place)
-    fields: Any = {field: getattr(action, field) for field in ActionFields.__annotations__ if field != "resolution"}
+    names = [each for each in ActionFields.__annotations__ if each not in ("resolution", "was")]
+    fields: Any = {name: getattr(action, name) for name in names}
     fields["modifies"] = (*action.modifies, *action.numbers)
     return declarations.action(action.name, parameters, fields, place, exact=True).action
 

@@ -37,14 +37,19 @@ class Entity:
     """Something in the world, known by its type and its name.
 
     `class Room(Entity)` declares the type `Room`, `class Office(Room)` a type below it;
-    `class Room(Entity, type_name="room")` names the type otherwise. Entities of one type with one name are equal.
+    `class Room(Entity, type_name="room")` names the type otherwise, and `was="Chamber"` gives its name in earlier
+    versions, or several. Entities of one type with one name are equal.
     """
 
     type_name: ClassVar[str] = ROOT_TYPE
+    earlier_names: ClassVar[tuple[str, ...]] = ()
     name: str
 
-    def __init_subclass__(cls, *, type_name: str | None = None, **options: object) -> None:
+    def __init_subclass__(
+        cls, *, type_name: str | None = None, was: str | Iterable[str] = (), **options: object
+    ) -> None:
         super().__init_subclass__(**options)
+        cls.earlier_names = (was,) if isinstance(was, str) else tuple(was)
         cls.type_name = type_name or cls.__dict__.get("type_name", cls.__name__)
 
     def __init__(self, name: str) -> None:
@@ -169,6 +174,7 @@ class ActionFields(TypedDict, total=False):
     description: str
     similes: str | Iterable[str]
     examples: str | Iterable[str]
+    was: str | Iterable[str]
 
 
 class ObjectName(str):

@@ -18,6 +18,7 @@ from planner.language.declare.arithmetic_reader import is_function_name
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use, check_similes, name_parameters
+from planner.language.declare.earlier_names import EarlierNames
 from planner.language.declare.fields import Place, check_tags, check_text, check_value, name_types
 from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
 from planner.lightweight import replace
@@ -184,6 +185,7 @@ class Declarations:
         self._axioms: list[Axiom] = []
         self._axiom_places: dict[str, Place] = {}
         self._constant_places: dict[str, Place] = {}
+        self.earlier = EarlierNames()
         self._readings: dict[tuple[Variable, ...], dict[str, Formula]] = {}
         """Formulas of texts, by the parameters of the actions that use them."""
 
@@ -263,6 +265,7 @@ class Declarations:
             self.functions.note(builder.function_uses)
             known.update(builder.fresh)
         self._keep_action(declared)
+        self.earlier.add_all("actions", fields.get("was"), name, place.within("was"))
         return declared
 
     def _keep_action(self, declared: Declared) -> None:
@@ -357,6 +360,7 @@ class Declarations:
             description=self.description,
             handlers=dict(self.handlers),
             resolution=self.resolution,
+            renames=self.earlier.make(self.types, actions),
         )
         if functions:
             self._check_costs(found)

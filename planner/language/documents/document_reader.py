@@ -66,6 +66,7 @@ def declarations_of(document: DomainDocument, place: Place) -> Declarations:
         here = place.within("derived", number)
         head = read_atom(rule.head, here.within("head"), "atom", "name(arg, …)")
         found.derive(head, rule.parameters, rule.condition, here)
+    found.earlier.read(document.was.model_dump(exclude_defaults=True), place.within("was"))
     return found
 
 

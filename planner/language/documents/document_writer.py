@@ -165,6 +165,7 @@ def write_domain_document(domain: DomainModel) -> dict[str, Any]:
             "functions": {name: _write_function(each) for name, each in domain.functions.items()},
             "actions": {name: _write_action(each, constants) for name, each in domain.actions.items()},
             "derived": [_write_rule(each, constants) for each in domain.axioms],
+            "was": domain.renames.to_dict(),
         }
     )
 

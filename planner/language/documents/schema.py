@@ -281,6 +281,14 @@ class ForEachDocument(DocumentPart):
     description: Text = ""
 
 
+class EarlierNamesDocument(DocumentPart):
+    """Names of earlier versions, each with the present one; `null` says that an action or parameter is lost."""
+
+    types: dict[Text, Text] = {}
+    actions: dict[Text, Text | None] = {}
+    parameters: dict[Text, dict[Text, Text | None]] = {}
+
+
 class DomainDocument(DocumentPart):
     """A domain: what can be, and what can be done."""
 
@@ -297,6 +305,7 @@ class DomainDocument(DocumentPart):
     methods: dict[Text, MethodDocument] = {}
     for_each: dict[Text, ForEachDocument] = {}
     derived_methods: bool = False
+    was: EarlierNamesDocument = EarlierNamesDocument()
 
 
 class SoftDocument(DocumentPart):
