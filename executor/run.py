@@ -205,6 +205,7 @@ class Run:
         aborted, paused = asyncio.Event(), asyncio.Event()
         lookout = self.make_lookout(state, aborted)
         rng = random.Random(f"{executor.seed} {self.id}")
+        first_look = FirstLook(state, lookout, self.emit, executor.look)
         flights = Flights(
             state,
             self.emit,
@@ -214,6 +215,7 @@ class Run:
             EffectFinder(state),
             executor.performer.release,
             partial(is_left_at_work, executor.world, state.journal),
+            first_look,
         )
         clearance = Clearance(state, self.emit, lookout, flights, asking, executor.clock, paused)
         self._stepper = stepper = Stepper(
@@ -224,7 +226,7 @@ class Run:
             executor.performer,
             asking,
             clearance,
-            FirstLook(state, lookout, self.emit, executor.look),
+            first_look,
             aborted,
             [],
             rng,

@@ -96,10 +96,20 @@ def name_question(record: StepRecord, entries: Sequence[Entry]) -> str:
 
 def describe_entry(entry: Entry) -> str:
     """Describe what an entry tells, for people."""
-    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(entry.at))
     occasion = f" for {entry.occasion}" if entry.occasion else ""
     how = "was refused" if entry.outcome is Outcome.REFUSED else "was done" if entry.seen else "was done, as reported,"
-    return f"{entry.text} {how} by run {entry.run!r}{occasion} at {when}"
+    return f"{entry.text} {how} by run {entry.run!r}{occasion} at {_describe_time(entry.at)}"
+
+
+def describe_replacement(done: Entry, goals: Sequence[str], step: str, run: str) -> str:
+    """Describe what was `done` for `goals` and is used no more, and what `run` would do in its place, for people."""
+    who = "this run" if done.run == run else f"run {done.run!r}"
+    was = f"{who} has done {done.text} for {' and '.join(goals)} at {_describe_time(done.at)}"
+    return f"{was}; {step} would be done in its place"
+
+
+def _describe_time(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at))
 
 
 def describe_latest(entries: Sequence[Entry]) -> tuple[str, ...]:

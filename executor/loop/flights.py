@@ -18,8 +18,8 @@ from executor.events.steps import StepRecord
 from executor.journal.effects import GONE
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, list_marks
 from executor.loop.aftermath import STILL_AT_WORK
-from executor.loop.effects import EffectFinder
-from executor.loop.step_identity import Brought, find_known_values, identify_step, make_key, mark_change
+from executor.loop.effects import EffectFinder, Facts
+from executor.loop.step_identity import Brought, find_known_values, identify_step, make_key, mark_change, mark_fact
 from executor.tools.clock import Clock
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom
@@ -73,6 +73,19 @@ class Book(Protocol):
         """Add an entry without a flight."""
 
 
+class Aims(Protocol):
+    """Tells what steps are for in the end: see `executor.loop.look_first`."""
+
+    def name_goals(self, record: StepRecord) -> Sequence[str]:
+        """Return the parts of the goal, or the tasks, that a step is for in the end, as texts, with real names."""
+
+    def find_alternatives(self, record: StepRecord) -> Facts:
+        """Return the facts, with their values, that would do as well as those of a step; objects have real names."""
+
+    def is_taken_up(self, facts: Iterable[Atom], by: str, goals: Collection[str]) -> bool:
+        """Return whether the plan builds on `facts`, that the own step `by` has brought, on the way to `goals`."""
+
+
 @dataclass(slots=True, eq=False)
 class Flights:
     """The flights of one run in the ledger of `book`, in which the world has the name `world`."""
@@ -87,8 +100,7 @@ class Flights:
     """Releases what a step of a run has reserved."""
     is_left_at_work: Callable[[str], bool | None]
     """Whether a handler that was given up here is still at work under an idempotency key; None if there is none."""
-    name_goals: Callable[[StepRecord], Sequence[str]] = field(init=False, default=lambda _: ())
-    """Names the parts of the goal that a step is for in the end."""
+    aims: Aims
     _held: dict[str, Flight] = field(init=False, default_factory=dict)
     """The flights that this run has, by step."""
 
@@ -125,8 +137,13 @@ class Flights:
         real = {real_fact(fact): holds for fact, holds in declared.items()}
         given = tuple(self.name_given(record.step))
         step = replace(record.step, action=self._find_first_name(record), arguments=given)
-        known, goals = self._find_known_values(record), self.name_goals(record)
+        known, goals = self._find_known_values(record), self.aims.name_goals(record)
         return Brought.of(self.world, step, real, known, goals=goals, changed=map(real_fact, changed))
+
+    async def find_like(self, record: StepRecord, wanted: Brought) -> list[str]:
+        """Return the identities of the steps of all runs that are for the same, or whose facts would do as well."""
+        marks = [mark_fact(self.world, *each) for each in self.aims.find_alternatives(record).items()]
+        return await self.book.find_like([*wanted.marks, *marks])
 
     async def find_changed_by_others(self, flight: Flight, what: Iterable[Atom], lag: float) -> list[set[Atom]]:
         """Return what each other step of all runs may have changed of `what` since `flight` was taken.

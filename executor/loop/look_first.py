@@ -6,13 +6,13 @@ stale or stated is looked at again, and before an irreversible one, what it is f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, Literal
 
 from executor.events.events import BEGUN, UNFINISHED, Event, FactsSeen, Note, Provenance, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.effects import EffectFinder
+from executor.loop.effects import EffectFinder, Facts
 from executor.loop.purposes import Purposes
 from executor.observe.observe import Lookout, LookResult, Survey, adopt_look
 from planner.lightweight import dataclass, field
@@ -135,9 +135,38 @@ class FirstLook:
             return self.state.hierarchy.list_tasks(record.id)
         if not self.state.has_goal or self.state.is_undoing:
             return []
+        exists = self.state.objects.exists
+        parts = [part for part in self._find_purposes().list_goals(record) if all(map(exists, atoms_in(part)))]
+        return [*map(self._name, parts)]
+
+    def _name(self, part: Formula) -> str:
+        """Return a part of the goal as text, with real names."""
         objects = self.state.objects
-        parts = [part for part in self._find_purposes().list_goals(record) if all(map(objects.exists, atoms_in(part)))]
-        return [str(substitute(part, {each: objects.real_name(each) for each in objects.created})) for part in parts]
+        return str(substitute(part, {each: objects.real_name(each) for each in objects.created}))
+
+    def find_alternatives(self, record: StepRecord) -> Facts:
+        """Return the facts, with their values, that would do as well as those of a step; objects have real names."""
+        if not self._is_aimed:
+            return {}
+        real_fact = self.state.objects.real_fact
+        return {real_fact(fact): holds for fact, holds in self._find_purposes().find_alternatives(record).items()}
+
+    def is_taken_up(self, facts: Iterable[Atom], by: str, goals: Collection[str]) -> bool:
+        """Return whether steps that are left build on `facts` on the way to one of the `goals`.
+
+        Facts that the own step `by` has brought are also taken up through steps that were done after it. In a
+        hierarchical run, the tasks of a step are those `goals` as long as it is in the decomposition.
+        """
+        state, hierarchy = self.state, self.state.hierarchy
+        if hierarchy is not None and by in hierarchy.steps:
+            return True
+        over = state.finished
+        later = [state.steps[each] for each in over[over.index(by) + 1 :]] if by in over else []
+        steps = [*(each for each in later if each.is_done), *state.with_status(*UNFINISHED), *self.foresee()]
+        demands = Purposes(state, self._finder, steps, counts_done=True).list_demanding(facts)
+        if hierarchy is not None:
+            return any(each.by is not None and each.by.status in UNFINISHED for each in demands)
+        return any(each.by is None and self._name(each.what) in goals for each in demands)
 
     async def find_excuse(self, record: StepRecord) -> tuple[str, list[StepRecord]]:
         """Look whether all that an irreversible step is for, through other steps, is so; return as text what is so.

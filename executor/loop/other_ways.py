@@ -1,13 +1,14 @@
 """Rule on an irreversible step by what the ledger knows of the others that are for the same.
 
-Another step is for the same if it brings about a fact that the plan takes from this one, or is another way to what the
-step is for in the end: a part of the goal, or a task. A plan that pays by card waits while somebody transfers the
-money, and asks where that is in doubt, was refused, or was done and nobody can look.
+Another step is for the same if it brings about a fact that the plan takes from this one, or one that would do as well,
+or is another way to what the step is for in the end: a part of the goal, or a task. A plan that pays by card waits
+while somebody transfers the money, and asks where that is in doubt, was refused, or was done and nobody can look. A
+patch that transfers the money asks where the run has paid by card, and nothing that is left makes use of that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -16,11 +17,11 @@ from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Flight, Outcome
-from executor.ledger.rulings import FIRST, Ruling, Sight, Verdict, rule
-from executor.loop.asker import describe_asker
+from executor.ledger.rulings import FIRST, Asker, Ruling, Sight, Verdict, find_last_done, rule
+from executor.loop.asker import describe_asker, describe_replacement
 from executor.loop.evidence import Evidence, View, find_last_time
 from executor.loop.flights import Flights
-from executor.loop.step_identity import Brought
+from executor.loop.step_identity import Brought, mark_goal
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom
 
@@ -45,7 +46,7 @@ class OtherWays:
         Return the ruling, with the flight that it speaks of and the latest view; `view` was looked at right before.
         """
         own = self.flights.identify(record)
-        for item in await self.flights.book.find_like(wanted.marks):
+        for item in await self.flights.find_like(record, wanted):
             flight, entries, told = (None, [], None) if item == own else await self._read(item, wanted)
             if told is None:
                 continue
@@ -55,6 +56,9 @@ class OtherWays:
                 view = replace(seen, traces=view.traces)
             sight, is_other_way = view.sight, wanted.shares_only_goals(told)
             if is_other_way:
+                replaced = self._find_replaced(record, told, entries, known)
+                if replaced is not None:
+                    return replaced, None, view
                 if self._is_taken_into_account(record, item, wanted, told, known):
                     continue
                 sight = await self.evidence.look_at(told.facts, flight, find_last_time(entries))
@@ -104,9 +108,36 @@ class OtherWays:
         is_alive = flight is not None and await self.flights.is_alive(flight)
         return rule(sight, flight, entries, asker, is_alive=is_alive)
 
+    def _find_replaced(
+        self, record: StepRecord, told: Brought, entries: Sequence[Entry], known: AbstractSet[Atom]
+    ) -> Ruling | None:
+        """Return the ruling on a step that was added to the plan in the place of another one that was done.
+
+        That is so if the run has done the other one, or knows what it has brought, and nothing that is left takes this
+        to the part of the goal for which both are. What a person accepted, with both in it, replaces nothing.
+        """
+        done = find_last_done(entries, Asker(self.state.run, self.state.occasion))
+        if done is None or not record.because:
+            return None
+        is_own, facts = done.run == self.state.run, self._list_facts(told)
+        if not is_own and not (facts and _are_known(facts, known)):
+            return None
+        names = {mark_goal(self.flights.world, each): each for each in self.flights.aims.name_goals(record)}
+        goals = [names[each] for each in told.goals if each in names]
+        if not goals or self.flights.aims.is_taken_up(facts, done.step if is_own else "", goals):
+            return None
+        row = describe_replacement(done, goals, str(self.flights.name(record)), self.state.run)
+        return Ruling(Verdict.ASK_AGAIN, row, done)
+
+    def _list_facts(self, told: Brought) -> dict[Atom, bool]:
+        """Return the facts that another step brings, and no numbers, with the names that objects have in the plan."""
+        renamed = self.state.objects.renamed
+        return {renamed(each): holds for each, holds in told.facts.items() if not isinstance(each, FluentValue)}
+
     def _may_tell(self, wanted: Brought, entry: Entry, told: Brought) -> bool:
-        """Return whether an entry tells something of another way: this run knows itself what it has done."""
-        is_word = entry.outcome is not Outcome.NOT_DONE and entry.run != self.state.run
+        """Return whether an entry tells something of another way: of this run's own ones, those that were done do."""
+        is_own = entry.run == self.state.run
+        is_word = entry.outcome is Outcome.DONE if is_own else entry.outcome is not Outcome.NOT_DONE
         return is_word or not wanted.shares_only_goals(told)
 
     def _is_taken_into_account(
@@ -121,8 +152,11 @@ class OtherWays:
             return True
         if (str(record.step), item) in self._planned_anew:
             return not {*wanted.goals} <= {*told.goals}
-        facts = [(fact, value) for fact, value in told.facts.items() if not isinstance(fact, FluentValue)]
-        return all((fact in known) is value for fact, value in facts)
+        return _are_known(self._list_facts(told), known)
+
+
+def _are_known(facts: Mapping[Atom, bool], known: AbstractSet[Atom]) -> bool:
+    return all((fact in known) is holds for fact, holds in facts.items())
 
 
 def _is_for_same(wanted: Brought, other: Flight | Entry, told: Brought) -> bool:

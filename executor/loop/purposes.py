@@ -16,7 +16,7 @@ from executor.events.fluent_values import FluentValue, pattern_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.effects import EffectFinder, Facts
-from executor.observe.condition_facts import find_open_facts, list_conjuncts, trace_atoms
+from executor.observe.condition_facts import find_open_facts, find_sufficient, list_conjuncts, trace_atoms
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Comparison, Constraint, ConstraintKind, Done, Formula, Not
@@ -44,6 +44,8 @@ class Purposes:
     state: RunState
     finder: EffectFinder
     steps: Sequence[StepRecord]
+    counts_done: bool = False
+    """Whether steps that are done may build on others, too."""
     _declared: dict[str, Facts] = field(init=False, default_factory=dict)
     _demands: defaultdict[Atom, list[Demand]] = field(init=False, default_factory=partial(defaultdict, list))
     """The demands that depend on a fact, or on the value of a number."""
@@ -60,7 +62,7 @@ class Purposes:
         state = self.state
         self._demand(state.goal, None)
         for each in self.steps:
-            self._declared[each.id] = declared = self.finder.find_declared(each.step)
+            self._declared[each.id] = declared = self._find_brought(each)
             for fact in declared:
                 self._changing[fact].append(each)
             for id_ in each.plan.needs:
@@ -75,6 +77,14 @@ class Purposes:
             self._demand_constraint(constraint)
         if state.hierarchy is not None:
             self._demand_last_effects()
+
+    def _find_brought(self, record: StepRecord) -> Facts:
+        """Return the facts that a step declares to bring or end; of one that is done, those that came about."""
+        declared = self.finder.find_declared(record.step)
+        if not record.is_done:
+            return declared
+        came, believed = {note.fact: note.holds for note in record.facts}, self.state.beliefs.holds
+        return {fact: holds for fact, holds in declared.items() if holds in (came.get(fact), believed(fact))}
 
     def _demand(self, condition: Formula, by: StepRecord | None) -> None:
         """Add the demands of a condition; numbers that a step needs have other writers, too, and do not count."""
@@ -133,6 +143,25 @@ class Purposes:
         """Return the parts of the goal that a step is for by facts, also through other steps."""
         walked = [demand for _, fact, demand in self._walk([record]) if not isinstance(fact, FluentValue)]
         return [*dict.fromkeys(each.what for each in walked if each.by is None)]
+
+    def find_alternatives(self, record: StepRecord) -> Facts:
+        """Return the facts, with their values, that would do as well as those that a step brings for what it is for."""
+        beliefs, domain = self.state.beliefs, self.state.problem.domain
+
+        def truth(part: Atom | Comparison) -> bool | None:
+            return beliefs.holds(part) if isinstance(part, Atom) else beliefs.is_true(part)
+
+        conditions = dict.fromkeys(each.what for _, _, each in self._walk([record]) if len(each.facts) > 1)
+        found = dict[Atom, bool]()
+        for each in conditions:
+            found |= find_sufficient(each, truth, domain, beliefs.simulation.rules.universe)
+        return {fact: holds for fact, holds in found.items() if fact not in self._declared[record.id]}
+
+    def list_demanding(self, facts: Iterable[Atom]) -> list[Demand]:
+        """Return the demands on `facts`, also through the steps that demand them."""
+        found = [demand for fact in facts for demand in self._list_demands(fact, None)]
+        steps = {each.by.id: each.by for each in found if each.by is not None}
+        return [*found, *(demand for _, _, demand in self._walk(steps.values()))]
 
     def list_telling(self, record: StepRecord) -> list[Atom]:
         """Return the facts that may show that a step is needless: first those of the goal.
@@ -234,10 +263,14 @@ class Purposes:
         numbers = [pattern_of(each) for each in self.state.beliefs.fluents_of(record.step)]
         return [*self._declared.get(record.id, ()), *numbers]
 
-    def _list_demands(self, fact: Atom, record: StepRecord) -> list[Demand]:
+    def _list_demands(self, fact: Atom, record: StepRecord | None) -> list[Demand]:
         """Return the demands on a fact in the end, and of other steps that are left."""
         demands = self._demands.get(fact, ())
-        return [each for each in demands if each.by is None or (each.by is not record and each.by.status in UNFINISHED)]
+        return [each for each in demands if each.by is None or (each.by is not record and self._may_build(each.by))]
+
+    def _may_build(self, record: StepRecord) -> bool:
+        """Return whether a step may build on what others bring."""
+        return record.status in UNFINISHED or self.counts_done
 
     def _list_followers(self, record: StepRecord) -> list[StepRecord]:
         """Return the steps that are left and need that a step was done, or its result, rather than a fact."""

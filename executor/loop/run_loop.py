@@ -80,7 +80,6 @@ class Loop:
         first_look, flights = self.stepper.first_look, self.stepper.clearance.flights
         first_look.foresee = flights.finder.foresee = foresee
         flights.finder.is_watched = self.stepper.lookout.watches
-        flights.name_goals = first_look.name_goals
         self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
 
     async def drive(self) -> RunEnded:

@@ -106,9 +106,9 @@ class Brought:
         The `changed` items and open patterns are those that it changes in place, or creates a match of.
         """
         told = [(each, holds) for each, holds in facts.items() if not isinstance(each, FluentValue)]
-        marks = [_hash_data([world, each.predicate, list(each.args), holds]) for each, holds in told]
+        marks = [mark_fact(world, each, holds) for each, holds in told]
         by_name = identify_step(world, step.action, step.arguments, {})
-        aims = tuple([_hash_data([world, "goal", each]) for each in goals])
+        aims = tuple([mark_goal(world, each) for each in goals])
         changes = tuple([mark_change(world, each) for each in changed])
         return cls(facts, _normalise(values), (*marks, by_name, *aims), aims, changes)
 
@@ -147,6 +147,16 @@ class Brought:
     def differs(self, other: Brought) -> bool:
         """Return whether a value is known of both that is not the same: then both may be wanted."""
         return _differ(self.values, other.values)
+
+
+def mark_fact(world: str, fact: Atom, holds: bool) -> str:
+    """Return the mark of steps that give a fact a value."""
+    return _hash_data([world, fact.predicate, list(fact.args), holds])
+
+
+def mark_goal(world: str, goal: str) -> str:
+    """Return the mark of steps that are in the end for a part of a goal, or a task."""
+    return _hash_data([world, "goal", goal])
 
 
 def mark_change(world: str, changed: Atom) -> str:

@@ -47,6 +47,29 @@ def _simplify(formula: Formula, truth: Truth, universe: Universe) -> tuple[bool 
             return None if found else not decisive, found
 
 
+def find_sufficient(formula: Formula, truth: Truth, domain: DomainModel, universe: Universe) -> dict[Atom, bool]:
+    """Return the facts, with their values, each of which alone makes the ground `formula` hold, by what is so already.
+
+    Those from which derived facts follow are among them.
+    """
+    found, stack = dict[Atom, bool](), [(formula, True)]
+    while stack:
+        part, holds = stack.pop()
+        match part:
+            case Atom() if part not in found:
+                found[part] = holds
+                stack += [(each, True) for each in _find_explanations(part, domain)] if holds else []
+            case Not(inner):
+                stack.append((inner, not holds))
+            case And() | Or() | Imply() | Forall() | Exists():
+                parts = [*_list_parts(part, universe)]
+                if isinstance(part, And | Forall) is holds:  # each of them is needed
+                    parts = [each for each in parts if not is_certain(each, truth, universe, positive=holds)]
+                    parts = parts if len(parts) == 1 else []
+                stack += [(each, holds) for each in parts]
+    return found
+
+
 def find_open_facts(
     formula: Formula, truth: Truth, domain: DomainModel, universe: Universe
 ) -> tuple[bool | None, set[Atom]]:

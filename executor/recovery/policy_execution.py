@@ -103,10 +103,17 @@ class PolicyExecution:
         )
 
     def foresee(self) -> list[StepRecord]:
-        """Return the steps that the policy may take, as if none had begun; none if the run follows no policy."""
+        """Return the steps that the policy may take from here, as if none had begun; none if the run follows none."""
         if self.state.model != "policy" or self.state.is_undoing or not self.is_for_this:
             return []
-        steps = dict.fromkeys([node.step for node in self.policy().nodes if node.step is not None])
+        nodes, here = self.policy().nodes, self.node()
+        reached = {place: None for place, node in enumerate(nodes) if here is None or node is here}
+        stack = [*reached]
+        while stack:
+            fresh = [each.node for each in nodes[stack.pop()].branches if each.node not in reached]
+            reached |= dict.fromkeys(fresh)
+            stack += fresh
+        steps = dict.fromkeys([step for place in reached if (step := nodes[place].step) is not None])
         planned = steps_of(steps, self.state.domain, self.state.steps)
         return [StepRecord(plan, step) for plan, step in zip(planned, steps, strict=True)]
 
