@@ -197,6 +197,15 @@ class Irreversible:
             if holds and fact not in each.absent - each.came
         }
 
+    def find_possible_effects(self) -> dict[Atom, bool]:
+        """Return the effects, with their values, that actions had or may have had: none is conclusively seen missing.
+
+        A handler that reports a failure is believed.
+        """
+        begun = [each for each in self._begun.values() if each.done or not each.denied]
+        effects = [(each, fact, holds) for each in begun for fact, holds in each.effects.items()]
+        return {fact: holds for each, fact, holds in effects if fact not in each.absent - each.came}
+
     def find_done(self) -> list[Begun]:
         """Return the actions that were done, each once."""
         return list({each.step: each for each in self._begun.values() if each.done}.values())

@@ -95,6 +95,10 @@ class Clearance:
         _, entries = await self.flights.book.read(item)
         return describe_latest(entries)
 
+    async def is_done_by_other(self, record: StepRecord) -> bool:
+        """Return whether a step that cannot begin is done already, or a person says or is asked whether it is."""
+        return await self.is_already_so(record) or await self.is_told_so(record)
+
     async def is_already_so(self, record: StepRecord) -> bool:
         """Return whether conclusive observers see all of the effect of a step that is not at work; end it if so.
 

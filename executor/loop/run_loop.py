@@ -76,6 +76,7 @@ class Loop:
         self.agenda = Agenda(self.state.model, (), {})
         self._detours = Detours(self.state)
         self.stepper.find_doom = self.ladder.means.find_doom
+        self.ladder.has_other_done = self.stepper.clearance.is_done_by_other
         foresee = self.ladder.following.foresee
         first_look, flights = self.stepper.first_look, self.stepper.clearance.flights
         first_look.foresee = flights.finder.foresee = foresee

@@ -182,7 +182,7 @@ class Stepper:
         action = self.world.model.actions[record.step.action]
         reason = await self._find_obstacle(record, action)
         may_be_so = bool(reason) and another is None and self.state.is_irreversible(record)
-        if may_be_so and (await self.clearance.is_already_so(record) or await self.clearance.is_told_so(record)):
+        if may_be_so and await self.clearance.is_done_by_other(record):
             return
         if not reason and self.state.is_irreversible(record) and await self._is_needless(record):
             return

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable,
 from itertools import islice, product
 from typing import Any, Final
 
-from executor.events.events import Disagreement, Event, FactsSeen, Note, ObjectsFound, Provenance
+from executor.events.events import ANSWER, Disagreement, Event, FactsSeen, Note, ObjectsFound, Provenance
 from executor.events.fluent_values import FluentValue, item_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -379,7 +379,8 @@ def adopt_look(
         emit(ObjectsFound(looked.found, cause))
     for each in looked.disagreements:
         emit(each)
-    news = beliefs.select_news([note for note in looked.notes if note.fact not in leaving])
+    seen = [note for note in looked.notes if note.fact not in leaving and not _is_outranked(note, looked, beliefs)]
+    news = beliefs.select_news(seen)
     told = {note.fact for note in news}
     stated = {fact for fact in confirming if fact not in told and not beliefs.is_noted(fact)}
     news += [note for note in looked.notes if note.fact in stated and not beliefs.describe_stranger(note.fact)]
@@ -387,6 +388,11 @@ def adopt_look(
     if news:
         emit(FactsSeen(tuple(news), cause))
     return changed
+
+
+def _is_outranked(note: Note, looked: LookResult, beliefs: Beliefs) -> bool:
+    """Return whether a person has said that a fact holds, and an observer denies it that is not conclusive."""
+    return note.holds is False and note.fact not in looked.conclusive and beliefs.note(note.fact).source == ANSWER
 
 
 class _Sightings:

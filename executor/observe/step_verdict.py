@@ -5,7 +5,7 @@ For an action with several outcomes, `judge_outcomes` finds the one that came ab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -154,8 +154,8 @@ def judge(
     if "irreversible" in action.tags:
         is_number_alone = all(isinstance(each, FluentValue) for each in effects)
         absent = absent and looked.settled.issuperset(effects) and not is_number_alone
-        if not absent and status is StepStatus.PARTIAL and doubt:
-            status = StepStatus.IN_DOUBT  # that a part of it happened is no evidence that it is over
+        if status is StepStatus.PARTIAL and (doubt or not _is_settled(expected, missing, unseen, looked)):
+            status = StepStatus.IN_DOUBT  # a part of it happened, and nobody knows of the rest
         if is_number_alone and status in {StepStatus.SUCCEEDED, StepStatus.PARTIAL} and not said:
             status = StepStatus.IN_DOUBT  # somebody else may have changed the number
     if status is StepStatus.IN_DOUBT and absent:
@@ -166,6 +166,17 @@ def judge(
     more = _note_further_reports(action, result, reported, expected, looked, beliefs=beliefs) if reported else ()
     unlisted = _note_unlisted(expected, looked) if expected.unlisted and not absent else ()
     return Judgement(status, reason, (*notes, *more, *unlisted), absent, known)
+
+
+def _is_settled(
+    expected: Expected, missing: Iterable[Formula], unseen: Collection[Formula], looked: LookResult
+) -> bool:
+    """Return whether observers that state their delay saw all effects of an irreversible step that did not come about.
+
+    Facts that were so before the step are no effects.
+    """
+    effects = {*expected.changed, *expected.items}
+    return effects.isdisjoint(unseen) and looked.settled.issuperset(effects.intersection(missing))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ prove that no plan reaches the goal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final
@@ -59,9 +59,11 @@ async def prove_impossible(state: RunState, options: Options) -> Mapping[str, An
 
 
 def _as_observed(problem: Problem, state: RunState) -> Problem:
-    """Return `problem` with all unobserved facts unknown."""
+    """Return `problem` with all unobserved facts unknown, and those that an irreversible step may have changed."""
     beliefs = state.beliefs
     unseen = {note.fact for note in beliefs.notes() if note.provenance in _UNSEEN and not beliefs.is_trusted(note.fact)}
+    possible = state.irreversible.find_possible_effects()
+    unseen |= {fact for fact, holds in possible.items() if beliefs.holds(fact) is not holds}
     unseen -= {fact for fact in unseen if beliefs.is_internal(fact)}
     initial = tuple([fact for fact in problem.initial if fact not in unseen])
     return replace(problem, initial=initial, unknown=tuple(sorted(unseen, key=str)), likely={})
@@ -94,6 +96,8 @@ class Ladder:
     pricing: Pricing | None = None
     dispatcher: Dispatcher | None = None
     """Dispatches the plan, if it is one in time."""
+    has_other_done: Callable[[StepRecord], Awaitable[bool]] = field(init=False)
+    """Function whether another run has done a step that cannot begin, or may have: then somebody is asked."""
     options: Options = field(init=False)
     replanning: Replanning = field(init=False)
     questions: Questions = field(init=False)
@@ -163,19 +167,25 @@ class Ladder:
     async def _take_one(self, rungs: Iterable[Rung], about: str, *, meanwhile: bool) -> bool:
         """Take the first of `rungs` that helps; return whether one does.
 
-        If no other plan helps, list what is not listed yet: objects that turn up may help. Otherwise, record the
-        irreversible actions that bar a plan before asking people or undoing steps.
+        If no other plan helps, list what is not listed yet: objects that turn up may help. Then find out whether other
+        runs have done irreversible steps of the plan. Otherwise, record the irreversible actions that bar a plan before
+        asking people or undoing steps.
         """
         is_explained = meanwhile
         for rung in (*rungs, None):
             if rung not in PLANS and not is_explained:
-                if await self.replanning.list_first(about):
+                if await self.replanning.list_first(about) or await self._find_done_by_others():
                     return True
                 await self.replanning.explain_bars(about)
                 is_explained = True
             if rung is not None and await action_of(rung)(self, about):
                 return True
         return False
+
+    async def _find_done_by_others(self) -> bool:
+        """Return whether other runs have done an irreversible step that is still to come, or may have done it."""
+        pending = [each for each in self.state.pending() if not each.attempts and self.state.is_irreversible(each)]
+        return any([await self.has_other_done(each) for each in pending])
 
     async def _follow(self, about: str) -> bool:
         """Take the next step of the policy, or decide on another policy; return whether there is a next step."""

@@ -297,7 +297,8 @@ class Supervisor:
             return await self.end_undoing(trouble)
         state = self.state
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
-        causes = [*bars, *(state.describe_causes(trouble) or self._asked or [state.describe_lacking()])]
+        failed = [each for each in trouble if not each.is_done]  # a doubt may have been settled: it happened
+        causes = [*bars, *(state.describe_causes(failed) or self._asked or self._describe_lacking())]
         if state.open_questions:
             status = events.RunStatus.IN_DOUBT if self.list_open_doubts() else events.RunStatus.WAITING
             return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
@@ -309,6 +310,12 @@ class Supervisor:
             self.ladder.replanning.drop("no plan is known")  # what comes next is up to the driver
             return end_run(state, events.RunStatus.WAITING, reason)
         return end_run(state, status, reason)
+
+    def _describe_lacking(self) -> list[str]:
+        """Describe what the first step that is left lacks, or else the goal."""
+        left = next(iter(self.state.pending()), None)
+        why = "" if left is None else self.stepper.conditions.find_objection(left)
+        return [f"{left.step}: {why}" if left is not None and why else self.state.describe_lacking()]
 
     def _find_tried_once(self, trouble: Sequence[StepRecord]) -> Iterator[str]:
         """Yield for each failed step that was begun once what kept the run from trying it again."""
