@@ -697,12 +697,15 @@ class Executor:
                     self._note_misfit(taken.id, error)
                 raise
             if taken.state.status.is_over:
+                self._refuse_late(taken, [*answers, *results])
                 return taken.outcome
             if not (answers or results or any(news) or taken.is_enqueued) and (lack := taken.find_lack_still()):
                 return replace(taken.outcome, reason=lack)
             for question, answer in answers.items():
                 taken.check_answer(question, answer)
-            given_results = {step: taken.read_result_for(step, each) for step, each in results.items()}
+            for step, result in results.items():
+                taken.read_result_for(step, result)
+                taken.check_told_once(step, answers)
             left = self._kept.pop(taken.id, None)
             taken.recorded = [] if left is None else list(left.events)
             with self._register_run(taken):
@@ -714,9 +717,18 @@ class Executor:
                 for question, answer in answers.items():
                     taken.answer(question, answer)
                 taken.take_posted()
-                for step, result in given_results.items():
+                for step, result in results.items():
                     taken.complete(step, result)
                 return taken.outcome if taken.is_enqueued else await taken.drive()
+
+    def _refuse_late(self, run: Run, told: Sequence[str]) -> None:
+        """Raise `RunError` for answers to a run that is over."""
+        if told:
+            hint = "leave answers and results out to see how it ended"
+            found = (
+                f"the run {run.id!r} is over, {run.state.status.name}: what was told of {', '.join(told)} is too late"
+            )
+            raise RunError(found, hint=hint)
 
     def _check_world(self, run: str, world: str) -> None:
         """Raise `RunError` unless a run belongs to the world of this executor; those of early versions may."""

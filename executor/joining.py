@@ -312,9 +312,9 @@ class JoinedRun(Run):
         """Complete a waiting step."""
         self.leader.complete(step, result)
 
-    def read_result_for(self, step: str, result: Any) -> ActionResult:
+    def read_result_for(self, step: str, result: Any, at: float | None = None) -> ActionResult:
         """Convert and check a result for a waiting step."""
-        return self.leader.read_result_for(step, result)
+        return self.leader.read_result_for(step, result, at)
 
     def announce(self, event: str, result: Any = None) -> int:
         """Complete all steps that wait for `event`, and return their number."""
@@ -324,6 +324,6 @@ class JoinedRun(Run):
         """Answer an open question."""
         self.leader.answer(question, answer)
 
-    def check_answer(self, question: str, answer: Any) -> None:
+    def check_answer(self, question: str, answer: Any, at: float | None = None) -> None:
         """Raise the errors of `answer`."""
-        self.leader.check_answer(question, answer)
+        self.leader.check_answer(question, answer, at)

@@ -26,12 +26,25 @@ from executor.errors import JournalError, RunError
 from executor.events import events as run_events
 from executor.events.answers import (
     DOUBT,
+    WAIT,
     as_journal_data,
+    asks_for_wait,
     check_meaning,
     describe_flight,
+    find_refusal,
     identify_question,
+    is_approval,
+    is_filling,
+    is_wait,
+    make_wait_question,
+    name_wait,
+    read_changes,
+    read_filled_values,
+    read_outside_result,
     read_told_result,
+    read_wait_answer,
 )
+from executor.events.open_questions import explain_late
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.posted_answers import PostedAnswer
@@ -44,7 +57,7 @@ from executor.loop.driver import Driver
 from executor.loop.effects import EffectFinder
 from executor.loop.flights import Flights
 from executor.loop.look_first import FirstLook
-from executor.loop.parameters import Fill
+from executor.loop.parameters import Fill, Missing, convert_value
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
 from executor.observe.observe import Lookout, Survey
@@ -55,6 +68,7 @@ from executor.recovery.ask_people import Asking, Callback
 from executor.recovery.ladder import Ladder
 from executor.recovery.options import Options
 from executor.report.live import Audience
+from executor.report.progress import status_text
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
 from executor.tools.json_data import dump_json, load_json
 from executor.tools.kept_values import UnkeptError, check_kept
@@ -356,6 +370,8 @@ class Run:
             if watch is not None:
                 watch.cancel()
         self.emit(ended)
+        if ended.status.is_over:
+            self.take_posted()  # whoever has answered a moment too late is told
         return self.outcome
 
     @property
@@ -511,22 +527,57 @@ class Run:
 
     def complete(self, step: str, result: Any = None) -> None:
         """Complete a waiting step; raises `RunError` if the step does not wait, `InputError` for an invalid result."""
-        self._do_in_home_loop(lambda: self._loop.complete(step, self.read_result_for(step, result)))
+        self._do_in_home_loop(lambda: self._complete(step, result))
 
-    def read_result_for(self, step: str, result: Any) -> ActionResult:
-        """Convert and check a result for a waiting step; raises as `complete`."""
+    def _complete(self, step: str, result: Any) -> None:
+        found, record = self.read_result_for(step, result), self.state.steps[step]
+        self._loop.take_result(record, found, is_refused=self._refuses_wait(record, result))
+
+    def _refuses_wait(self, record: StepRecord, answer: Any) -> bool:
+        """Return whether an answer refuses a step that waits for it."""
+        asked = self._find_wait_question(record)
+        return asked is not None and find_refusal(asked, answer, record.wait or {}) is not None
+
+    def _find_wait_question(self, record: StepRecord) -> run_events.Asked | None:
+        """Return the question for what a step waits for, also where the journal of an earlier version did not ask."""
+        asked = self.state.questions.get(name_wait(record.id, record.attempts))
+        if asked is None and asks_for_wait(record):
+            return make_wait_question(record, self.state.purpose_of(record))
+        return asked
+
+    def read_result_for(self, step: str, result: Any, at: float | None = None) -> ActionResult:
+        """Convert and check a result, given `at` a time, for a waiting step; raises as `complete`."""
         record = self.state.steps.get(step)
         if record is not None and "flight" in (record.wait or {}):
             raise RunError(
                 f"the step {step!r} has not begun, and takes no result: {describe_flight(record.wait or {})}"
             )
         if record is None or record.status is not run_events.StepStatus.WAITING or not record.takes_result:
-            waiting = [each.id for each in self.state.with_status(run_events.StepStatus.WAITING) if each.takes_result]
-            raise RunError(f"the step {step!r} waits for no result; those that wait: {', '.join(waiting) or 'none'}")
-        found, choices = _read_result(result), (record.wait or {}).get("choices")
-        if choices and found.success and found.text not in choices:
-            raise InputError(f"the step {step!r} waits for one of {', '.join(choices)}, not {found.text!r}")
-        return found
+            raise self._object_to_result(step, record)
+        asked = self._find_wait_question(record)
+        if asked is None:
+            return _read_result(result)
+        late = explain_late(asked, self._executor.clock.time() if at is None else at)
+        if late:
+            raise RunError(f"the answer to {asked.question!r} comes too late", hint=late)
+        return _read_result(result, partial(read_wait_answer, asked, wait=record.wait))
+
+    def check_told_once(self, step: str, answers: Mapping[str, Any]) -> None:
+        """Raise `InputError` if `answers` have another result for a waiting step."""
+        question = name_wait(step, self.state.steps[step].attempts)
+        if question in answers:
+            raise InputError(f"the step {step!r} has two results", hint=f"give its result, or the answer to {question}")
+
+    def _object_to_result(self, step: str, record: StepRecord | None) -> RunError:
+        """Return the error of a result for a step that waits for none."""
+        question = "" if record is None else (record.wait or {}).get("question", "")
+        if question:
+            hint = f"answers={{{question!r}: …}} answers it"
+            return RunError(f"the step {step!r} has not begun: it waits for an answer to {question!r}", hint=hint)
+        waiting = [each.id for each in self.state.with_status(run_events.StepStatus.WAITING) if each.takes_result]
+        now = "" if record is None else f": it is {status_text(record.status)}"
+        others = ", ".join(waiting) or "none"
+        return RunError(f"the step {step!r} waits for no result{now}; those that wait: {others}")
 
     def announce(self, event: str, result: Any = None) -> int:
         """Complete all steps that wait for `event`, and return their number.
@@ -547,13 +598,20 @@ class Run:
         plain = as_plain_text(answer) if issubclass(type(answer), str) else answer
         self._do_in_home_loop(lambda: self._answer(question, plain))
 
-    def check_answer(self, question: str, answer: Any) -> None:
-        """Raise the errors of `answer`."""
+    def check_answer(self, question: str, answer: Any, at: float | None = None) -> None:
+        """Raise the errors of an `answer` that was given `at` a time; None: now."""
         asked = self.state.questions.get(question)
+        if asked is None and question in self.state.answered:
+            told = quote_value(self.state.answers.get(question))
+            raise RunError(f"the answer to {question!r} comes too late", hint=f"it was answered: {told}")
         if asked is None:
             known = ", ".join(self.state.questions) or "none"
             raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
+        if is_wait(asked):
+            self.read_result_for(asked.step, answer, at)
+            return
         check_meaning(asked, answer)
+        self._check_values(asked, answer)
         result = read_told_result(answer) if question.startswith(DOUBT) else None
         wrong = (
             ""
@@ -563,33 +621,55 @@ class Run:
         if wrong:
             raise InputError(f"{quote_value(answer)} is no answer to {question!r}: {wrong}")
 
-    def _answer(self, question: str, answer: Any) -> None:
-        self.check_answer(question, answer)
+    def _check_values(self, asked: run_events.Asked, answer: Any) -> None:
+        """Raise `InputError` for a value in an answer that does not fit its parameter."""
+        record = self.state.steps.get(asked.step)
+        if record is None or not (is_filling(asked) or is_approval(asked)):
+            return
+        action = self.state.domain.actions[record.step.action]
+        parameters = {each.name: each for each in action.data}
+        given = read_changes(answer) if is_approval(asked) else read_filled_values(list(asked.values), answer)
+        try:
+            for name, value in given.items():
+                if name in parameters:
+                    convert_value(parameters[name], value)
+        except Missing as error:
+            raise InputError(f"{quote_value(answer)} is no answer to {asked.question!r}: {error}") from None
+
+    def _answer(self, question: str, answer: Any, at: float | None = None) -> None:
+        self.check_answer(question, answer, at)
+        if question.startswith(WAIT):
+            record = self.state.steps[self.state.questions[question].step]
+            is_refused = self._refuses_wait(record, answer)
+            self._loop.take_result(record, self.read_result_for(record.id, answer, at), is_refused=is_refused)
+            return
         self.emit(run_events.Answered(question, as_journal_data(answer)))
         self._loop.wake()
 
     def take_posted(self) -> None:
         """Take the answers that people have posted in the journal to questions that are open as they were shown.
 
-        One that does not fit is kept with the objection; one whose question is closed is forgotten.
+        One that does not fit is kept with the objection, and so is one that comes too late.
         """
         journal = self._executor.journal
         for posted in () if journal is None else journal.posted.read(self.id):
-            asked = self.state.questions.get(posted.question)
-            if asked is not None and posted.objection:
+            if posted.objection:
                 continue
             try:
-                if asked is not None:
-                    self._take_answer(posted, asked)
+                self._take_answer(posted)
             except InputError as error:
                 journal.posted.refuse(self.id, posted, str(error))
             else:
                 journal.posted.remove(self.id, posted)
 
-    def _take_answer(self, posted: PostedAnswer, asked: run_events.Asked) -> None:
+    def _take_answer(self, posted: PostedAnswer) -> None:
+        asked, over = self.state.questions.get(posted.question), self.state.status
+        if asked is None:
+            why = f"the run is over: {over.name}" if over.is_over else "the question is open no more"
+            raise InputError("the answer came too late", hint=why)
         if posted.shown != identify_question(asked):
             raise InputError("the question has changed", hint="look at it again, and answer once more")
-        self._answer(posted.question, load_json(posted.answer))
+        self._answer(posted.question, load_json(posted.answer), posted.time)
 
     def _start_watching_posted(self) -> asyncio.Task[None] | None:
         """Begin to look for posted answers; None without a journal, and in virtual time, which waits for nobody."""
@@ -679,13 +759,13 @@ def settle_future(done: Future[Done], act: Callable[[], Done]) -> None:
         done.set_exception(error)
 
 
-def _read_result(result: Any) -> ActionResult:
-    """Convert a result from outside; raises `InputError` for an invalid one."""
+def _read_result(result: Any, read: Callable[[Any], ActionResult] = read_outside_result) -> ActionResult:
+    """Convert a result from outside by `read`; raises `InputError` for an invalid one."""
     if issubclass(type(result), Wait):
         raise InputError("a step that waits is completed by a result, not by another Wait")
     try:
         with contain_errors():
-            return check_result(result)
+            return check_result(read(result))
     except ForethoughtError:
         raise
     except Exception as error:  # values may do anything when they are looked into

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-
+from executor.loop.parameters import find_schema
 from planner.lightweight import replace
 from planner.model import Action, Problem, TypeHierarchy
 from planner.plan import Step
@@ -65,13 +64,6 @@ def _make_schema(action: Action, problem: Problem, planned: Collection[Step]) ->
     for each in action.data:
         if each.source is None and not each.fixed:
             described = {"description": each.description} if each.description else {}
-            properties[each.name] = _schema_of(each.annotation) | described
+            properties[each.name] = find_schema(each.annotation) | described
             required += [] if each.has_default else [each.name]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _schema_of(annotation: Any) -> dict[str, Any]:
-    try:
-        return TypeAdapter(annotation).json_schema()
-    except Exception:  # noqa: BLE001 - types are others' code: what has no schema takes anything
-        return {}

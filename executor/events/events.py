@@ -388,8 +388,10 @@ class GoalChanged:
 class Asked:
     """A question is open; `known` is what is known, `choices` are the possible answers.
 
-    A question for an approval has the `purpose` of the step. An answer that a step in doubt happened has to name the
-    objects that it `creates`.
+    `purpose` is that of the step. An answer that a step in doubt happened has to name the objects that it `creates`.
+    `values` are the values that an answer may give, as JSON schemas by name: parameters of an approval, which it may
+    change, or missing ones. No answer counts that comes later than `until`, in seconds since 1970.
+    `executor.events.answers.form_of` is the form of an answer.
     """
 
     question: str
@@ -399,6 +401,8 @@ class Asked:
     known: tuple[str, ...] = ()
     purpose: Purpose | None = None
     creates: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,27 @@ again when it takes it (`Run.take_posted`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from executor.errors import RunError
 from executor.events import events
-from executor.events.answers import DOUBT, as_journal_data, check_meaning, describe_flight, identify_question
+from executor.events.answers import (
+    DOUBT,
+    FILL,
+    WAIT,
+    as_journal_data,
+    check_meaning,
+    describe_flight,
+    ends_by_clock,
+    identify_question,
+    is_wait,
+)
 from executor.events.events import RunStatus
 from executor.journal import AnyJournal, RunHistory
+from executor.tools.containment import quote_value
 from executor.tools.json_data import dump_json_value, load_json
 
 
@@ -23,39 +35,64 @@ class OpenQuestions:
     """The open questions of a run after its events: none about steps that are done, and none of a run that is over."""
 
     asked: dict[str, events.Asked] = field(default_factory=dict)
+    closed: dict[str, str] = field(default_factory=dict)
+    """Why each question is open no more."""
     waits: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What steps wait for that no answer gives: their results, or the end of steps of other runs; by step."""
+    """What steps wait for that no answer gives: a time, or the end of steps of other runs; by step."""
     reason: str = ""
     """Why the run waits, if nobody drives it."""
+    end: str = ""
+    """How the run has ended, if it is over."""
 
     def take(self, event: events.Event) -> None:
         """Take the next event."""
         if isinstance(event, events.StepStarted | events.StepReturned | events.StepEnded | events.StepWaiting):
             self.waits.pop(event.step, None)
+            self._close("its step waits no more", lambda each: each.step == event.step and is_wait(each))
         match event:
             case events.StepWaiting(step, wait) if "question" not in wait:
                 self.waits[step] = wait
             case events.RunResumed():
                 self.reason = ""
-            case events.Asked(question):
+            case events.Asked(question, step):
                 self.asked[question] = event
-            case events.Answered(question):
-                self.asked.pop(question, None)
+                if is_wait(event):
+                    self.waits.pop(step, None)
+            case events.Answered(question, answer):
+                self._close(f"it was answered: {quote_value(answer)}", lambda each: each.question == question)
             case events.StepEnded(step, status) if status.is_over and status not in events.TROUBLE:
-                self.asked = {name: each for name, each in self.asked.items() if each.step != step}
+                self._close(f"its step is over: {status.value}", lambda each: each.step == step)
             case events.PlanChanged(steps):
-                self._drop_lost_steps({str(each.get("id")) for each in steps})
+                kept, waits = {str(each.get("id")) for each in steps}, ("approve:", FILL)
+                self._close(
+                    "its step is no longer in the plan",
+                    lambda each: each.step not in kept and each.question.startswith(waits),
+                )
             case events.RunEnded(status) if status.is_over:
-                self.asked, self.waits, self.reason = {}, {}, ""
+                self.end = status.name
+                self._close(f"the run is over: {status.name}", lambda _: True)
+                self.waits, self.reason = {}, ""
             case events.RunEnded(_, reason):
                 self.reason = reason
 
-    def _drop_lost_steps(self, kept: set[str]) -> None:
-        """Drop approvals and parameters of steps that are no longer in the plan."""
-        waits = ("approve:", "fill:")
-        self.asked = {
-            name: each for name, each in self.asked.items() if each.step in kept or not name.startswith(waits)
-        }
+    def _close(self, why: str, is_closed: Callable[[events.Asked], bool]) -> None:
+        closed = [name for name, each in self.asked.items() if is_closed(each)]
+        for name in closed:
+            del self.asked[name]
+        self.closed |= dict.fromkeys(closed, why)
+
+    def explain_closed(self, question: str) -> str:
+        """Return why a question is open no more; an empty text if it was never asked, or is open."""
+        if question in self.asked:
+            return ""
+        return f"the run is over: {self.end}" if self.end else self.closed.get(question, "")
+
+
+def explain_late(question: events.Asked, at: float) -> str:
+    """Return why an answer `at` this time comes too late; an empty text if it is in time."""
+    if question.until is None or at <= question.until:
+        return ""
+    return f"its time was over at {time.strftime('%Y-%m-%d %H:%M:%S UTC', time.gmtime(question.until))}"
 
 
 def load_open_questions(journal: AnyJournal, run: str) -> dict[str, events.Asked]:
@@ -94,18 +131,32 @@ def post_answer(journal: AnyJournal, run: str, question: str, answer: Any, *, sh
     found = read_open_questions(journal, run)
     asked = found.asked.get(question)
     if asked is None:
-        hint = (
-            f"it asks {', '.join(found.asked)}" if found.asked else "it may have been answered, or the run may be over"
-        )
-        wait = found.waits.get(question)
-        if wait is not None and "flight" in wait:
-            hint = describe_flight(wait)
-        elif wait is not None:
-            hint = (
-                f"the step waits for its result: resume(run, results={{{question!r}: …}}), or --complete {question}=…"
-            )
-        raise RunError(f"the run {run!r} does not ask {question!r} (any more)", hint=hint)
+        raise _object(run, question, found)
+    late = explain_late(asked, journal.clock.time())
+    if late:
+        raise RunError(f"the answer to {question!r} of the run {run!r} comes too late", hint=late)
     if shown not in (None, identify_question(asked)):
         raise RunError(f"the question {question!r} is not what it was", hint="look at it again, and then answer it")
     check_meaning(asked, answer)
     journal.posted.post(run, question, identify_question(asked), dump_json_value(as_journal_data(answer)))
+    found = read_open_questions(journal, run)
+    left = [each for each in journal.posted.read(run) if each.question == question] if found.end else []
+    for each in left:  # the run has ended just now
+        journal.posted.remove(run, each)
+        raise _object(run, question, found)
+
+
+def _object(run: str, question: str, found: OpenQuestions) -> RunError:
+    """Return the error of an answer to a question that is not open, or not one of the run."""
+    closed, wait = found.explain_closed(question), found.waits.get(question)
+    if closed:
+        return RunError(f"the answer to {question!r} of the run {run!r} comes too late", hint=closed)
+    hint = f"it asks {', '.join(found.asked)}" if found.asked else "it asks nothing"
+    if wait is not None:
+        hint = (
+            "the step waits for a time, which comes by itself" if ends_by_clock(wait) else "it asks when it is taken up"
+        )
+        hint = describe_flight(wait) if "flight" in wait else hint
+    if f"{WAIT}{question}" in found.asked:
+        hint = f"the step waits for an answer to {WAIT}{question}"
+    return RunError(f"the run {run!r} does not ask {question!r}", hint=hint)

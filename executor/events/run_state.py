@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from executor.dispatching.timetable import Timetable
 from executor.events import events
-from executor.events.answers import RETRY, interpret_answer
+from executor.events.answers import RETRY, interpret_answer, is_wait
 from executor.events.failures import Failures, Irreversible, Key, Spent, find_repetitions
 from executor.events.fluent_values import FluentValue, item_of
 from executor.events.steps import Results, StepRecord, Steps
@@ -188,6 +188,7 @@ class RunState:
                 record.begin(attempt, skill, parameters, sources)
                 record.started, record.ended, record.begun_at = record.started or at, None, at
                 self._begin_irreversible(record)
+                self._close_waits(id_)
                 if self.timetable is not None:
                     record.begun, record.prior = facts, tuple(map(self._note_prior, facts))
                     self.beliefs.adopt(facts)
@@ -208,6 +209,7 @@ class RunState:
                 if record.status is events.StepStatus.WAITING:
                     self.steps.move(record, events.StepStatus.RUNNING)
                 record.result, record.doubt, record.raised = result, doubt, raised
+                self._close_waits(id_)
                 self._bind(record)
             case events.StepWaiting(id_, wait, since):
                 record = self.steps[id_]
@@ -257,6 +259,7 @@ class RunState:
                 self.status, self.reason, self.metrics = status, reason, event.metrics
                 if status.is_over:
                     self.steps.skip_obstructed()
+                    self.questions.clear()
             case events.ChildBegun():
                 self.children.append(event)
             case events.StepProgress() | events.HandlerRaised():
@@ -358,6 +361,7 @@ class RunState:
         self.settled += record.status is events.StepStatus.IN_DOUBT or is_put_back
         self.steps.move(record, event.status, obstructed=event.obstacle)
         record.reason, record.wait, record.by_word = event.reason, None, event.by_word
+        self._close_waits(record.id)
         record.ended = None if event.status is events.StepStatus.PENDING else self.at
         record.begun_at = None if event.status is events.StepStatus.PENDING else record.begun_at
         record.awaited, record.facts = event.awaited, event.facts or record.facts
@@ -454,7 +458,7 @@ class RunState:
 
     def _note_failed_attempt(self, record: StepRecord) -> None:
         """Count the attempt that is under way, if any, as a failure of its skill."""
-        called = record.status is events.StepStatus.RUNNING or record.takes_result
+        called = record.status is events.StepStatus.RUNNING or (record.takes_result and not record.goes_on)
         if called and record.skill:
             record.failed = (*record.failed, record.skill)
             self.failed_skills[record.step.action][record.skill] += 1
@@ -474,6 +478,13 @@ class RunState:
         return {item.substitute(binding) for item in items} - {
             fact.substitute(binding) for fact in positive_atoms(action.provides)
         }
+
+    def _close_waits(self, step: str) -> None:
+        """Close the questions for what a step has waited for."""
+        if self.questions:
+            closed = [name for name, each in self.questions.items() if each.step == step and is_wait(each)]
+            for name in closed:
+                del self.questions[name]
 
     def _answer(self, question: str, answer: Any) -> None:
         asked = self.questions.pop(question, None)
@@ -558,11 +569,16 @@ class RunState:
         """The open questions that still matter: those about ended steps do not."""
         return {name: asked for name, asked in self.questions.items() if self._matters(asked)}
 
+    @property
+    def undecided_questions(self) -> list[events.Asked]:
+        """The open questions on which it depends what the run does next: not those for what begun steps wait for."""
+        return [each for each in self.open_questions.values() if not is_wait(each)]
+
     def is_asking_beside(self, record: StepRecord) -> bool:
         """Return whether a question is open about another step for the same goal, or about none."""
         return bool(self.questions) and any(
             each.step != record.id and not self.serves_other_goals(record.id, each.step)
-            for each in self.open_questions.values()
+            for each in self.undecided_questions
         )
 
     def serves_other_goals(self, one: str, other: str) -> bool:

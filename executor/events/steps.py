@@ -89,6 +89,11 @@ class StepRecord:
         """Whether the handler has returned and the step waits for its result, which no answer or other run gives."""
         return self.wait is not None and self.wait.keys().isdisjoint({"question", "flight"})
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the handler is called again with the answer for which the step waits."""
+        return self.wait is not None and bool(self.wait.get("goes_on"))
+
     def needs_approval(self, action: Action) -> bool:
         """Return whether the step, an instance of `action`, needs an approval."""
         return self.is_proposed or "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)

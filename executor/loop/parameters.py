@@ -11,7 +11,7 @@ author of the domain lets it pass: `From(…, approved=True)`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -20,7 +20,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from executor.events.answers import FILL
+from executor.events import events
+from executor.events.answers import FILL, read_changes, read_filled_values
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.plans.action_plan import REFERENCE, references
@@ -97,11 +98,29 @@ def question_of(request: FillRequest) -> str:
     return f"{FILL}{request.record.id}"
 
 
+def ask_for_fillings(request: FillRequest, fillings: Fillings) -> events.Asked:
+    """Make the question for the open parameters of a step."""
+    record, values = request.record, describe_schemas(request.parameters)
+    purpose = request.state.purpose_of(record)
+    return events.Asked(question_of(request), record.id, fillings.question, (), fillings.known, purpose, values=values)
+
+
+def describe_schemas(parameters: Iterable[DataParameter]) -> dict[str, Any]:
+    """Return the JSON schemas of data parameters, by name."""
+    return {each.name: find_schema(each.annotation) for each in parameters}
+
+
+def find_schema(annotation: Any) -> dict[str, Any]:
+    """Return the JSON schema of a type; a type that has none takes anything."""
+    try:
+        return TypeAdapter(annotation).json_schema()
+    except Exception:  # noqa: BLE001 - types are others' code
+        return {}
+
+
 def read_filling_answer(request: FillRequest, answer: Any) -> Fillings:
-    """Convert an answer to fillings: values by name, or the value of the only parameter."""
-    if isinstance(answer, Mapping):
-        return Fillings(dict(answer))
-    return Fillings({each.name: answer for each in request.parameters[:1]})
+    """Convert an answer to fillings."""
+    return Fillings(read_filled_values([each.name for each in request.parameters], answer))
 
 
 APPROVAL: Final = "approval"
@@ -195,11 +214,7 @@ def _iterate_texts(value: Any) -> Iterator[str]:
 
 def _find_choices(annotation: Any) -> set[str]:
     """Return the text choices in the JSON schema of a type."""
-    try:
-        schema = TypeAdapter(annotation).json_schema()
-    except Exception:  # noqa: BLE001 - types are others' code: what has no schema offers nothing to choose from
-        return set()
-    return {each for each in _iterate_choices(schema) if isinstance(each, str)}
+    return {each for each in _iterate_choices(find_schema(annotation)) if isinstance(each, str)}
 
 
 def _iterate_choices(schema: Any) -> Iterator[Any]:
@@ -363,13 +378,21 @@ def _find_declared_value(
 
 
 def _find_approved_values(state: RunState, record: StepRecord, action: Action) -> Mapping[str, Any]:
-    """Return the values for which approval is asked, or with which the approved step has begun."""
+    """Return the values for which approval is asked, as whoever approved may have changed them, or as it has begun."""
+    if not record.attempts:
+        asked: Mapping[str, Any] = (record.wait or {}).get("parameters", {})
+        return {**asked, **read_changes(state.answers.get(f"approve:{record.id}"))}
     if record.wait and "parameters" in record.wait:
         found: Mapping[str, Any] = record.wait["parameters"]
         return found
-    if not record.attempts or needs_no_approval(state, record, action, record.parameters, record.sources):
+    if needs_no_approval(state, record, action, record.parameters, record.sources):
         return {}
     return record.parameters
+
+
+def has_changes(state: RunState, record: StepRecord) -> bool:
+    """Return whether whoever approved a step that has not begun has changed values."""
+    return not record.attempts and bool(read_changes(state.answers.get(f"approve:{record.id}")))
 
 
 def resolve_references(state: RunState, value: Any) -> Any:

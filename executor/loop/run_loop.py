@@ -12,8 +12,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from executor.events.answers import read_choice
-from executor.events.events import UNFINISHED, Event, ParametersFilled, RunEnded, RunStatus, StepReturned, StepStatus
+from executor.events.answers import name_wait
+from executor.events.events import (
+    UNFINISHED,
+    Answered,
+    Event,
+    ParametersFilled,
+    RunEnded,
+    RunStatus,
+    StepReturned,
+    StepStatus,
+)
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import NextAttempt, check_created_objects
@@ -104,6 +113,8 @@ class Loop:
         if lack:  # nothing is begun, and nothing undone: a process that has it goes on
             return end_run(self.state, RunStatus.WAITING, f"{LACKING}: {lack}")
         await self._settle_returned()
+        for record in self.state.with_status(StepStatus.WAITING):
+            self.stepper.ask_for_wait(record)  # the journal of an earlier version does not ask
         news = await self.stepper.first_look.take()  # with no step at work, which would change what is looked at
         if news and self.state.hierarchy is None:
             self.stepper.replanning_requests.append(news)
@@ -314,7 +325,9 @@ class Loop:
         return self.supervisor.is_called or bool(self.supervisor.limits.find_passed_questions())
 
     def _start_task(self, record: StepRecord, another: NextAttempt | None = None) -> None:
-        task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, another))
+        is_begun = another is None and record.goes_on
+        work = self.stepper.go_on(record) if is_begun else self.stepper.carry_out(record, another)
+        task = self._tasks[record.id] = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._note_task_over(record.id))
 
     def _note_task_over(self, id_: str) -> None:
@@ -408,7 +421,8 @@ class Loop:
         found = [
             record
             for record in self.state.with_status(StepStatus.WAITING)
-            if self._has_answer(record) and record.id not in self._tasks and not self._is_held(record.id)
+            if self._has_answer(record) and record.id not in self._tasks
+            if record.goes_on or not self._is_held(record.id)
         ]
         for record in found:
             self._start_task(record)
@@ -418,13 +432,14 @@ class Loop:
         wait = record.wait or {}
         if "flight" in wait:
             return self.stepper.clearance.flights.book.is_free(wait["flight"])
-        return bool(wait.get("held")) or wait.get("question") in self.state.answers
+        question = name_wait(record.id, record.attempts) if record.goes_on else wait.get("question")
+        return bool(wait.get("held")) or question in self.state.answers
 
     def _hand_over(self) -> bool:
         """Complete waiting steps with results that came early; return whether there are any."""
         found = list(self.inbox.take_early_results(self.state.with_status(StepStatus.WAITING)))
         for record, result in found:
-            self.complete(record.id, result)
+            self.take_result(record, result)
         return bool(found)
 
     async def _check_goal(self) -> RunEnded | None:
@@ -451,21 +466,25 @@ class Loop:
         self.stepper.paused.set()
         self.wake()
 
-    def complete(self, step: str, result: ActionResult) -> None:
-        """Emit the result of a waiting step that came from outside."""
-        record = self.state.steps[step]
-        action = self.state.domain.actions[record.step.action]
-        attempt = check_created_objects(self.state, record, action, Attempt(read_choice(record, result)))
-        self.emit(StepReturned(step, data_of(attempt.result), raised=attempt.result.error if attempt.raised else ""))
+    def take_result(self, record: StepRecord, result: ActionResult, *, is_refused: bool = False) -> None:
+        """Take the result of a waiting step that came from outside: its own, or one with which its handler goes on."""
+        if is_refused:
+            self.stepper.clearance.flights.note_refusal(record, result.error)
+        if record.goes_on and not is_refused:
+            answer = result.text if result.data is None else result.data
+            self.emit(Answered(name_wait(record.id, record.attempts), answer))
+        else:
+            action = self.state.domain.actions[record.step.action]
+            attempt = check_created_objects(self.state, record, action, Attempt(result))
+            raised = attempt.result.error if attempt.raised else ""
+            self.emit(StepReturned(record.id, data_of(attempt.result), raised=raised))
         self.inbox.wake()
 
     def announce(self, event: str, result: ActionResult) -> int:
         """Complete all steps that wait for `event`, or else the first that will; return how many wait."""
-        found = [
-            each.id for each in self.state.with_status(StepStatus.WAITING) if (each.wait or {}).get("event") == event
-        ]
-        for id_ in found:
-            self.complete(id_, result)
+        found = [each for each in self.state.with_status(StepStatus.WAITING) if (each.wait or {}).get("event") == event]
+        for record in found:
+            self.take_result(record, result)
         if not found:
             self.inbox.keep_early_result(event, result)
         return len(found)

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 from executor.dispatching.dispatcher import Dispatcher
 from executor.events import events
-from executor.events.answers import UNDECIDED
+from executor.events.answers import UNDECIDED, asks_for_wait, find_wait_answer, make_wait_question
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.reservations import Reservation
@@ -31,13 +31,14 @@ from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.look_first import FirstLook
 from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
+from executor.observe.reports import literal_of, read_report
 from executor.observe.step_verdict import Expected
 from executor.tools.clock import WALL, Clock
 from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error, quote_value
 from executor.tools.context import Context, Outline, OutlineStep
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import data_of, dump_json_value
-from executor.tools.results import ActionResult
+from executor.tools.results import ActionResult, Wait
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import Skill, World
 from planner.errors import InputError
@@ -213,6 +214,12 @@ class Stepper:
                 self.clearance.flights.note_refusal(record, refused)
             self._end_unbegun(record, refused, another, repeatable=False)
             return
+        if filling.has_changes(self.state, record):
+            try:
+                values, sources = filling.fill_parameters(self.state, record, action)
+            except filling.Missing as error:
+                self._end_unbegun(record, str(error), another)
+                return
         if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
             # an approval that was given stays given: it is asked for once, with these values
             question = (record.wait or {}).get("question") or f"approve:{record.id}"
@@ -288,9 +295,7 @@ class Stepper:
             if any(fillings.spent.values()):
                 step, thought = request.record.id, fillings.thought
                 self.emit(events.ParametersFilled(step, {}, thought, marked=False, metrics=fillings.spent))
-            asked = asyncio.ensure_future(
-                self.asker.answer(events.Asked(question, request.record.id, fillings.question, (), fillings.known))
-            )
+            asked = asyncio.ensure_future(self.asker.answer(filling.ask_for_fillings(request, fillings)))
             if not await wait_unless_cancelled(asked, self.paused):
                 return None
             answer = asked.result()
@@ -529,14 +534,15 @@ class Stepper:
         *,
         another: NextAttempt | None,
         plan: int,
+        goes_on: bool = False,
     ) -> NextAttempt | None:
         """Call the handler once and judge the attempt; return the next attempt, if one is to be made.
 
         A reversible step begins before its objects are loaded and before it waits for its lock and rate. An
         irreversible step begins when its handler, or the outermost hook, is about to be called; raises `HeldBack` if
-        it must not begin by then.
+        it must not begin by then. A step that `goes_on` has begun before.
         """
-        is_irreversible, number = self.state.is_irreversible(record), record.attempts + 1
+        is_irreversible, number = self.state.is_irreversible(record) and not goes_on, record.attempts + 1
 
         def start() -> None:
             if is_irreversible and (
@@ -546,7 +552,10 @@ class Stepper:
             facts = () if self.dispatcher is None else self.dispatcher.note_start(record)
             self.emit(events.StepStarted(record.id, number, skill.name, self.state.key_of(record), *filled_in, facts))
 
-        self._check_held_back(record, another, plan)
+        if goes_on:
+            self.check_driven()
+        else:
+            self._check_held_back(record, another, plan)
         if not is_irreversible:
             start()
         begin = start if is_irreversible else self.check_driven
@@ -566,7 +575,7 @@ class Stepper:
                     changed=partial(self._change_parameters, record, skill.action),
                     stopped=self.paused if is_irreversible and another is None else self.aborted,
                     begin=begin,
-                    is_held_back=partial(self._is_held_back, record, another, plan),
+                    is_held_back=(lambda: False) if goes_on else partial(self._is_held_back, record, another, plan),
                 )
                 with self._name_children(record):
                     attempt = await self.performer.make_attempt(trial)
@@ -584,11 +593,42 @@ class Stepper:
         if attempt.traceback:
             self.emit(events.HandlerRaised(record.id, attempt.traceback))
         if attempt.wait is not None:
+            attempt = self._check_choices(attempt, attempt.wait)
+        if attempt.wait is not None:
             self.emit(events.StepWaiting(record.id, data_of(attempt.wait), self.clock.time()))
+            self.ask_for_wait(record)
             return None
         skills = self.world.skills.get(record.step.action, ())
         expected = self.conditions.expect_end(record, expected)
         return await self.aftermath.end_attempt(record, attempt, expected, policy, skills)
+
+    def _check_choices(self, attempt: Attempt, wait: Wait) -> Attempt:
+        """Return an attempt that waits as a failure if its choices mean what is no fact of the domain."""
+        meanings = wait.choices.values() if isinstance(wait.choices, Mapping) else ()
+        try:
+            facts = {literal_of(each)[0]: True for facts in meanings for each in facts}
+            read_report(ActionResult(observed=tuple(facts)), self.state.beliefs, self.state.objects)
+        except InputError as error:
+            return Attempt(ActionResult.failed(str(error)), raised=error, seconds=attempt.seconds)
+        return attempt
+
+    def ask_for_wait(self, record: StepRecord) -> None:
+        """Ask for what a begun step waits for, unless that is a time, or is asked or answered already."""
+        if record.status is not events.StepStatus.WAITING or not asks_for_wait(record):
+            return
+        question = make_wait_question(record, self.state.purpose_of(record))
+        if question.question not in self.state.questions and question.question not in self.state.answers:
+            self.emit(question)
+
+    async def go_on(self, record: StepRecord) -> None:
+        """Call the handler of a begun step again, with the answer for which it has waited."""
+        policy, plan = self.policy_of(record), self.state.changes
+        skill = next(each for each in self.world.skills[record.step.action] if each.name == record.skill)
+        expected = await self.conditions.expect_after_look(record)
+        filled_in = dict(record.parameters), dict(record.sources)
+        another = await self._attempt(record, skill, policy, expected, filled_in, another=None, plan=plan, goes_on=True)
+        if another is not None:
+            self.emit(another.otherwise)
 
     @contextmanager
     def _name_children(self, record: StepRecord) -> Iterator[None]:
@@ -693,6 +733,7 @@ class Stepper:
             aborted=asyncio.Event(),
             model=None if self.client is None else self.client.for_step(partial(self._note_model_call, record.id)),
             duration=None if self.dispatcher is None else self.dispatcher.find_duration(record),
+            answer=copy_value(find_wait_answer(self.state.answers, record.id, attempt)),
             _outline=partial(outline_plan, self.state, record),
             _on_progress=progress,
             _on_replanning=self.replanning_requests.append,

@@ -17,7 +17,13 @@ from executor.events import answers, events
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import object_to_result
-from executor.loop.parameters import RETURNED_PARAMETERS, Fill, describe_values, find_returned_text
+from executor.loop.parameters import (
+    RETURNED_PARAMETERS,
+    Fill,
+    describe_schemas,
+    describe_values,
+    find_returned_text,
+)
 from executor.recovery.options import MOST_TRIES
 from executor.tools.containment import as_plain_text, call_contained, contain_errors, describe_error, log_failure
 from executor.tools.json_data import data_of
@@ -57,7 +63,8 @@ class Asking:
     """Asks on behalf of one run, by asynchronous callbacks or by plain ones, which run in threads.
 
     `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. `permit(request)`
-    and `approve(request)` return a bool, or the reason of a refusal as text; `approve` may return None for undecided.
+    and `approve(request)` return a bool, or the reason of a refusal as text; `approve` may return None for undecided,
+    or other values with which the step is approved: `{"values": {"amount": 20}}`.
     """
 
     state: RunState
@@ -122,7 +129,7 @@ class Asking:
         """
         state, name = self.state, question.question
         answered = state.answered.get(name)
-        is_as_shown = "parameters" in (record.wait or {}) or (not record.attempts and answered == question)
+        is_as_shown = "parameters" in (record.wait or {}) or (not record.attempts and _is_same(answered, question))
         is_as_shown = is_as_shown and (answered is None or set(request.earlier) <= set(answered.known))
         if is_as_shown and name in state.answers:
             return state.answers[name]
@@ -133,6 +140,11 @@ class Asking:
             return await self.answer(question)
         self.emit(events.Answered(name, given, function=True))
         return given
+
+
+def _is_same(answered: events.Asked | None, question: events.Asked) -> bool:
+    """Return whether a question that was answered shows what `question` shows."""
+    return answered is not None and replace(answered, values=question.values) == question
 
 
 def make_request(
@@ -155,7 +167,9 @@ def make_approval_question(state: RunState, record: StepRecord, action: Action, 
     text = f"May {record.step} be done{_describe_purpose(state, record, request)}{filled}?"
     known = describe_values(request.parameters, request.returned)
     shown = (*filter(None, [action.description]), *known, *request.earlier)
-    return events.Asked(f"approve:{record.id}", record.id, text, (answers.YES, answers.NO), shown, request.purpose)
+    values = describe_schemas([each for each in action.data if each.name in request.parameters])
+    name, choices = f"approve:{record.id}", (answers.YES, answers.NO)
+    return events.Asked(name, record.id, text, choices, shown, request.purpose, values=values)
 
 
 def _describe_purpose(state: RunState, record: StepRecord, request: Request) -> str:
@@ -174,9 +188,9 @@ async def ask_for_decision(function: Callable[..., Any], request: Request) -> An
         return f"{answers.UNDECIDED}: {describe_error(error)}"
 
 
-def read_decision(given: Any) -> bool | str | None:
-    """Convert the value `given` by a callback to a decision: anything but a bool, text or None is a refusal."""
-    if given is None or type(given) is bool:
+def read_decision(given: Any) -> Any:
+    """Convert the value `given` by a callback to a decision: anything but a bool, text, form or None is a refusal."""
+    if given is None or type(given) is bool or answers.read_approved_form(given) is not None:
         return given
     return as_plain_text(given) if issubclass(type(given), str) else answers.NO
 

@@ -298,8 +298,8 @@ class Supervisor:
         state = self.state
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
         failed = [each for each in trouble if not each.is_done]  # a doubt may have been settled: it happened
-        causes = [*bars, *(state.describe_causes(failed) or self._asked or self._describe_lacking())]
-        if state.open_questions:
+        causes = [*bars, *(state.describe_causes(failed) or self._asked or [state.describe_lacking()])]
+        if state.undecided_questions:
             status = events.RunStatus.IN_DOUBT if self.list_open_doubts() else events.RunStatus.WAITING
             return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
         await self.ladder.prove_impossible()
@@ -335,7 +335,7 @@ class Supervisor:
         bars = [each for each in dict.fromkeys(tried) if each.endswith(NOT_REPEATED)]
         causes = [*bars, *(state.given_up or [state.describe_lacking()])]
         reason = _compose_reason(causes, [*tried, *state.describe_causes(trouble), *left])
-        if left and state.open_questions:
+        if left and state.undecided_questions:
             return end_run(state, events.RunStatus.WAITING, reason)
         done = events.RunStatus.FAILED if left else events.RunStatus.COMPENSATED
         return end_run(state, done if state.missing is None else events.RunStatus.IMPOSSIBLE, reason)

@@ -236,6 +236,7 @@ class WorldActivities:
             aborted=aborted,
             model=None if client is None else client.for_step(notes.asked.append),
             duration=given["duration"],
+            answer=given.get("answer"),
             _outline=partial(_read_outline, given["outline"]),
             _on_progress=_tell_progress,
             _on_replanning=notes.replanning.append,

@@ -260,6 +260,7 @@ class ActivityPerformer(Performer):
             "undoes": made.undoes,
             "asked": self.state.spent.asked,
             "duration": made.duration,
+            "answer": made.answer,
             "outline": write_outline(outline),
         })  # fmt: skip
 
@@ -276,7 +277,7 @@ class ActivityPerformer(Performer):
         wait = told["wait"]
         return Attempt(
             restore_result(told["result"]),
-            None if wait is None else Wait(**{**wait, "choices": tuple(wait["choices"])}),
+            None if wait is None else Wait(**wait),
             None if told["raised"] is None else RuntimeError(told["raised"]),
             told["doubt"],
             begun=told["begun"],

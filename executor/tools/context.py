@@ -158,7 +158,8 @@ class Context:
     process that was cut off and does not know it yet; 0 without a journal. `results` maps ids of
     earlier steps, or names of actions, to results; `undoes` has the results of the steps that this one undoes.
     `aborted` is set when the run is called off or the time limit of the step has passed: a plain function in a thread
-    should check it. In a plan in time, `duration` says how many seconds the step is planned to last.
+    should check it. In a plan in time, `duration` says how many seconds the step is planned to last. `answer` is what
+    a `Wait` that `goes_on` has waited for; None at first.
     """
 
     plan: str
@@ -178,6 +179,7 @@ class Context:
     _outline: Callable[[], Outline]
     _on_progress: Callable[[str, float | None], None]
     _on_replanning: Callable[[str], None]
+    answer: Any = None
 
     @property
     def outline(self) -> Outline:

@@ -129,22 +129,25 @@ class InDoubt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Returned by a handler whose result comes later, from outside: `Executor.complete(run, step, result)`.
+    """Returned by a handler whose result comes later, from outside: as the answer to the question `wait:STEP`.
 
     The step succeeds by itself after `seconds`. For a step that waits for `event`, or for a person's choice among
     `choices`, `seconds` is a deadline instead. A step without a result after `deadline` seconds is in doubt, or failed
     if the wait is `conclusive`: then no answer means that nothing happened. Both count from now, at most ten years.
 
-    A choice that means no ("no", "refuse", "refused", "reject", "rejected", in any case) fails the step with nothing
-    done.
+    `choices` are texts, or a mapping from each choice to the facts that it means: `{"yes": ["approved"], "no":
+    ["refused"]}`; facts of the other choices are then false. An answer that means no ("no", "refuse", "reject", …)
+    refuses the step, which fails with nothing done, unless it is a choice that means facts. With `goes_on`, the handler
+    is called again, and has the choice, "no" too if it is one, or else the data of the answer, as `context.answer`.
     """
 
     text: str = ""
     seconds: float | None = None
     event: str = ""
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     deadline: float | None = None
     conclusive: bool = False
+    goes_on: bool = False
 
     def __post_init__(self) -> None:
         for name in ("seconds", "deadline"):
@@ -159,11 +162,32 @@ class Wait:
             if not isinstance(value, str):
                 raise InputError(f"{name} of a Wait must be a text, got {quote_value(value)}")
             object.__setattr__(self, name, as_plain_text(value))
-        choices: Any = self.choices
-        if isinstance(choices, str) or not all(isinstance(each, str) for each in choices):
-            hint = f"write ({choices!r},)" if isinstance(choices, str) else None
-            raise InputError(f"choices must be a tuple of texts, got {quote_value(choices)}", hint=hint)
-        object.__setattr__(self, "choices", tuple([as_plain_text(each) for each in choices]))
+        object.__setattr__(self, "choices", _read_choices(self.choices))
+        if not isinstance(self.goes_on, bool):
+            raise InputError(f"goes_on of a Wait must be True or False, got {quote_value(self.goes_on)}")
+
+
+def _read_choices(choices: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
+    """Read the choices of a wait, with the facts that they mean if it says so; raises `InputError`."""
+    is_mapping = isinstance(choices, Mapping)
+    if isinstance(choices, str) or not (is_mapping or isinstance(choices, list | tuple)):
+        hint = f"write ({choices!r},)" if isinstance(choices, str) else None
+        raise InputError(f"choices must be a tuple of texts, got {quote_value(choices)}", hint=hint)
+    if not all(isinstance(each, str) and each.strip() for each in choices):
+        raise InputError(f"choices must be a tuple of texts, got {quote_value(choices)}")
+    names = [as_plain_text(each) for each in choices]
+    same = next((each for each in names if sum(each.casefold() == other.casefold() for other in names) > 1), None)
+    if same is not None:
+        raise InputError(f"the choices of a Wait must differ, and {same!r} is there twice")
+    if not is_mapping:
+        return tuple(names)
+    meant = {name: choices[name] for name in choices}
+    facts = {name: (each,) if isinstance(each, str | Atom | Not) else each for name, each in meant.items()}
+    wrong = next((name for name, each in facts.items() if not isinstance(each, list | tuple)), None)
+    if wrong is not None:
+        hint = f'write {{{wrong!r}: ["approved"]}}'
+        raise InputError(f"the choice {wrong!r} must mean facts, got {quote_value(meant[wrong])}", hint=hint)
+    return {as_plain_text(name): as_texts([_read_literal(one) for one in each]) for name, each in facts.items()}
 
 
 def _read_confidence(value: Any) -> float:

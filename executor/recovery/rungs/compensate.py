@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 async def take(ladder: Ladder, about: str) -> bool:
     """Give the run up, and undo its steps, unless open questions may tell what it did."""
-    if ladder.state.open_questions:
+    if ladder.state.undecided_questions:
         return False
     await ladder.prove_impossible()
     return await ladder.compensation.plan_undo(about)
