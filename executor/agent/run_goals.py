@@ -29,11 +29,11 @@ from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome
 from executor.tools.json_data import dump_json, load_json
 from planner.errors import InputError
-from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom, DataParameter, DomainModel, Object, Problem
 from planner.model.formulas import conjunction
+from planner.model.object_names import is_name
 from planner.model.unknown_facts import restrict_unknown_facts
 
 PERSON: Final = "somebody"

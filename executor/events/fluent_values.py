@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any, Final
 
-from planner.language.declare.atom_syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError, parse_atom, reading_quoted
 from planner.model import OPEN, Atom, DomainModel, Number, Variable
 from planner.model.arithmetic import Exact, Key, exact_value, show_number
 from planner.model.domain import numeric_fluents
@@ -103,6 +103,7 @@ def read_number(value: Any) -> Exact | None:
             return None
 
 
+@reading_quoted
 def parse_fact(text: str) -> Atom:
     """Parse `at(r1, hall)` or `fuel(r2) = 41.7`; raises `NotationError`."""
     name, equals, number = text.partition("=")

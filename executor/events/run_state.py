@@ -24,7 +24,7 @@ from executor.plans.created_objects import (
     add_spare_placeholders,
     find_internal_predicates,
     find_similar_steps,
-    name_of,
+    term_of_value,
 )
 from executor.plans.execution_models import RunModel
 from executor.plans.goals_served import Served, find_goals_served, find_goals_served_in_time, serves_others
@@ -500,7 +500,7 @@ class RunState:
         names = [each.removeprefix("?") for each in self.domain.actions[record.step.action].creates] if created else []
         for name in names:
             if name in created:
-                turned_up = self.objects.plan_name(name_of(created[name]))
+                turned_up = self.objects.plan_name(term_of_value(created[name]))
                 if turned_up in self.found:
                     self._merge_found(turned_up, record.plan.created[name], created[name])
                 else:

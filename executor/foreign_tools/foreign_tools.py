@@ -31,10 +31,11 @@ from executor.tools.returned_values import FIELDS, result_of
 from executor.tools.world import Withheld
 from planner.errors import InputError, did_you_mean, kind_of, printable
 from planner.language.declare import Domain
-from planner.language.declare.atom_syntax import is_atom_name, is_name
+from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.documents.document_reader import read_action_fields
 from planner.lightweight import dataclass, field
 from planner.model import Action
+from planner.model.object_names import is_name
 
 _STRANGE: Final = re.compile(r"[^\w.:/-]")
 """Signs that stand in no name of an action."""

@@ -18,12 +18,12 @@ from executor.foreign_tools.json_schemas import SchemaReader
 from executor.foreign_tools.tool import ForeignTool, ToolFailed
 from planner.errors import InputError
 from planner.language.declare.action_parameters import make_data_parameter
-from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.declared_names import fold_name
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.marks import Entity, Source
 from planner.lightweight import dataclass
 from planner.model import REQUIRED, ROOT_TYPE, DataParameter
+from planner.model.object_names import is_name
 
 _IDENTIFIER: Final = re.compile(r"(?P<stem>.+?)(?:[_-]id|(?<=[a-z0-9])I[dD])$")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

@@ -35,14 +35,13 @@ from executor.observe import step_verdict as verdict
 from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import read_report
-from executor.plans.created_objects import name_of
+from executor.plans.created_objects import is_object, name_of, term_of_value
 from executor.tools.containment import as_plain_text, contain_errors, log_failure, quote_value
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from executor.tools.step_policy import TWICE, ExecutionPolicy
 from executor.tools.world import Skill, World
 from planner.errors import InputError
-from planner.language.declare.atom_syntax import is_name
 from planner.lightweight import replace
 from planner.model import Action, Atom
 from planner.model.actions import positive_atoms
@@ -62,9 +61,9 @@ def check_created_objects(state: RunState, record: StepRecord, action: Action, a
     given, wrong, names = attempt.result.created, dict[str, str](), set[str]()
     for name in [each.removeprefix("?") for each in action.creates]:
         value = given.get(name)
-        if value is None or type(value) is bool or not is_name(name_of(value)):
+        if not is_object(value):
             wrong[name] = f"its result has no {name!r} with a name among the objects that it created"
-        elif name_of(value) in names or (found := _find_name_owner(state, record, name, name_of(value))):
+        elif name_of(value) in names or (found := _find_name_owner(state, record, name, term_of_value(value))):
             what = "two objects at once" if name_of(value) in names else found
             wrong[name] = f"it says that it created {name_of(value)[:LONGEST]!r} as {name!r}, and that is {what}"
         else:

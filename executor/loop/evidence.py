@@ -28,6 +28,7 @@ from executor.tools.json_data import dump_json, load_json
 from executor.tools.results import ActionResult
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom
+from planner.model.object_names import object_name
 from planner.plan import Step
 
 MOST_MATCHES: Final = 10_000
@@ -215,7 +216,7 @@ class Evidence:
             looked.seen.pop(fact, None)
             looked.seen.update({} if is_left is None else {fact: is_left})
         real, placeholders = self.state.objects.real_name, record.plan.creates.items()
-        named = [{name: real(row[each]) for name, each in placeholders} for row in made]
+        named = [{name: object_name(real(row[each])) for name, each in placeholders} for row in made]
         self.candidates[record.id] = named
         sight = judge_sight(effect, looked, in_doubt=bool(flight.doubt))
         if sight is not Sight.HOLDS or not born:

@@ -18,7 +18,6 @@ from planner import questions
 from planner.errors import InputError, PlanError
 from planner.explain.any_problem import explain_any_plan, explain_no_plan
 from planner.explain.why_not import ask
-from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.problem_builder import ProblemBuilder
 from planner.language.loading.load import Source, is_text, load_from, load_named, open_source
@@ -26,6 +25,7 @@ from planner.lightweight import replace
 from planner.limits import Limits, check_regularly
 from planner.model import DomainModel, Metric, Object, Problem
 from planner.model.formulas import unmarked
+from planner.model.object_names import is_name
 from planner.plan import Plan, Progress, Step, json_number
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
 from planner.ranking.relevant_actions import relevant_actions

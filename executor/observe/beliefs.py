@@ -14,7 +14,7 @@ from functools import partial
 from executor.events.events import ANSWER, TRUSTED, UNCONFIRMED, Note, Provenance
 from executor.events.fluent_values import FluentValue, places_of, value_of
 from executor.observe.condition_facts import is_certain, trace_atoms
-from executor.observe.discovery import find_new_objects
+from executor.observe.discovery import describe_misfit, find_new_objects
 from executor.plans.steps_in_turn import take_in_turn
 from planner.errors import did_you_mean, with_article
 from planner.language.declare.local_closed_world import listings_of
@@ -274,7 +274,10 @@ class Beliefs:
     def describe_stranger(self, fact: Atom) -> str:
         """Describe the argument of `fact` that is no object of the problem or has the wrong type; empty if all fit."""
         universe = self._simulation.rules.universe
-        for arg, parameter in places_of(fact, self._simulation.problem.domain):
+        problem = self._simulation.problem
+        for arg, parameter in places_of(fact, problem.domain):
+            if arg not in universe and (misfit := describe_misfit(arg, parameter.types, problem.domain)):
+                return misfit
             if arg not in universe:
                 hint = did_you_mean(arg, universe)
                 return f"the problem has no object {arg!r}" + (f"; {hint}" if hint else "")

@@ -1,17 +1,24 @@
 """Objects that turn up: find the objects that facts name and that the problem does not have yet.
 
-A new object has the type of the place in which it is named. A fact that names a known object in a place of another type
-names nothing new: it is a mistake, or the world is not as the domain says.
+A new object has the type of the place in which it is named. A name that is known of an object which can have no such
+type is the name of another object, too: an order may be called like a customer. A fact that names a known object in a
+place of a narrower type names nothing new: it is a mistake, or the world is not as the domain says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from executor.events.fluent_values import places_of
-from planner.language.declare.atom_syntax import is_name
+from executor.plans.created_objects import name_of
+from planner.errors import with_article
+from planner.language.declare.declared_names import Types as DeclaredTypes
+from planner.language.declare.marks import Entity, type_names
+from planner.lightweight import replace
 from planner.model import Atom, DomainModel
-from planner.model.domain import TypeHierarchy
+from planner.model.domain import TypeHierarchy, cache_per_domain
+from planner.model.formulas import OPEN, is_variable
+from planner.model.object_names import object_name, qualified_term, term_type
 
 Types = tuple[str, ...]
 
@@ -29,7 +36,7 @@ def find_new_objects(
         named = dict[str, Types]()
         for arg, parameter in places_of(fact, domain):
             known = named.get(arg) or found.get(arg) or types_of(arg)
-            if not known:
+            if not known and not describe_misfit(arg, parameter.types, domain):
                 named[arg] = parameter.types
             elif hierarchy.is_a(known, parameter.types):
                 continue
@@ -38,6 +45,54 @@ def find_new_objects(
             else:
                 named.clear()
                 break
-        if all(map(is_name, named)):
-            found |= named
+        found |= {name: types for name, types in named.items() if name != OPEN and not is_variable(name)}
     return found
+
+
+def place_facts(facts: Mapping[Atom, bool], domain: DomainModel, types_of: Callable[[str], Types]) -> dict[Atom, bool]:
+    """Return `facts`, in which a name means the object whose type fits its place; `types_of` as for new objects."""
+    placed, own = dict[Atom, bool](), dict[str, Types]()
+    for fact, holds in facts.items():
+        if fact.predicate not in domain.predicates and fact.predicate not in domain.functions:
+            placed[fact] = holds
+            continue
+        args = list(fact.args)
+        for at, (arg, parameter) in enumerate(places_of(fact, domain)):
+            args[at] = place_term(arg, parameter.types, types_of(arg) or own.get(arg, ()), domain)
+            own.setdefault(args[at], parameter.types)
+        placed[fact if args == [*fact.args] else replace(fact, args=tuple(args))] = holds
+    return placed
+
+
+def place_term(term: str, types: Types, known: Types, domain: DomainModel) -> str:
+    """Return the term of what `term` names in a place of `types`; an object with this term has the types `known`."""
+    if not known or len(types) != 1 or known == types or _types_of(domain).overlap(known, types):
+        return term
+    return qualified_term(object_name(term), types[0])
+
+
+def name_misfit(value: object, types: Types, domain: DomainModel) -> str | None:
+    """Return the term, with its type, of an entity whose class has no object of `types`; None for any other value."""
+    kind = find_class_type(value, domain)
+    if kind is None or _types_of(domain).overlap((kind,), types):
+        return None
+    return qualified_term(name_of(value), kind)
+
+
+def describe_misfit(term: str, types: Types, domain: DomainModel) -> str:
+    """Describe an unknown object whose `term` has a type that is not among `types`; an empty text if it fits."""
+    kind = term_type(term)
+    if kind is None or kind not in domain.types or _types_of(domain).overlap((kind,), types):
+        return ""
+    return f"{object_name(term)!r} is {with_article(kind)}, not {with_article(' or '.join(types))}"
+
+
+def find_class_type(value: object, domain: DomainModel) -> str | None:
+    """Return the type in `domain` of the class of `value`, or of the nearest class above it, if there is one."""
+    names = type_names(type(value)) if isinstance(value, Entity) else ()
+    return next((each for each in names if each in domain.types), None)
+
+
+@cache_per_domain
+def _types_of(domain: DomainModel) -> DeclaredTypes:
+    return DeclaredTypes.of(domain.types)

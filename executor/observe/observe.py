@@ -18,6 +18,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs
 from executor.observe.condition_facts import patterns_of
+from executor.observe.discovery import place_facts
 from executor.plans.created_objects import Bindings
 from executor.tools.containment import (
     OutOfTime,
@@ -31,7 +32,7 @@ from executor.tools.observers import Observer, Sighting
 from executor.tools.step_policy import Rate
 from executor.tools.world import World
 from planner.language.declare.local_closed_world import listings_of
-from planner.lightweight import dataclass, field
+from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, Atom
 
 _LOG: Final = logging.getLogger(__name__)
@@ -349,7 +350,9 @@ class Lookout:
         if type(answer) is not Failure:  # its class may be a property that raises
             try:
                 with contain_errors():
-                    return observer.read(look, answer, self._objects.plan_name)
+                    found = observer.read(look, answer, self._objects.plan_name)
+                    facts = place_facts(found.facts, self._world.model, self._objects.declared_types)
+                    return replace(found, facts=facts)
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
                 answer = Failure(f"failed: {describe_error(error)}")
         return f"the observer {observer.name} of {look} {answer.reason}"

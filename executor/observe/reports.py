@@ -7,12 +7,13 @@ from typing import Any
 
 from executor.events.fluent_values import FluentValue, is_numeric_fluent, parse_fact
 from executor.observe.beliefs import Beliefs
-from executor.plans.created_objects import Bindings, name_of
+from executor.observe.discovery import describe_misfit, find_class_type, name_misfit, place_facts, place_term
+from executor.plans.created_objects import Bindings, is_object, name_of, term_of_value
 from executor.tools.containment import quote_value
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import result_of
 from planner.errors import InputError, did_you_mean, with_article
-from planner.language.declare.atom_syntax import NotationError, is_name
+from planner.language.declare.atom_syntax import NotationError, read_terms
 from planner.language.declare.declared_names import fold_name
 from planner.language.declare.marks import Entity, type_names
 from planner.lightweight import dataclass, field
@@ -70,17 +71,25 @@ def read_report(
             )
             raise InputError(f"the handler names no items of {pattern}, and no observer finds them all", hint=hint)
         literals |= items or {}
+    literals = place_facts(literals, domain, lambda name: beliefs.types_of(name) or named.get(name, ()))
     strangers = {fact: holds for fact, holds in literals.items() if beliefs.describe_stranger(fact)}
     facts = {fact: holds for fact, holds in literals.items() if fact not in strangers}
     found = beliefs.find_new_objects([fact for fact, holds in strangers.items() if holds])
     found |= {name: types for name, types in named.items() if not beliefs.types_of(name)}
     listed = result.data if lists and isinstance(result.data, list | tuple | set) else ()
     values = [*(each for group in result.found.values() for each in _list_values(group)), *_flatten(listed)]
-    given = {objects.plan_name(name_of(each)): each for each in values if isinstance(each, Entity)}
+    given = {_name_entity(each, beliefs, objects): each for each in values if isinstance(each, Entity)}
     entities = {name: each for name, each in given.items() if name in found or _lacks_value(name, beliefs, objects)}
     found |= {name: beliefs.types_of(name) for name in entities if name not in found}
     found |= {name: _narrow_types(each, found[name], domain) for name, each in entities.items()}
     return Report(facts, strangers, found, entities)
+
+
+def _name_entity(value: Entity, beliefs: Beliefs, objects: Bindings) -> str:
+    """Return the name in plans of `value`, which is an object of its class."""
+    domain, name = beliefs.simulation.problem.domain, objects.plan_name(term_of_value(value))
+    kind = find_class_type(value, domain)
+    return name if kind is None else place_term(name, (kind,), beliefs.types_of(name), domain)
 
 
 def _narrow_types(value: Entity, types: tuple[str, ...], domain: DomainModel) -> tuple[str, ...]:
@@ -111,15 +120,14 @@ def _read_found(found: Mapping[str, Any], beliefs: Beliefs, objects: Bindings) -
             hint = did_you_mean(key, kinds) or f"the types are {', '.join(sorted(kinds))}"
             raise InputError(f"the handler found objects of {key!r}, which is no type", hint=hint)
         for value in _list_values(group):
-            name = name_of(value)
-            if value is None or type(value) is bool or not is_name(name):
-                hint = "give names without spaces, commas and parentheses, or objects that have such names"
-                raise InputError(
-                    f"the handler found the {kind} {quote_value(value)}, whose name cannot stand in facts", hint=hint
-                )
-            known = objects.plan_name(name)
+            if not is_object(value):
+                hint = "give the names of objects, or objects that have names"
+                raise InputError(f"the handler found the {kind} {quote_value(value)}, which has no name", hint=hint)
+            known = objects.plan_name(term_of_value(value))
+            known = place_term(known, (kind,), beliefs.types_of(known) or named.get(known, ()), domain)
             types = beliefs.types_of(known)
             if types and not hierarchy.is_a(types, (kind,)):
+                name = name_of(value)
                 raise InputError(f"the handler found the {kind} {name!r}, and {name!r} is {with_article(types[0])}")
             named[known] = (kind,)
     return named
@@ -154,13 +162,14 @@ def _read_listing(
     A returned list has the items, if the step lists nothing else. Otherwise reported facts and found objects are the
     items. Believed facts that are not among the items are false.
     """
+    domain = beliefs.simulation.problem.domain
     opened = [at for at, arg in enumerate(pattern.args) if arg == OPEN]
     items = {fact for fact, holds in literals.items() if holds and pattern.matches(fact)}
     lists_data = is_only and isinstance(result.data, list | tuple | set)
     if lists_data:
-        items |= {_fill(pattern, opened, row, objects) for row in result.data}
+        filled = {_fill(pattern, opened, row, objects, domain): True for row in result.data}
+        items |= place_facts(filled, domain, lambda name: beliefs.types_of(name) or named.get(name, ())).keys()
     elif len(opened) == 1 and not items:
-        domain = beliefs.simulation.problem.domain
         hierarchy, wanted = (
             TypeHierarchy(domain.types),
             domain.predicates[pattern.predicate].parameters[opened[0]].types,
@@ -174,19 +183,19 @@ def _read_listing(
     return {**dict.fromkeys(gone, False), **dict.fromkeys(items, True)}
 
 
-def _fill(pattern: Atom, opened: Sequence[int], row: Any, objects: Bindings) -> Atom:
+def _fill(pattern: Atom, opened: Sequence[int], row: Any, objects: Bindings, domain: DomainModel) -> Atom:
     """Return the item of `pattern` with the values of `row` in the `opened` places; raises `InputError`."""
     values = list(row) if len(opened) > 1 and isinstance(row, list | tuple) else [row]
-    names = [name_of(value) for value in values]
-    if (
-        len(names) != len(opened)
-        or not all(map(is_name, names))
-        or any(value is None or type(value) is bool for value in values)
-    ):
+    if len(values) != len(opened) or not all(map(is_object, values)):
         wanted = "a name" if len(opened) == 1 else f"{len(opened)} names"
-        hint = f"each item is {wanted} for the open places of {pattern}; names have no spaces, commas and parentheses"
+        hint = f"each item is {wanted} for the open places of {pattern}"
         raise InputError(f"the handler lists {quote_value(row)}", hint=hint)
-    return _fill_places(pattern, opened, map(objects.plan_name, names))
+    for value, at in zip(values, opened, strict=True):
+        types = domain.predicates[pattern.predicate].parameters[at].types
+        misfit = name_misfit(value, types, domain)
+        if misfit is not None:
+            raise InputError(f"the handler lists {quote_value(value)}: {describe_misfit(misfit, types, domain)}")
+    return _fill_places(pattern, opened, map(objects.plan_name, map(term_of_value, values)))
 
 
 def _fill_places(pattern: Atom, opened: Sequence[int], names: Iterable[str]) -> Atom:
@@ -226,9 +235,9 @@ def literal_of(literal: Any) -> tuple[Atom, bool]:
     """Parse a literal, given as a value or as text, to a fact and its value; raises `InputError`."""
     match literal:
         case Atom():
-            return literal, True
+            return read_terms(literal), True
         case Not(Atom() as fact):
-            return fact, False
+            return read_terms(fact), False
         case str():
             text = literal.strip()
             holds = not text.startswith("not ")

@@ -20,13 +20,14 @@ from executor.tools.world import World, domain_model_of
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
 from planner.language.declare import Domain
-from planner.language.declare.atom_syntax import NotationError, explain_bad_name, is_name, parse_atom
+from planner.language.declare.atom_syntax import NotationError, explain_bad_name, parse_atom
 from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import CodePlace
 from planner.language.declare.model_builder import objects_of
 from planner.language.documents.text_formats import Document
 from planner.model import Action, DomainModel, Problem, is_temporal
 from planner.model.actions import negated_atoms, positive_atoms
+from planner.model.object_names import is_name
 from planner.plan import Step
 from planner.problem_kinds import AnyDomain
 from planner.semantics.simulation import Rules

@@ -13,10 +13,10 @@ from executor.plans.partial_order import find_wanted_facts
 from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, ConditionReader, spell_out
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
-from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.fields import CodePlace, name_types
 from planner.model import Action, Atom, DataParameter, DomainModel, Formula, Not, Problem, TypeHierarchy
 from planner.model.formulas import atoms_in, conjuncts
+from planner.model.object_names import is_name
 from planner.plan import Step
 from planner.semantics.simulation import ChangeHistory, Simulation, bind_parameters
 from planner.semantics.step_effects import Changes

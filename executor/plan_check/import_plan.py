@@ -18,9 +18,9 @@ from executor.plan_check.import_step import ForeignPlace, PlanData, PlanNames, i
 from executor.plan_check.plan_findings import Path, PlanFinding, path_text
 from executor.plans.action_plan import references
 from planner.errors import kind_of
-from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.declared_names import fold_name
 from planner.model import DomainModel
+from planner.model.object_names import is_name
 
 MODELS: Final = {
     "sequential": "sequential",

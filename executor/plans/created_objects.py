@@ -12,6 +12,7 @@ from planner.compilations.object_creation import add_placeholders, for_steps
 from planner.errors import kind_of
 from planner.model import Atom, DomainModel, Problem
 from planner.model.domain import creates_objects
+from planner.model.object_names import is_name, object_name, term_of
 from planner.plan import Step
 
 ALIAS: Final = "other-"
@@ -57,6 +58,8 @@ def find_internal_predicates(source: DomainModel, problem: Problem) -> frozenset
 class Bindings(Mapping[str, Any]):
     """The real objects by their names in plans: given entities, and objects that steps created.
 
+    Names, in plans and real ones, are the terms of objects.
+
     A real object may have the name of a placeholder, as names of both kinds are chosen by different people. In plans it
     is called otherwise, unless it is what the step with this placeholder created.
     """
@@ -76,7 +79,7 @@ class Bindings(Mapping[str, Any]):
     def bind(self, placeholder: str, value: Any) -> None:
         """Bind `placeholder` to the real object `value`."""
         self._created[placeholder] = value
-        self._names[name_of(value)] = placeholder
+        self._names[term_of_value(value)] = placeholder
         self._open.discard(placeholder)
 
     def join(self, objects: Mapping[str, tuple[str, ...]], entities: Mapping[str, Any]) -> None:
@@ -85,13 +88,17 @@ class Bindings(Mapping[str, Any]):
         self._entities = {**self._entities, **entities}
         for name in objects:
             if self._is_reserved(name):
-                self.bind(name, entities.get(name, name.removeprefix(ALIAS)))
+                self.bind(name, entities.get(name, object_name(name.removeprefix(ALIAS))))
 
     def leave(self, name: str) -> None:
         """Remove an object that turned up."""
         self._types = {each: types for each, types in self._types.items() if each != name}
         if name in self._created:
-            del self._names[name_of(self._created.pop(name))]
+            del self._names[term_of_value(self._created.pop(name))]
+
+    def declared_types(self, name: str) -> tuple[str, ...]:
+        """Return the types of the object with the plan name `name` as they are declared; none for an unknown object."""
+        return self._types.get(name, ())
 
     def types_of(self, name: str) -> tuple[str, ...]:
         """Return the types of the object with the plan name `name`: its own, then those above, the nearest first."""
@@ -103,7 +110,7 @@ class Bindings(Mapping[str, Any]):
     def real_name(self, name: str) -> str:
         """Return the real name of the object with the plan name `name`."""
         if name in self._created:
-            return name_of(self._created[name])
+            return term_of_value(self._created[name])
         is_other = name.startswith(ALIAS) and self._is_reserved(name) and name not in self._placeholders
         return name.removeprefix(ALIAS) if is_other else name
 
@@ -145,7 +152,7 @@ class Bindings(Mapping[str, Any]):
     @property
     def created(self) -> dict[str, str]:
         """The real names of created objects, by placeholder."""
-        return {placeholder: name_of(value) for placeholder, value in self._created.items()}
+        return {placeholder: term_of_value(value) for placeholder, value in self._created.items()}
 
     def __getitem__(self, name: str) -> Any:
         return self._created[name] if name in self._created else self._entities[name]
@@ -162,8 +169,21 @@ class Bindings(Mapping[str, Any]):
 
 
 def name_of(value: Any) -> str:
-    """Return the name of a real object, or its type in angle brackets, which is no valid name."""
+    """Return the name of a real object, or its type in angle brackets where it has none."""
     return call_or_else(
         lambda: as_plain_text(value if isinstance(value, str) else str(getattr(value, "name", value))),
         f"<{kind_of(value)}>",
     )
+
+
+def term_of_value(value: Any) -> str:
+    """Return the term of a real object."""
+    return term_of(name_of(value))
+
+
+def is_object(value: Any) -> bool:
+    """Return whether `value` names an object: a text, something with a name, or a value whose text needs no quotes."""
+    if value is None or type(value) is bool:
+        return False
+    has_name = isinstance(value, str) or call_or_else(lambda: isinstance(value.name, str), False)
+    return has_name or is_name(name_of(value))

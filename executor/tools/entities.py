@@ -13,6 +13,7 @@ from executor.plans.created_objects import Bindings, name_of
 from executor.tools.containment import call_contained, describe_error, quote_value
 from planner.errors import InputError
 from planner.language.declare.marks import Entity
+from planner.model.object_names import object_name
 
 _ANYTHING: Final = (object, Any)
 _NAMES: Final = frozenset({str, types.NoneType})
@@ -23,7 +24,7 @@ Load = Callable[[str], Any]
 
 @dataclass(slots=True)
 class Entities:
-    """Builds objects from their names; `classes` maps names of types to the author's classes."""
+    """Builds objects from their names in plans; `classes` maps names of types to the author's classes."""
 
     parents: Mapping[str, tuple[str, ...]]
     """The types of the domain, each with its direct supertypes."""
@@ -49,7 +50,7 @@ class Entities:
         }
 
     async def _find_or_make_object(self, objects: Bindings, name: str, wanted: tuple[type, ...]) -> Any:
-        known, own_name = objects.get(name), objects.real_name(name)
+        known, own_name = objects.get(name), object_name(objects.real_name(name))
         if str in wanted and _NAMES.issuperset(wanted):
             return own_name
         if known is not None and not issubclass(type(known), str) and _is_fit(known, wanted):

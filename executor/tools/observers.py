@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from executor.events.fluent_values import FluentValue, is_numeric_fluent, pattern_of, read_number
-from executor.plans.created_objects import name_of
+from executor.observe.discovery import name_misfit
+from executor.plans.created_objects import is_object, term_of_value
 from executor.tools.containment import quote_value
 from executor.tools.json_data import dump_json
 from executor.tools.step_policy import Rate
 from planner.errors import InputError, did_you_mean
-from planner.language.declare.atom_syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError, parse_atom, read_terms
 from planner.language.declare.fields import Place, find_definition
 from planner.language.declare.marks import Entity
 from planner.model import OPEN, Atom, DomainModel, Number
@@ -99,6 +100,7 @@ class Observer:
     arities: Mapping[str, int] = field(default_factory=dict)
     tolerances: Mapping[str, Number] = field(default_factory=dict)
     """Tolerances of the numeric fluents, by name."""
+    domain: DomainModel | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
@@ -130,7 +132,7 @@ class Observer:
         fluents = [domain.functions[each] for each in sorted(numeric_fluents(domain)) if each in domain.functions]
         arities |= {each.name: len(each.parameters) for each in fluents}
         tolerances = {each.name: each.tolerance for each in fluents}
-        return cls(name, plain, function, parameters, arities=arities, tolerances=tolerances, **options)
+        return cls(name, plain, function, parameters, arities=arities, tolerances=tolerances, domain=domain, **options)
 
     @property
     def settles_doubt(self) -> bool:
@@ -187,7 +189,11 @@ class Observer:
             return Sighting({look: answer}, None, version)
         if isinstance(look, FluentValue):
             return self._read_values(look, answer, version, plan_name)
-        rows = [tuple([plan_name(name_of(value)) for value in row]) for row in self._read_rows(answer)]
+        answered = self._read_rows(answer)
+        misfits = [row for row in map(self._name_misfits, answered) if row]
+        if misfits:
+            return Sighting({self._fill_pattern(look, row): True for row in misfits}, None, version)
+        rows = [tuple([plan_name(term_of_value(value)) for value in row]) for row in answered]
         return Sighting({self._fill_pattern(look, row): True for row in rows}, look, version)
 
     def _read_values(self, look: FluentValue, answer: Any, version: Any, plan_name: Callable[[str], str]) -> Sighting:
@@ -199,7 +205,7 @@ class Observer:
             raise InputError(f"the observer {self.name} of {look.fluent} returned {len(rows)} numbers, not one")
         found = {}
         for *names, value in rows:
-            named = [plan_name(name_of(each)) for each in names]
+            named = [plan_name(term_of_value(each)) for each in names]
             found[self._fill_pattern(look, (*named, self._read_number(look.fluent, value)))] = True
         return Sighting(found, look, version, self.tolerances)
 
@@ -239,12 +245,22 @@ class Observer:
             answer = [answer]
         rows = [each if size > 1 and isinstance(each, tuple) else (each,) for each in answer]
         for row in rows:
-            if any(value is None or type(value) is bool for value in row):
+            if not all(map(is_object, row)):
                 raise InputError(f"the observer {self.name} returned {quote_value(answer)}", hint="values are objects")
             if len(row) != size:
                 problem = f"returned {quote_value(row)}, but {self.pattern} has {size} open arguments"
                 raise InputError(f"the observer {self.name} {problem}")
         return rows
+
+    def _name_misfits(self, row: tuple[Any, ...]) -> tuple[str, ...]:
+        """Return the terms of a row with an entity of a class that its place does not have; nothing for other rows."""
+        if self.domain is None or not any(isinstance(value, Entity) for value in row):
+            return ()
+        places = self.domain.predicates[self.pattern.predicate].parameters
+        pairs = zip(row, self.open, strict=True)
+        misfits = [name_misfit(value, places[at].types, self.domain) for value, at in pairs]
+        named = [misfit or term_of_value(value) for misfit, value in zip(misfits, row, strict=True)]
+        return tuple(named) if any(misfits) else ()
 
     def _fill_pattern(self, look: Atom, row: tuple[str, ...]) -> Atom:
         values = iter(row)
@@ -278,7 +294,7 @@ def _parse_pattern(pattern: str, domain: DomainModel, place: Place) -> Atom:
 
 def _parse_fact(fact: str | Atom) -> Atom:
     if isinstance(fact, Atom):
-        return fact
+        return read_terms(fact)
     try:
         return parse_atom(fact)
     except NotationError as mistake:

@@ -17,10 +17,11 @@ from executor.agent.standing_goals.standing_goal import End, Resume, StandingGoa
 from executor.run import LOOP_CHECK_SECONDS, find_running_loop, settle_future
 from executor.tools.containment import quote_value
 from planner.errors import InputError, did_you_mean, with_article
-from planner.language.declare.atom_syntax import NotationError, is_name, parse_literal
+from planner.language.declare.atom_syntax import NotationError, parse_literal
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Not, Problem
 from planner.model.domain import TypeHierarchy
+from planner.model.object_names import is_name
 
 if TYPE_CHECKING:
     from executor.agent.standing_goals.goal_log import GoalLog

@@ -11,7 +11,7 @@ from typing import Any, Final
 from htn.model import Network, Subtask, linearise
 from planner.errors import PddlError, did_you_mean
 from planner.language.declare.action_parameters import Parameters
-from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
+from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, parse_atom
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Use
 from planner.language.declare.fields import Place
@@ -19,6 +19,7 @@ from planner.language.declare.marks import PredicateRef
 from planner.lightweight import dataclass, replace
 from planner.model import OPEN, TRUE, Atom, Equals, Formula, Not, Variable
 from planner.model.formulas import conjunction, conjuncts, unmarked
+from planner.model.object_names import is_name
 
 PARTS: Final = ("subtasks", "ordered", "ordering", "constraints")
 """The fields of a network."""

@@ -16,14 +16,7 @@ from planner.errors import did_you_mean
 from planner.language.declare.action_parameters import Parameters
 from planner.language.declare.action_timing import check_timed_fields, read_duration, read_holds
 from planner.language.declare.arithmetic_reader import parse_arithmetic
-from planner.language.declare.atom_syntax import (
-    NotationError,
-    abbreviate,
-    explain_bad_name,
-    is_atom_name,
-    is_name,
-    parse_atom,
-)
+from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_atom_name, parse_atom
 from planner.language.declare.condition_reader import NOTHING, Conditions, read_item
 from planner.language.declare.declared_names import NO_NAMES, Scope, Types, Use
 from planner.language.declare.fields import (
@@ -46,6 +39,7 @@ from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
 from planner.model.actions import NO_MOMENT, Action, Case, CostFunction, CostTerm, DataParameter, From
 from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Formula, Object, Variable, conjuncts, unmarked
+from planner.model.object_names import is_name
 from planner.model.problem import COST
 from planner.model.timing import fix_duration
 

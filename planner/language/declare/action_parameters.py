@@ -17,12 +17,13 @@ from functools import lru_cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from planner.errors import did_you_mean
-from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name
 from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import Place, check_mapping, name_types
 from planner.language.declare.marks import Entity, Fixed, Source
 from planner.lightweight import dataclass, replace
 from planner.model import REQUIRED, ROOT_TYPE, Action, DataParameter, Variable
+from planner.model.object_names import is_name
 
 NAMED: Final[Mapping[str, Any]] = {
     "str": str,

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.errors import did_you_mean
-from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name
 from planner.language.declare.fields import Place, check_decimal
 from planner.model.actions import Action, CostFunction, CostTerm, Duration, DurationRange
 from planner.model.arithmetic import as_number, evaluate
 from planner.model.formulas import TRUE, Arithmetic, Atom, Expression
+from planner.model.object_names import is_name
 
 if TYPE_CHECKING:
     from planner.language.declare.action_builder import Amounts

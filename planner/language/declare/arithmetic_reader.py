@@ -10,7 +10,14 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from planner.language.declare.atom_syntax import EQUALITY, SINGLE_SIGN, NotationError, abbreviate, is_atom_name
+from planner.language.declare.atom_syntax import (
+    EQUALITY,
+    SINGLE_SIGN,
+    NotationError,
+    abbreviate,
+    is_atom_name,
+    reading_quoted,
+)
 from planner.model.actions import DURATION, NumericEffect
 from planner.model.arithmetic import parse_number
 from planner.model.formulas import Arithmetic, Atom, Comparison, Expression, Formula, Not
@@ -29,6 +36,7 @@ _CHANGE: Final = re.compile(r"\s*([^=]*?[^\s:=<>!+*/-])\s*(\+=|-=|\*=|/=|:=)(.*)
 _SHOWN: Final = "arithmetic is written like fuel(r) >= distance(a, b) + 2"
 
 
+@reading_quoted
 def has_relation(text: str) -> bool:
     """Return whether `text` compares something that is no plain name, outside parentheses."""
     body = text.removeprefix("not ")
@@ -37,6 +45,7 @@ def has_relation(text: str) -> bool:
     return any(_depth_at(text, found.start()) == 0 for found in _RELATION.finditer(text))
 
 
+@reading_quoted
 def parse_comparison(text: str) -> Formula | None:
     """Parse the comparison `text`; None where it has no relation outside parentheses. Raises `NotationError`."""
     negated = text.lstrip().startswith("not ")
@@ -56,6 +65,7 @@ def parse_comparison(text: str) -> Formula | None:
     return Not(comparison) if negated is not (found[0] == "!=") else comparison
 
 
+@reading_quoted
 def parse_numeric_effect(text: str) -> NumericEffect | None:
     """Parse the effect `text`; None where it assigns nothing. Raises `NotationError`."""
     found = _CHANGE.match(text)
@@ -67,6 +77,7 @@ def parse_numeric_effect(text: str) -> NumericEffect | None:
     return NumericEffect(fluent, found[2], parse_arithmetic(found[3]))
 
 
+@reading_quoted
 def is_numeric_effect(text: str) -> bool:
     """Return whether `text` assigns or changes a number."""
     return _CHANGE.match(text) is not None
@@ -76,6 +87,7 @@ def _depth_at(text: str, place: int) -> int:
     return text.count("(", 0, place) - text.count(")", 0, place)
 
 
+@reading_quoted
 def parse_arithmetic(text: str) -> Expression:
     """Parse the expression `text`. Raises `NotationError`."""
     parser = _Parser(text)

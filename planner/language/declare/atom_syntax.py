@@ -1,24 +1,26 @@
 """Parse the text of atoms: `name(arg, …)`, `name`, `not atom`, `a == b`, `a != b`. Names are not resolved here.
 
-A name is any run of characters without spaces and without the signs that the notation itself uses.
+A name is any run of characters without spaces and without the signs that the notation itself uses; the names of objects
+may be any texts, in quotes: `pending("o 7")`.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Mapping
+from functools import lru_cache, wraps
+from typing import Any, Final, TypeVar
 
-from planner.model import Atom, Equals, Not
+from planner.model import Arithmetic, Atom, Equals, Formula, Not, NumericEffect
+from planner.model.formulas import OPEN, is_variable, substitute, substitute_expression
+from planner.model.object_names import NAME, is_name, protect_quoted, read_term
 
-_NAME: Final = r"[^\s(),;?!='\"\[\]{}|\ud800-\udfff]+"
-_TERM: Final = rf"\??{_NAME}"
-_ATOM: Final = re.compile(rf"\s*({_NAME})\s*(?:\(\s*({_TERM}(?:\s*,\s*{_TERM})*)?\s*\)\s*)?\Z")
+_TERM: Final = rf"\??{NAME}"
+_ATOM: Final = re.compile(rf"\s*({NAME})\s*(?:\(\s*({_TERM}(?:\s*,\s*{_TERM})*)?\s*\)\s*)?\Z")
 EQUALITY: Final = re.compile(rf"\s*({_TERM})\s*(==|!=)\s*({_TERM})\s*\Z")
 SINGLE_SIGN: Final = re.compile(rf"\s*{_TERM}\s*=\s*{_TERM}\s*\Z")
 """An equality with one sign too few."""
 _NEGATION: Final = re.compile(r"\s*not\s+(?=\S)")
-_WHOLE_NAME: Final = re.compile(rf"{_NAME}\Z")
 _SHOWN: Final = 60
 _EXAMINED: Final = 2000
 """Most characters of a text that diagnoses examine."""
@@ -33,13 +35,19 @@ class NotationError(ValueError):
         self.hint = hint
 
 
+def read_terms(fact: Atom) -> Atom:
+    """Return `fact` with the term of each object that it names, if names stand there that need quotes."""
+    if all(map(_is_term, fact.args)):
+        return fact
+    return fact.substitute({arg: read_term(arg) for arg in fact.args if not _is_term(arg)})
+
+
+def _is_term(arg: str) -> bool:
+    return is_name(arg) or arg == OPEN or is_variable(arg) or read_term(arg) == arg
+
+
 KEYWORDS: Final = frozenset({"and", "or", "not", "imply", "forall", "exists", "<", ">"})
 """Words of PDDL expressions, in any case: nothing else has such a name, or the two could not be told apart."""
-
-
-def is_name(text: object) -> bool:
-    """Return whether `text` may name something."""
-    return isinstance(text, str) and text not in ("_", "-") and _WHOLE_NAME.match(text) is not None
 
 
 def is_atom_name(text: object) -> bool:
@@ -63,6 +71,46 @@ def explain_bad_name(text: object, what: str) -> tuple[str, str]:
     return f"{abbreviate(text)} cannot name {what}", rule
 
 
+Parsed = TypeVar("Parsed")
+
+
+def reading_quoted(parse: Callable[[str], Parsed]) -> Callable[[str], Parsed]:
+    """Let `parse` read texts with names in quotes: it sees stand-ins, and gets the terms back in what it returns."""
+
+    @wraps(parse)
+    def read(text: str) -> Parsed:
+        if '"' not in text:
+            return parse(text)
+        plain, terms = protect_quoted(text)
+        try:
+            found = parse(plain)
+        except NotationError as mistake:
+            shown = [None if each is None else _restore_text(each, terms) for each in (mistake.problem, mistake.hint)]
+            raise NotationError(str(shown[0]), shown[1]) from None
+        restored: Parsed = _restore_terms(found, terms)
+        if any(name in str(restored) for name in terms):
+            raise NotationError(f"{abbreviate(text)} has quotes where no object stands", _IN_QUOTES)
+        return restored
+
+    return read
+
+
+def _restore_terms(found: Any, terms: Mapping[str, str]) -> Any:
+    """Return what was parsed with the terms that the names in it stand for."""
+    if isinstance(found, NumericEffect):
+        return NumericEffect(found.fluent.substitute(terms), found.operator, substitute_expression(found.value, terms))
+    if isinstance(found, Formula):
+        return substitute(found, terms)
+    return substitute_expression(found, terms) if isinstance(found, Arithmetic) else found
+
+
+def _restore_text(text: str, terms: Mapping[str, str]) -> str:
+    for name, term in terms.items():
+        text = text.replace(name, term)
+    return text
+
+
+@reading_quoted
 def parse_atom(text: str) -> Atom:
     """Parse the atom `text`; its terms stay as written. Raises `NotationError`."""
     match = _ATOM.match(text)
@@ -76,6 +124,7 @@ def parse_atom(text: str) -> Atom:
     return Atom(match[1], tuple([term.strip() for term in inside.split(",")]))
 
 
+@reading_quoted
 @lru_cache(maxsize=16384)
 def parse_literal(text: str) -> Atom | Equals | Not:
     """Parse the atom, equality or negation `text`; raises `NotationError`."""
@@ -99,8 +148,10 @@ def abbreviate(text: object) -> str:
 
 
 _MIXED: Final = r"\)\s*(and|or|&&?|\|\|?|,|->|implies)\s|^\S+\s+(and|or|&&?|\|\|?)\s"
+_IN_QUOTES: Final = 'a name in quotes stands alone, as in pending("o 7"), with \\" and \\\\ for the signs themselves'
 _QUOTED: Final = 'write all of it as one text, "at(r2, hall)", in YAML with its quotes: commas end items of lists'
 _DIAGNOSES: Final[tuple[tuple[str, str, str | None], ...]] = (
+    (r'"', "has a quote without its pair", _IN_QUOTES),
     (r"^_$", "is no atom", "'_' leaves an argument open, as in at(robot, _)"),
     (r"^(?i:and|or|imply|forall|exists)\b", "begins like a PDDL expression", "write '(and …)', in parentheses"),
     (r"^(?i:not)\b", "is no negated atom", "write 'not name(arg, …)', or '(not (name arg))'"),
@@ -113,7 +164,7 @@ _DIAGNOSES: Final[tuple[tuple[str, str, str | None], ...]] = (
     (r"[^=!]=[^=]", "is no atom", "equality is written a == b"),
     (r"\(.*\(", "has parentheses inside an atom", "arguments are names, '_' or parameters"),
     (r",\s*[,)]|\(\s*,", "lacks an argument at a comma", None),
-    (r"\([^()]*[^\s,(]\s+[^\s,()]", "is no atom", "arguments are separated by commas"),
+    (r"\([^()]*[^\s,(]\s+[^\s,()]", "is no atom", "commas separate arguments, and quotes enclose names with spaces"),
 )
 """Likely mistakes in a text: a pattern, the complaint, and how to mend it; the first match counts."""
 

@@ -32,7 +32,8 @@ from planner.lightweight import dataclass
 from planner.model import And, Atom, Comparison, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import CHANGES, Constraint, ConstraintKind, Done, Literal, NumericEffect
 from planner.model.domain import ROOT_TYPE
-from planner.model.formulas import RELATIONS, TRUE, Expression, Number, Variable, conjunction, conjuncts
+from planner.model.formulas import RELATIONS, TRUE, Expression, Number, Variable, conjunction, conjuncts, substitute
+from planner.model.object_names import protect_quoted
 
 DEEPEST: Final = 90
 """Deepest nesting of a formula, in levels; PDDL text has a similar bound."""
@@ -251,8 +252,9 @@ def _read_side(side: str, place: Place) -> Expression:
 def _parse_pddl(text: str, place: Place) -> Formula:
     from planner.language.pddl import parse_condition
 
+    plain, terms = protect_quoted(text) if '"' in text else (text, {})
     try:
-        return parse_condition(text, source=str(place.location))
+        return substitute(parse_condition(plain, source=str(place.location)), terms)
     except UnsupportedError as error:
         construct = error.construct.rpartition(" at ")[0]
         raise UnsupportedError(f"{construct} at {place.location}", error.hint) from None

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from planner.errors import InputError, did_you_mean
-from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name
 from planner.language.declare.fields import Place, check_mapping, format_count, name_types
 from planner.language.declare.marks import Entity, ObjectName, TypeLike, parent_classes
 from planner.lightweight import dataclass, field, replace
@@ -20,6 +20,7 @@ from planner.model.actions import DURATION, Action
 from planner.model.arithmetic import parse_number
 from planner.model.domain import ROOT_TYPE, DomainModel, TypeHierarchy
 from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Object, Variable, unmarked
+from planner.model.object_names import is_name, qualified_term, read_term
 
 DEEPEST: Final = 200
 
@@ -290,6 +291,9 @@ class Scope:
     def term(self, term: str, inside: object, place: Place, *, bare: bool, may_open: bool = False) -> str:
         """Resolve the argument `term` to `?parameter`, an object, or `_`."""
         if isinstance(term, ObjectName):
+            own = qualified_term(term.entity.name, type(term.entity).type_name)
+            if own in self.objects:
+                return own
             if term in self.objects:
                 return str(term)
             raise place.error(f"{term.entity!r} in {inside} is no object of {self.owner}", "declare it as a constant")
@@ -311,6 +315,8 @@ class Scope:
             return variable
         if term in self.objects:
             return term
+        if isinstance(term, str) and read_term(term) in self.objects:
+            return read_term(term)
         raise self._unknown_error(term, inside, place)
 
     def types_of(self, term: str) -> Types_scope | None:

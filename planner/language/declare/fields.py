@@ -12,11 +12,12 @@ from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from planner.errors import DeclarationError, InputError, Location, did_you_mean
-from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name
 from planner.lightweight import dataclass
 from planner.model import TAGS, Number
 from planner.model.arithmetic import parse_number
 from planner.model.formulas import exact_decimal, exact_number, exact_resolution
+from planner.model.object_names import is_name
 
 
 def format_count(number: int) -> str:

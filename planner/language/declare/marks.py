@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict
 
-from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
+from planner.language.declare.atom_syntax import abbreviate
 from planner.language.declare.fields import find_caller, format_count, name_types
 from planner.model import (
+    OPEN,
     ROOT_TYPE,
     Arithmetic,
     Atom,
@@ -28,6 +29,7 @@ from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
 from planner.model.actions import Duration
 from planner.model.actions import Moment as ModelMoment
+from planner.model.object_names import read_term, term_of
 
 if TYPE_CHECKING:
     from planner.language.declare.declared_names import Types
@@ -53,8 +55,8 @@ class Entity:
         cls.type_name = type_name or cls.__dict__.get("type_name", cls.__name__)
 
     def __init__(self, name: str) -> None:
-        if not is_name(name):
-            raise find_caller().error(*explain_bad_name(name, "an object"))
+        if not isinstance(name, str):
+            raise find_caller().error(f"{abbreviate(name)} cannot name an object", "a name is a text")
         self.name = name
 
     def __eq__(self, other: object) -> bool:
@@ -178,15 +180,15 @@ class ActionFields(TypedDict, total=False):
 
 
 class ObjectName(str):
-    """The name of a Python entity inside an atom; it means that object even where a parameter has the same name."""
+    """The term of a Python entity inside an atom; it means that object even where a parameter has the same name."""
 
     __slots__ = ("entity",)
     entity: Entity
 
     @classmethod
     def of(cls, entity: Entity) -> ObjectName:
-        """Return the name of `entity`, which keeps the entity."""
-        name = cls(entity.name)
+        """Return the term of `entity`, which keeps the entity."""
+        name = cls(term_of(entity.name))
         name.entity = entity
         return name
 
@@ -310,7 +312,7 @@ class PredicateRef:
     def _term(self, argument: Entity | Object | str, types: tuple[str, ...]) -> str:
         match argument:
             case str():
-                return argument
+                return argument if argument == OPEN or argument.startswith("?") else read_term(argument)
             case Entity():
                 self._check_type(argument, type_names(type(argument)), types)
                 return ObjectName.of(argument)

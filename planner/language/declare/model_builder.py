@@ -15,7 +15,7 @@ from planner.garbage_collection import Keeper
 from planner.language.declare.action_builder import ActionBuilder, Declared
 from planner.language.declare.action_parameters import Parameters, check_handler
 from planner.language.declare.arithmetic_reader import is_function_name
-from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use, check_similes, name_parameters
 from planner.language.declare.earlier_names import EarlierNames
@@ -37,6 +37,7 @@ from planner.model.formulas import (
     literals_in,
     unmarked,
 )
+from planner.model.object_names import is_name, qualified_term, read_term, term_of
 
 
 def check_derived(
@@ -191,8 +192,7 @@ class Declarations:
 
     def constant(self, name: str, type_: TypeLike, place: Place) -> None:
         """Add an object that every problem has."""
-        if not is_name(name):
-            raise place.error(*explain_bad_name(name, "a constant"))
+        name = _read_name(name, place)
         found = Object(name, self.types.resolve(type_, place))
         if name in self.constants and self.constants[name] != found:
             known, where = " | ".join(self.constants[name].types), self._constant_places[name].location
@@ -429,25 +429,41 @@ def make_function(
 def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object], dict[str, Entity]]:
     """Read the objects of `value`, and the Python entities among them, by name.
 
-    `value` is a mapping (name → type) or a sequence of entities and `Object`s.
+    `value` is a mapping (name → type) or a sequence of entities and `Object`s. The names are terms: of two entities
+    with one name, the second has its type in its term.
     """
     if not isinstance(value, Iterable) or isinstance(value, str):
         raise place.error(f"{abbreviate(value)} are no objects", "give entities, or a mapping: {'name': type}")
+    is_mapping = isinstance(value, Mapping)
     items = value.items() if isinstance(value, Mapping) else ((_name_of(item, place), item) for item in value)
     objects: dict[str, Object] = {}
     entities: dict[str, Entity] = {}
-    for name, item in items:
-        here = place.within(name)
-        if not isinstance(name, str) or not is_name(name):
-            raise here.error(*explain_bad_name(name, "an object"))
-        if name in objects:
-            raise here.error(f"object {name!r} is declared twice")
+    for given, item in items:
+        here = place.within(given)
+        name = _read_name(given, here) if is_mapping or isinstance(item, Object) else term_of(given)
         if isinstance(item, Entity):
+            kind = types.register(type(item), here)
+            if name in objects and objects[name].types != (kind,):
+                name = qualified_term(item.name, kind)
+            _check_new(name, objects, here)
             entities[name] = item
-            objects[name] = Object(name, (types.register(type(item), here),))
+            objects[name] = Object(name, (kind,))
         else:
+            _check_new(name, objects, here)
             objects[name] = Object(name, types.resolve(item.types if isinstance(item, Object) else item, here))
     return objects, entities
+
+
+def _check_new(name: str, objects: Mapping[str, Object], place: Place) -> None:
+    if name in objects:
+        raise place.error(f"object {name!r} is declared twice")
+
+
+def _read_name(name: Any, place: Place) -> str:
+    """Return the term that a key of a mapping is, or of the object with this name."""
+    if not isinstance(name, str):
+        raise place.error(f"{abbreviate(name)} cannot name an object", "a name is a text: write it in quotes")
+    return read_term(name)
 
 
 def _name_of(item: Any, place: Place) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from planner.errors import InputError, did_you_mean
 from planner.garbage_collection import pause_collector
 from planner.language.declare.arithmetic_reader import is_numeric_effect, parse_arithmetic
-from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
+from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, parse_atom
 from planner.language.declare.condition_reader import Conditions, Constraints, constraints_of, read_atom
 from planner.language.declare.declared_names import Scope, Use, suggest_swap
 from planner.language.declare.fields import Place, check_decimal, check_number, check_value, format_count, name_types
@@ -42,6 +42,7 @@ from planner.model.domain import (
     resources_of,
 )
 from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Formula, Not, Number, Object
+from planner.model.object_names import is_name
 from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal, seal
 from planner.model.timing import TOTAL_TIME
 from planner.model.unknown_facts import ROUNDING, find_hidden_variables
@@ -351,8 +352,8 @@ class ProblemBuilder:
         """Return whether `item` states the value of a function, as in `fuel(r2) = 40`; keep the value then."""
         if not isinstance(item, str) or "=" not in item:
             return False
-        left, _, right = item.partition("=")
-        number = right.removeprefix("=").strip()
+        left, _, right = item.rpartition("=")
+        left, number = left.removesuffix("="), right.strip()
         if left.rstrip()[-1:] in ("<", ">", "!", ":") or not _VALUE.match(number):
             return False
         self._stated.append((read_atom(left.strip(), place, "function term", "name(object, …)"), number, place))

@@ -171,18 +171,19 @@ def test_a_report_of_what_the_problem_does_not_have_is_told_and_harms_nothing():
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        ("r2", "'r2' is a robot, not a room"),
+        ("t1", "'t1' is a place, not a room"),
         (Facts({"at(r2, lab)": True, "at(r2, mars)": False}), "the problem has no object 'mars'"),
     ],
 )
 def test_what_is_seen_of_objects_that_the_problem_does_not_have_is_told_once(answer, why):
-    domain = Domain("looking", types=["room", "robot"])
+    domain = Domain("looking", types={"place": "object", "room": "place", "robot": "object"})
     parameters = {"robot": "robot", "room": "room"}
     domain.action("go", parameters, provides=["at(robot, room)"], modifies=["at(robot, _)"], tags=["idempotent"])
     world = World(domain)
     world.handler("go")(lambda **_: None)
     world.observer("at(robot, _)", conclusive=True, settle_within=3)(lambda robot: robot and answer)
-    problem = domain.problem(objects={"r2": "robot", "hall": "room", "lab": "room"}, goal=["at(r2, lab)"])
+    objects = {"r2": "robot", "hall": "room", "lab": "room", "t1": "place"}
+    problem = domain.problem(objects=objects, goal=["at(r2, lab)"])
     outcome = run_virtual(Executor(world).run(problem))
     seen = isinstance(answer, Facts)
     assert outcome.status is (RunStatus.SUCCEEDED if seen else RunStatus.FAILED)

@@ -1,0 +1,87 @@
+"""Names of objects, and the terms that stand for them in atoms.
+
+Any text is the name of an object. Its *term* is the name itself where no sign of the notation is in it, and otherwise
+the name in quotes, as JSON writes a string: the term of `o 7` is `"o 7"`. Models, plans and journals hold terms; each
+name has one term, so that equal terms are equal names. Of two objects with one name, the later one has its type before
+the quotes: `customer:"x"`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Final
+
+NAME: Final = r"[^\s(),;?!='\"\[\]{}|\ud800-\udfff]+"
+"""A name without quotes: no space, and no sign that the notation itself uses."""
+_PLAIN: Final = re.compile(rf"{NAME}\Z")
+_QUOTED: Final = re.compile(rf'(?:({NAME}):)?("(?:[^"\\]|\\.)*")', re.DOTALL)
+_STANDS_ALONE: Final = re.compile(rf"(?<![^\s(,=<>]){_QUOTED.pattern}(?![^\s),=!<>])", re.DOTALL)
+
+
+def is_name(text: object) -> bool:
+    """Return whether `text` is a name that needs no quotes."""
+    return isinstance(text, str) and text not in ("_", "-") and _PLAIN.match(text) is not None
+
+
+@lru_cache(maxsize=16384)
+def term_of(name: str) -> str:
+    """Return the term of the object called `name`."""
+    return name if is_name(name) else _quote(name)
+
+
+def qualified_term(name: str, kind: str) -> str:
+    """Return the term of an object of the type `kind` whose `name` another object has, too."""
+    return f"{kind}:{_quote(name)}"
+
+
+@lru_cache(maxsize=16384)
+def object_name(term: str) -> str:
+    """Return the name of the object that `term` stands for; any text that is no term in quotes stays."""
+    quoted = _QUOTED.fullmatch(term) if term.endswith('"') else None
+    name = None if quoted is None else _unquote(quoted[2])
+    return term if name is None else name
+
+
+def term_type(term: str) -> str | None:
+    """Return the type that `term` has before its quotes; None where it has none."""
+    quoted = _QUOTED.fullmatch(term) if term.endswith('"') else None
+    return None if quoted is None else quoted[1]
+
+
+def read_term(text: str) -> str:
+    """Return the term that `text` is, or else the term of the object with this name."""
+    quoted = _QUOTED.fullmatch(text) if text.endswith('"') else None
+    name = None if quoted is None else _unquote(quoted[2])
+    if quoted is None or name is None:
+        return term_of(text)
+    return term_of(name) if quoted[1] is None else qualified_term(name, quoted[1])
+
+
+def protect_quoted(text: str) -> tuple[str, dict[str, str]]:
+    """Replace the terms in quotes by names without quotes, and return what they stand for."""
+    mark = next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+    terms: dict[str, str] = {}
+
+    def stand_in(quoted: re.Match[str]) -> str:
+        if _unquote(quoted[2]) is None:
+            return quoted[0]
+        name = f"{mark}{len(terms)}{mark}"
+        terms[name] = read_term(quoted[0])
+        return name
+
+    return _STANDS_ALONE.sub(stand_in, text), terms
+
+
+def _quote(name: str) -> str:
+    written = json.dumps(name, ensure_ascii=False)
+    return "".join([each if each.isprintable() else json.dumps(each)[1:-1] for each in written])
+
+
+def _unquote(quoted: str) -> str | None:
+    """Return the name in quotes; None where the text is no string of JSON."""
+    try:
+        return str(json.loads(quoted, strict=False))
+    except ValueError:
+        return None
