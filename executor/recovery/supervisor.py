@@ -298,7 +298,7 @@ class Supervisor:
         state = self.state
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
         failed = [each for each in trouble if not each.is_done]  # a doubt may have been settled: it happened
-        causes = [*bars, *(state.describe_causes(failed) or self._asked or [state.describe_lacking()])]
+        causes = [*bars, *(state.describe_causes(failed) or self._asked or self._describe_lacking())]
         if state.undecided_questions:
             status = events.RunStatus.IN_DOUBT if self.list_open_doubts() else events.RunStatus.WAITING
             return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
