@@ -165,14 +165,17 @@ def _check_step(text: str, world: World, known: list[str] | None) -> None:
     """Raise `InputError` unless `text` is an irreversible step of the `world`, about objects that are `known`."""
     name, opened, rest = text.strip().partition("(")
     name, actions = name.strip(), world.model.actions
-    if name not in actions or not opened or not rest.endswith(")"):
+    if name not in actions:
         hint = did_you_mean(name, actions) or "such as again=('pay(o7)',)"
         raise InputError(f"again names steps of the world, and {text!r} is none", hint=hint)
-    action, arguments = actions[name], [each.strip() for each in rest[:-1].split(",") if each.strip()]
+    action, arguments = actions[name], [each.strip() for each in rest.rstrip()[:-1].split(",") if each.strip()]
     if "irreversible" not in action.tags:
         hint = "leave it out: other steps are done again wherever the plan needs them"
         raise InputError(f"again names irreversible steps, and {text!r} is not irreversible", hint=hint)
     names = [each.name.removeprefix("?") for each in action.parameters]
+    if not opened or not rest.rstrip().endswith(")"):
+        hint = f"write again=('{name}({', '.join(names)})',){' with the names of objects' if names else ''}"
+        raise InputError(f"again names steps with their objects, and {text!r} is an action", hint=hint)
     if not len(names) <= len(arguments) <= len(names) + len(action.creates):
         hint = f"write {name}({', '.join(names)}) with the names of objects"
         raise InputError(

@@ -16,6 +16,8 @@ from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Outcome
 from executor.ledger.rulings import Asker
 from executor.loop.flights import Flights
+from planner.language.declare.atom_syntax import parse_atom
+from planner.plan import Step
 
 SETTLED: Final = "somebody says that it happened"
 DENIED: Final = "somebody says that it did not happen"
@@ -31,7 +33,7 @@ def describe_asker(flights: Flights, record: StepRecord, entries: Sequence[Entry
         state.occasion,
         accepts=_is_accepted(state, record, entries) or _is_denied(state, record, entries),
         approves=_is_approved_again(state, record, describe_latest(entries)),
-        wants=_is_asked_for(flights, record) and not own,
+        wants=_count_wanted(flights, record) > 0 and not own,
         repeats=_may_repeat(flights, record, own),
         may_ask=not state.plan.basis.is_unattended,
     )
@@ -64,28 +66,48 @@ def _is_approved_again(state: RunState, record: StepRecord, earlier: tuple[str, 
     return answer == AGAIN if question in state.answered_here else answer is not None
 
 
-def _is_asked_for(flights: Flights, record: StepRecord) -> bool:
-    """Return whether the request says that the step is to be done again."""
-    wanted = {each.replace(" ", "") for each in flights.state.again}
-    return str(flights.name(record)).replace(" ", "") in wanted
+def _count_wanted(flights: Flights, record: StepRecord) -> int:
+    """Return how often the request says that the step is to be done again."""
+    wanted = [each.replace(" ", "") for each in flights.state.again]
+    return wanted.count(str(flights.name(record)).replace(" ", ""))
+
+
+def describe_unused(flights: Flights) -> list[str]:
+    """Say of which steps the request wanted done again, and this run has not begun, why that is so."""
+    state, found = flights.state, list[str]()
+    begun = {str(flights.name(each)).replace(" ", "") for each in state.steps.values() if each.attempts}
+    for text in dict.fromkeys(state.again):
+        if text.replace(" ", "") in begun:
+            continue
+        named = parse_atom(text.strip().removesuffix("()"))
+        arguments = [state.objects.plan_name(each) for each in named.args]
+        declared = flights.finder.find_declared(Step(named.predicate, tuple(arguments)))
+        holds = [str(fact) if value else f"not {fact}" for fact, value in declared.items()]
+        is_so = bool(declared) and all(state.beliefs.holds(fact) is value for fact, value in declared.items())
+        why = f"it is so already ({', '.join(holds)})" if is_so else "the plan did not need it"
+        found.append(f"{text} was to be done again, and was not done: {why}")
+    return found
 
 
 def _may_repeat(flights: Flights, record: StepRecord, done: int) -> bool:
-    """Return whether the plan has more such steps than the `done` ones; a policy may take a step often."""
+    """Return whether the plan has more such steps than the `done` ones; a policy has one, and those wanted again."""
     state = flights.state
     if state.purpose_of(record) != "plan":
         return False
     if state.policy is not None:
-        return True
+        return done <= _count_wanted(flights, record)
     planned = [each.step for each in state.steps.values() if not each.because]
     same = record.step.action, flights.name_given(record.step)
     return done < sum(1 for step in planned if (step.action, flights.name_given(step)) == same)
 
 
 def find_word(state: RunState, record: StepRecord, entry: Entry) -> Any:
-    """Return what a person has told this run of the attempt that has left `entry`; None if nothing."""
-    asked = f"flight:{record.id}:{entry.run}/{entry.step}:"
-    return next((answer for name, answer in state.answers.items() if name.startswith(asked)), None)
+    """Return what a person has told this run of the attempt that has left `entry`; None if nothing.
+
+    What was told for another step counts for one that was added to the plan.
+    """
+    asked, about = f"flight:{'' if record.because else f'{record.id}:'}", f":{entry.run}/{entry.step}:"
+    return next((answer for name, answer in state.answers.items() if name.startswith(asked) and about in name), None)
 
 
 def name_question(record: StepRecord, entries: Sequence[Entry]) -> str:

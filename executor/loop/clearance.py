@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -77,6 +77,8 @@ class Clearance:
     clock: Clock
     stopped: asyncio.Event
     """Set when no more steps may begin."""
+    is_needless: Callable[[StepRecord, bool], Awaitable[bool]] = field(init=False)
+    """Looks whether all that a step is for is so already, anew if others have acted since, and ends it if so."""
     _finder: EffectFinder = field(init=False)
     _evidence: Evidence = field(init=False)
     _other_ways: OtherWays = field(init=False)
@@ -158,6 +160,8 @@ class Clearance:
         """
         self._values[record.id], begun = values, frozenset(self.state.beliefs.simulation.facts)
         while not self.stopped.is_set():
+            if self.flights.get(record) is None and await self.is_needless(record, bool(self._looks[record.id])):
+                return False
             await self.lookout.admit(self._finder.find_effect(record))  # not while it has the flight
             self._looks[record.id].append(asyncio.get_running_loop().time())
             brought, effect = self.flights.describe(record), self._finder.find_effect(record)

@@ -10,10 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, Literal
 
 from executor.events.events import BEGUN, UNFINISHED, Event, FactsSeen, Note, Provenance, StepStatus
+from executor.events.fluent_values import FluentValue, item_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.effects import EffectFinder, Facts
 from executor.loop.purposes import Purposes
+from executor.observe.condition_facts import patterns_of
 from executor.observe.observe import Lookout, LookResult, Survey, adopt_look
 from planner.lightweight import dataclass, field
 from planner.model import Atom, DomainModel, Formula
@@ -60,11 +62,11 @@ class FirstLook:
         beliefs, lookout = self.state.beliefs, self.lookout
         needed = dict.fromkeys([*self._list_stated(steps), *self._list_effects(steps)])
         before = {fact: beliefs.holds(fact) for fact in needed if lookout.can_see(fact)}
-        facts, over = dict.fromkeys(before), list[Atom]()
+        facts, over = dict.fromkeys(before), self._list_patterns(steps)
         if self.look == "goal":
             relevant = find_relevant_predicates(self.state.domain, self.state.goal)
-            more, over = Survey(self.state, lookout, self.emit).list_everywhere(relevant)
-            facts |= dict.fromkeys(more)
+            more, everywhere = Survey(self.state, lookout, self.emit).list_everywhere(relevant)
+            facts, over = facts | dict.fromkeys(more), [*dict.fromkeys([*over, *everywhere])]
         if not facts and not over:
             return ""
         looked = await lookout.look(facts, beliefs, over)
@@ -112,6 +114,30 @@ class FirstLook:
             yield from self._finder.find_effect(record)
         if late and self._is_aimed:
             yield from self._find_purposes().list_served(late)
+            yield from self._list_numbers(self.state.goal)
+
+    def _list_patterns(self, steps: Iterable[StepRecord]) -> list[Atom]:
+        """Return the open patterns of the goal, if irreversible ones of `steps` create objects that may be there."""
+        creates = any(each.plan.creates and self.state.is_irreversible(each) for each in steps)
+        return patterns_of(self.state.goal, self.state.problem.domain) if creates and self._is_aimed else []
+
+    def _list_numbers(self, part: Formula) -> list[Atom]:
+        """Return the values of numbers on which a part of the goal depends."""
+        return [each for each in self.state.beliefs.facts_of(part, {}) if isinstance(each, FluentValue)]
+
+    async def _find_reached(self, record: StepRecord) -> str:
+        """Look whether the numbers are reached for which alone an irreversible step is; return as text what is so."""
+        parts = self._find_purposes().list_numeric_parts(record)
+        numbers = [each for part in parts for each in self._list_numbers(part)]
+        if not numbers or not all(map(self.lookout.can_see, numbers)):
+            return ""
+        facts = [fact for part in parts for fact in self.state.beliefs.facts_of(part, {})]
+        self.lookout.forget(facts)  # others may have added to them since
+        looked = await self.lookout.look([*filter(self.lookout.can_see, facts)], self.state.beliefs)
+        adopt_look(looked, self.state.beliefs, self.emit, BEFORE_STEP)
+        self._looked = record.id, self.state.version
+        is_sure = {item_of(each) for each in facts} <= {item_of(each) for each in looked.conclusive}
+        return ", ".join(map(self._name, parts)) if is_sure and all(map(self.state.beliefs.is_true, parts)) else ""
 
     @property
     def _is_aimed(self) -> bool:
@@ -168,31 +194,35 @@ class FirstLook:
             return any(each.by is not None and each.by.status in UNFINISHED for each in demands)
         return any(each.by is None and self._name(each.what) in goals for each in demands)
 
-    async def find_excuse(self, record: StepRecord) -> tuple[str, list[StepRecord]]:
+    async def find_excuse(self, record: StepRecord, *, anew: bool = False) -> tuple[str, list[StepRecord]]:
         """Look whether all that an irreversible step is for, through other steps, is so; return as text what is so.
 
         Where a search could not know that, beside it return the steps that build on the step: the plan goes on without
-        them. The text is empty if it is needed, or may be. Its own effect is looked at when its flight is taken.
+        them. The text is empty if it is needed, or may be. Its own effect is looked at when its flight is taken. What
+        was looked at before counts, unless it is looked at `anew` as others have acted since.
         """
         name, state, needed = str(record.step), self.state, ("", list[StepRecord]())
         if self.look == "never" or record.attempts or not (self.lookout.has_observers and self._is_aimed):
             return needed
-        if self._looked == (record.id, state.version):
+        if self._looked == (record.id, state.version) and not anew:
             return needed
-        purposes = self._find_purposes()
+        reached = await self._find_reached(record)
+        if reached:
+            return reached, []
+        purposes, over = self._find_purposes(), self._list_patterns([record])
         facts = [*filter(self.lookout.can_see, purposes.list_telling(record))][:MOST_SERVED]
         own = set[Atom](self._finder.find_declared(record.step))
         if any(each.predicate in state.problem.domain.derived for each in facts):
             own |= self._finder.find_visible_effect(record, self.lookout.can_see).keys()
-        if own.issuperset(facts) or not purposes.find_excuse(record, {}, facts)[0]:
+        if not over and (own.issuperset(facts) or not purposes.find_excuse(record, {}, facts)[0]):
             return needed  # whatever would be seen
-        looked = await self.lookout.look(facts, state.beliefs)
+        looked = await self.lookout.look(facts, state.beliefs, over)
         adopt_look(looked, state.beliefs, self.emit, BEFORE_STEP)
         self._looked = record.id, state.version
         if record.status not in {StepStatus.PENDING, StepStatus.WAITING}:
             return needed  # meanwhile, the plan goes on without it
         seen = {fact: holds for fact, holds in looked.seen.items() if fact in looked.conclusive}
-        found, needless = purposes.find_excuse(record, seen)
+        found, needless = self._find_purposes().find_excuse(record, seen)
         if own.issuperset(found):
             return needed
         self._infer_causes(looked, BEFORE_STEP)

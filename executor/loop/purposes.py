@@ -79,8 +79,11 @@ class Purposes:
             self._demand_last_effects()
 
     def _find_brought(self, record: StepRecord) -> Facts:
-        """Return the facts that a step declares to bring or end; of one that is done, those that came about."""
-        declared = self.finder.find_declared(record.step)
+        """Return the facts that a step declares to bring or end; of one that is done, those that came about.
+
+        Those about objects that it is still to create are among them.
+        """
+        declared = {**self.finder.find_declared(record.step), **self.finder.find_births(record.step)}
         if not record.is_done:
             return declared
         came, believed = {note.fact: note.holds for note in record.facts}, self.state.beliefs.holds
@@ -137,7 +140,7 @@ class Purposes:
     def list_served(self, records: Iterable[StepRecord]) -> list[Atom]:
         """Return the facts for which `records` are, also through other steps: first those of the goal."""
         demands = sorted([demand for _, _, demand in self._walk(records)], key=_is_of_step)
-        return _list_facts(fact for each in demands for fact in each.facts)
+        return self._list_visible(fact for each in demands for fact in each.facts)
 
     def list_goals(self, record: StepRecord) -> list[Formula]:
         """Return the parts of the goal that a step is for by facts, also through other steps."""
@@ -175,9 +178,14 @@ class Purposes:
         near = [fact for each in next_ for fact in each.facts]
         near += [fact for each in next_ if each.by for fact in self._declared[each.by.id] if fact in self._demands]
         own = {fact for step, fact, _ in walked if step is record}
-        found = _list_facts([*ends, *near])
+        found = self._list_visible([*ends, *near])
         others = [each for each in found if each not in own]
         return found if others and len(own) > 1 else others
+
+    def _list_visible(self, facts: Iterable[Atom]) -> list[Atom]:
+        """Return each of `facts` once, without placeholders, and values of numbers, which others change, too."""
+        exists = self.state.objects.exists
+        return [each for each in dict.fromkeys(facts) if not isinstance(each, FluentValue) and exists(each)]
 
     def _walk(self, records: Iterable[StepRecord]) -> Iterator[tuple[StepRecord, Atom, Demand]]:
         """Yield what is demanded of `records`, and of the steps for which they are: the step, its fact, the demand."""
@@ -218,6 +226,20 @@ class Purposes:
             stack += [each for id_, each in needing.items() if id_ not in reached]
             reached |= needing
         return [*excuses], [*reached.values()]
+
+    def list_numeric_parts(self, record: StepRecord) -> list[Formula]:
+        """Return the parts of the goal for which alone a step is, if it changes numbers for them.
+
+        There are none if a step that is left needs it, or changes the same numbers.
+        """
+        demands = [(fact, each) for fact in self._list_changed(record) for each in self._list_demands(fact, record)]
+        numbers = {fact for fact, _ in demands if isinstance(fact, FluentValue)}
+        others = [each for each in self.steps if each is not record and each.status in UNFINISHED] if numbers else []
+        changed = {pattern_of(fluent) for each in others for fluent in self.state.beliefs.fluents_of(each.step)}
+        is_needed = any(each.by is not None for _, each in demands) or self._list_followers(record)
+        if is_needed or not numbers.isdisjoint(changed) or any(covers(each, record.step) for each in self._mandatory):
+            return []
+        return list(dict.fromkeys(each.what for _, each in demands)) if numbers else []
 
     def _find_decisive(
         self, demand: Demand, fact: Atom, holds: bool | None, seen: Facts, hoped: Collection[Atom]
@@ -280,8 +302,3 @@ class Purposes:
 
 def _is_of_step(demand: Demand) -> bool:
     return demand.by is not None
-
-
-def _list_facts(facts: Iterable[Atom]) -> list[Atom]:
-    """Return each of `facts` once, without values of numbers, which others change, too."""
-    return [each for each in dict.fromkeys(facts) if not isinstance(each, FluentValue)]

@@ -26,6 +26,7 @@ from executor.events.events import (
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import NextAttempt, check_created_objects
+from executor.loop.asker import describe_unused
 from executor.loop.attempt import Attempt
 from executor.loop.detours import Detours
 from executor.loop.dispatch import SINGLE, Agenda, Inbox, defer_irreversible, linearise
@@ -45,6 +46,7 @@ from executor.recovery.supervisor import Supervisor
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import restore_result
+from planner.lightweight import replace
 
 INTERRUPTED: Final = "interrupted"
 OUTDATED: Final = (-1, -1, -1)
@@ -133,7 +135,12 @@ class Loop:
                 end = await self._act_while_idle()
                 if end is not None:
                     doubt = self.supervisor.end_in_doubt() if end.status in UNREACHED else None
-                    return doubt or end  # an answer to the open question comes first
+                    return self._tell_unused(doubt or end)  # an answer to the open question comes first
+
+    def _tell_unused(self, end: RunEnded) -> RunEnded:
+        """Return the end of the run, whose reason says which steps that were to be done again were not."""
+        unused = describe_unused(self.stepper.clearance.flights) if end.status.is_over else []
+        return replace(end, reason="; ".join([*filter(None, [end.reason]), *unused])) if unused else end
 
     async def _settle_returned(self) -> bool:
         """Judge the running steps on which no task is at work; return whether there are any.

@@ -53,6 +53,8 @@ LOOK: Final = 5.0
 """Longest time between two looks at numbers that a step waits for, in seconds."""
 QUEUED: Final = 5.0
 """Seconds after which a step that waits for capacities lets others go first."""
+NEEDLESS: Final = "it is not needed"
+"""Begins the reason of a step that was left out as all that it is for is so already."""
 FREEING: Final = (
     "answer it (forethought runs answer) or resume it, or delete it and settle what it leaves in doubt "
     "(forethought runs ledger)"
@@ -140,6 +142,7 @@ class Stepper:
 
     def __post_init__(self) -> None:
         self.conditions = StepConditions(self.state, self.emit, self.lookout, looks=self.first_look.look != "never")
+        self.clearance.is_needless = self._is_needless
         beside = self.clearance.find_changed_beside
         self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted, beside)
 
@@ -229,15 +232,15 @@ class Stepper:
         clear = partial(self._clear, record, item, values, defaults) if item else None
         await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
 
-    async def _is_needless(self, record: StepRecord) -> bool:
-        """Return whether all that an irreversible step is for is so already; leave it out if so.
+    async def _is_needless(self, record: StepRecord, anew: bool = False) -> bool:
+        """Return whether all that an irreversible step is for is so already, looking `anew`; leave it out if so.
 
         The rest is planned anew. Where the plan goes on without it, the steps that build on it are left out, too: in a
         hierarchical run, they count as done, and no task is done in another way.
         """
-        so, others = await self.first_look.find_excuse(record)
+        so, others = await self.first_look.find_excuse(record, anew=anew)
         is_of_task = self.state.hierarchy is not None
-        excuse = f"{events.ALREADY_SO}: {so}" if is_of_task else f"it is not needed: {so} is so already"
+        excuse = f"{events.ALREADY_SO}: {so}" if is_of_task else f"{NEEDLESS}: {so} is so already"
         for each in (record, *others) if so else ():
             self.emit(events.StepEnded(each.id, events.StepStatus.SKIPPED, excuse))
         if so and not (is_of_task or others):
@@ -249,10 +252,8 @@ class Stepper:
 
         Where the ledger leaves it out, as another run has brought about what it is for, the run plans anew.
         """
-        if await self._is_needless(record):
-            return False
         may_begin = await self.clearance.clear(record, item, values, defaults)
-        if record.status is events.StepStatus.SKIPPED and not record.reason.startswith(events.ALREADY_SO):
+        if record.status is events.StepStatus.SKIPPED and not record.reason.startswith((events.ALREADY_SO, NEEDLESS)):
             self.replanning_requests.append(record.reason)
         return may_begin
 
