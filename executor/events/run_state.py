@@ -18,6 +18,7 @@ from executor.events.fluent_values import FluentValue, item_of
 from executor.events.steps import Results, StepRecord, Steps
 from executor.events.tasks import TASKS, Hierarchy
 from executor.observe.beliefs import Beliefs, is_in_place
+from executor.observe.constraint_evidence import ConstraintEvidence
 from executor.plans.action_plan import ActionPlan, PlanStep, replace_aim
 from executor.plans.created_objects import (
     Bindings,
@@ -103,6 +104,8 @@ class RunState:
     occasion = ""
     """Occasion of the request, such as a month: what was done on another occasion may be done again."""
     redirected: list[events.GoalChanged]
+    dropped: list[str]
+    """Dropped soft goals."""
     children: list[events.ChildBegun]
     """The runs that handlers have begun."""
     lost: frozenset[str] = frozenset()
@@ -127,6 +130,8 @@ class RunState:
         self.beliefs = Beliefs(self.problem, find_internal_predicates(domain, self.problem))
         self.watches = ConstraintMonitors(self.beliefs.simulation) if problem.constraints else None
         """Monitors of the trajectory constraints, if there are any."""
+        self.evidence = ConstraintEvidence(problem.constraints, self.beliefs) if problem.constraints else None
+        """Whether these constraints were seen to be kept."""
         self._follow(plan.policy, self.problem)
         self.timetable = Timetable.of(plan, self.problem)
         """What the run knows about times, if its plan is one in time."""
@@ -143,9 +148,7 @@ class RunState:
         self.patched: Counter[tuple[frozenset[Atom], tuple[Key, ...]]] = Counter()
         """How often the same rest of a plan was adopted while the same facts were believed."""
         self.rungs: list[events.RungTaken] = []
-        self.redirected, self.children = [], []
-        self.dropped: list[str] = []
-        """Dropped soft goals."""
+        self.redirected, self.children, self.dropped = [], [], []
         self.providers: dict[Atom, str] = {}
         """Latest provider of each fact."""
         self.tried = Failures()
@@ -350,6 +353,8 @@ class RunState:
         self.wants_plan, self.hierarchy, self.kept, self.outlived = True, None, None, self.policy
         watches = self.watches or ConstraintMonitors(self.beliefs.simulation)
         self.watches = watches.switch_to(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
+        kept = ConstraintEvidence(wanted.constraints, self.beliefs, self.evidence)
+        self.evidence = kept if wanted.constraints else None
 
     def _end_step(self, event: events.StepEnded) -> None:
         record = self.steps[event.step]
@@ -384,7 +389,7 @@ class RunState:
         if counts:
             self.beliefs.record_action(record.step)
             self.kept = self.kept.after(before, record.step) if self.kept is not None else None
-        self._watch(record.step if counts else None, in_part=event.status is events.StepStatus.PARTIAL)
+        self._watch(record if counts else None)
         self._bind(record)
         self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
         items = self._find_items_in_place(record.step)
@@ -448,13 +453,15 @@ class RunState:
 
             self.kept = Kept.of(problem)
 
-    def _watch(self, step: Step | None = None, *, in_part: bool = False) -> None:
-        """Update the constraint monitors after `step`, if one was done, perhaps only `in_part`."""
-        if self.watches is None:
+    def _watch(self, record: StepRecord | None = None) -> None:
+        """Update the constraint monitors after a step, if one was done, perhaps only in part."""
+        if self.watches is None or self.evidence is None:
             return
-        if step is not None:
-            self.watches.look(self.beliefs.simulation, step, in_part=in_part)
+        if record is not None:
+            in_part = record.status is events.StepStatus.PARTIAL
+            self.watches.look(self.beliefs.simulation, record.step, in_part=in_part)
         self.watches.look(self.beliefs.simulation)
+        self.evidence.look(self.beliefs, record)
 
     def _note_failed_attempt(self, record: StepRecord) -> None:
         """Count the attempt that is under way, if any, as a failure of its skill."""

@@ -49,10 +49,21 @@ MISSING: Final = GoalLook(Verdict.MISSING)
 async def look_at_goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
     """Look at the goal of `state` and judge it; tasks, and a run without a goal, are judged by their steps.
 
-    A goal with unmet trajectory constraints is missing.
+    A goal with unmet trajectory constraints is missing. What the run has not seen of its constraints is assumed.
     """
     if state.unmet:
         return MISSING
+    look = await _judge_aim(state, lookout, emit)
+    if state.evidence is None or look.verdict not in {Verdict.SEEN, Verdict.ASSUMED}:
+        return look
+    open_facts = [fact for fact in state.evidence.list_open_facts(state.beliefs) if lookout.can_see(fact)]
+    if open_facts:
+        adopt_look(await lookout.look(open_facts, state.beliefs), state.beliefs, emit, "the constraints")
+    unseen = [*filter(None, [look.reason]), *state.evidence.describe_unseen()]
+    return GoalLook(Verdict.ASSUMED, _join_reasons(unseen)) if unseen else look
+
+
+async def _judge_aim(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
     if state.hierarchy is None:
         had_goal = state.has_goal or bool(state.dropped)
         return await _judge_goal(state, lookout, emit) if had_goal else _judge_steps(state, state.steps)
