@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from doors.agent_doors import AgentDoor
 from doors.door import find_doors, list_pairs
@@ -39,6 +40,10 @@ NEEDS_PROOF = frozenset({"false failure", "lie", "done by hand meanwhile", "disa
 """Faults that are not tried where those who look cannot say no: a conclusive observer that is wrong outranks them."""
 
 
+Kept = Literal["file", "database"]
+"""Where the journal of a story is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One door, or a pair of doors, under one fault in one scene."""
@@ -51,14 +56,20 @@ class Cell:
         return f"{self.door.replace(' ', '-')}:{self.fault}:{self.scene}"
 
 
-def list_cells() -> list[Cell]:
-    """Return every cell that makes sense, door by door."""
+def list_cells(journal: Kept = "file") -> list[Cell]:
+    """Return every cell that makes sense with a kind of `journal`, door by door.
+
+    With a database, that is the doors that have a journal, and no full disk: the database has another one.
+    """
+    is_file = journal == "file"
     return [
         Cell(door, fault, scene)
         for door, made in DOORS.items()
         for fault in FAULTS
         for scene in SCENES
-        if makes_sense(fault, scene) and (made.has_journal or not fault.needs_journal)
+        if makes_sense(fault, scene)
+        and (made.has_journal or (is_file and not fault.needs_journal))
+        and (is_file or fault.inside != "fills the disk")
     ]
 
 
