@@ -744,10 +744,13 @@ class Executor:
         last = next(iter(deque(journal.read(run), maxlen=1)), None)
         if last is None or last.status not in _TAKEN_UP or is_lacking(load_json(last.data).get("reason", "")):
             return
-        wanted = f"a domain {self.world.model.name!r} of the version that its plan was made with"
-        ended = RunEnded(RunStatus.WAITING, f"{LACKING}: {wanted}; {error}")
+        ended = RunEnded(RunStatus.WAITING, f"{self.describe_wanted_domain()}; {error}")
         data = dump_json(event_to_data(ended))
         journal.append(run, "RunEnded", data, status=ended.status.name, at=self.clock.time())
+
+    def describe_wanted_domain(self) -> str:
+        """Return what a run lacks whose events do not fit the domain."""
+        return f"{LACKING}: a domain {self.world.model.name!r} of the version that its plan was made with"
 
     def _find_known(self, before: Run | None, events: int) -> RunState | None:
         """Return the state of a run as it was driven here `before`, if it has as many `events` as the journal."""

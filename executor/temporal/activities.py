@@ -136,8 +136,12 @@ class WorldActivities:
 
     @activity.defn(name="perform")
     async def perform(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Make one attempt at a step; return it as data, or `outdated` if this worker has another domain."""
-        if given["version"] != self.version:
+        """Make one attempt at a step; return it as data, or `outdated` if this worker has another domain.
+
+        So it is where a worker of the queue of the run has no such handler: the run looks what there is now.
+        """
+        is_lacking = not self._list_skills(given) and activity.info().task_queue == given["served"]
+        if given["version"] != self.version or is_lacking:
             return {"outdated": self.version}
         notes, aborted = Notes(), asyncio.Event()
         STEP.set(Child(given["key"]))
@@ -171,7 +175,10 @@ class WorldActivities:
 
         A handler that was given up has as long to end as effects have to be seen.
         """
-        skill = self._find_skill(given["action"], given["skill"])
+        skill = next(iter(self._list_skills(given)), None)
+        if skill is None:
+            lack = f"this worker has no handler {given['skill']!r} of {given['action']}"
+            return Attempt(ActionResult.failed(f"{lack}; @world.handler(…) says who does"), begun=False)
         policy = _read_policy(given["policy"], self.world.policy_of(given["action"]))
         try:
             data = _convert_parameters(skill.action, given["data"])
@@ -193,12 +200,9 @@ class WorldActivities:
         attempt.is_at_work = not await wait_for_handler(find_abandoned(call), settled)
         return attempt
 
-    def _find_skill(self, action: str, name: str) -> Skill:
-        skills = self.world.skills.get(action, ())
-        found = next((each for each in skills if each.name == name), None)
-        if found is None:
-            raise InputError(f"this worker has no handler {name!r} of {action}", hint="@world.handler(…) says who does")
-        return found
+    def _list_skills(self, given: Mapping[str, Any]) -> list[Skill]:
+        """Return the handler of the step that `given` describes, if this worker has it."""
+        return [each for each in self.world.skills.get(given["action"], ()) if each.name == given["skill"]]
 
     async def _load_objects(
         self, function: Callable[..., Any], given: Mapping[str, Any], policy: ExecutionPolicy

@@ -2,8 +2,8 @@
 
 `PlanRun.run` tells the story: search for a plan if there is none, drive the run, and, where it waits for something from
 outside, wait until somebody takes it up. All that happens is an event, as in a journal. The workflow keeps the events,
-tells them to whoever asks, and hands them to the workflow that goes on in its place when its history has grown long, or
-when the workers have another version of the domain.
+tells them to whoever asks, and hands them to the workflow that goes on in its place when its history has grown long,
+when the workers have another version of the domain, or when it is taken up after it lacked something of their world.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ from executor.events.events import (
 from executor.events.run_state import RunState
 from executor.executor import Executor
 from executor.observe.observe import Lookout
+from executor.plan_check.remaining_means import is_lacking
 from executor.plans.action_plan import ActionPlan, aim_of
 from executor.plans.prepare import PreparedPlan
 from executor.run import NOT_KEPT, Done, Run
 from executor.temporal.effect_ledger import WorkflowBook
+from executor.temporal.joined_requests import end_mark
 from executor.temporal.outside import (
     AGES,
     ActivityLookout,
@@ -54,9 +56,9 @@ from executor.temporal.outside import (
     search_by_activity,
     view_world,
 )
-from executor.temporal.recorded_world import restore_world
+from executor.temporal.recorded_world import is_described, restore_world
 from executor.temporal.shared_limits import RunLimits
-from executor.temporal.value_data import Entry, make_plain, pack_entries, read_value, unpack_entries
+from executor.temporal.value_data import Entry, make_plain, pack_entries, read_value, unpack_entries, write_value
 from executor.tools.context import Memory
 from executor.tools.json_data import data_of, dump_json, load_json
 from executor.tools.results import ActionResult
@@ -169,6 +171,25 @@ class _News:
     facts: dict[Atom, bool] = field(default_factory=dict)
     aim: Mapping[str, Any] | None = None
 
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> _News:
+        """Read what `TemporalRun.take_up`, or `write`, has written."""
+        results = {step: restore_result(result) for step, result in told["results"].items()}
+        return cls(dict(told["answers"]), results, _read_facts(told["facts"]), told["aim"])
+
+    def write(self) -> dict[str, Any]:
+        """Return the news as data."""
+        results = {step: make_plain(data_of(result)) for step, result in self.results.items()}
+        facts = [[write_value(fact), holds] for fact, holds in self.facts.items()]
+        return {"answers": self.answers, "results": results, "facts": facts, "aim": self.aim}
+
+    def add(self, later: _News) -> None:
+        """Add what came later."""
+        self.answers |= later.answers
+        self.results |= later.results
+        self.facts |= later.facts
+        self.aim = later.aim or self.aim
+
 
 @workflow.defn(name=WORKFLOW)
 class PlanRun:
@@ -180,7 +201,9 @@ class PlanRun:
         self._early: dict[str, ActionResult] = {}
         self._news: _News | None = None
         self._outdated = ""
-        """The version of the workers' domain, if that is another than the run's."""
+        """The version of the workers' domain, if the run has to go on by what they have now."""
+        self._misfit = ""
+        """Why the events do not fit the domain: there is no run as long as they do not."""
         self._is_parked = self._is_over = self._is_moving = self._is_called_off = self._is_interrupted = False
         self._searching: workflow.ActivityHandle[dict[str, Any]] | None = None
         self._refusal: dict[str, Any] = {}
@@ -196,6 +219,8 @@ class PlanRun:
         self._entries += unpack_entries(given["entries"])
         self._early |= {event: restore_result(result) for event, result in given["early"].items()}
         self._limits.claims |= given.get("claims", {})
+        self._news = _News.read(given["news"]) if given.get("news") else None
+        self._is_called_off |= given.get("called_off", False)
         try:
             executor = _make_executor(given, self._entries, self._limits, self._book)
             if given["parked"]:
@@ -203,12 +228,11 @@ class PlanRun:
                 await self._wait_for_news(given)
             while not self._is_over:
                 ended = await self._drive(executor, given)
-                if ended is None or self._run is None:
+                if ended is None:
                     break
-                if self._run.is_moving and not (ended.status.is_over or self._is_interrupted):
+                if self._run is not None and self._run.is_moving and not (ended.status.is_over or self._is_interrupted):
                     await self._hand_over(given, parked=False)
-                self._run.end(ended)
-                self._is_over = ended.status.is_over
+                self._note_end(ended)
                 if not self._is_over:
                     await self._wait_for_news(given)
         except ForethoughtError as error:
@@ -216,6 +240,7 @@ class PlanRun:
                 raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True) from error
             self._end_at_once(str(error))
         self._is_over = True
+        await self._end_mark(given)
         self._limits.keep(())
         await self._limits.finish()
         await self._book.finish()
@@ -227,17 +252,21 @@ class PlanRun:
         news, self._news = self._news, None
         self._book.look_again()
         if self._entries:
-            run = self._rebuild(executor, given)
+            run = self._run = self._rebuild(executor, given)
+            if run is None:
+                return self._end_as_misfit()
+            if news == _News() and not self._is_called_off and (lack := run.find_lack_still()):
+                return RunEnded(RunStatus.WAITING, lack)
         else:
             made = await self._find_plan(executor, given)
             if made is None:
                 return None
-            run = self._make_run(executor, given, executor.make_state(made))
+            run = self._run = self._make_run(executor, given, executor.make_state(made))
             _begin(run, made, given)
-        self._run, self._is_parked = run, False
+        self._is_parked = False
         if news is not None:
             _take_up(run, news)
-        elif given["moved"]:
+        if given["moved"]:
             run.request_replanning(given["moved"])
             given["moved"] = ""
         driving = asyncio.ensure_future(run.follow_plan())
@@ -274,14 +303,36 @@ class PlanRun:
         run.keep_early_results(early)
         return run
 
-    def _rebuild(self, executor: Executor, given: Mapping[str, Any]) -> WorkflowRun:
-        """Make the run of the events so far; raises `RunError` where they do not fit the domain."""
+    def _rebuild(self, executor: Executor, given: Mapping[str, Any]) -> WorkflowRun | None:
+        """Make the run of the events so far; None where they do not fit the domain."""
         events = [(event_from_data(kind, load_json(data)), at) for kind, data, at in self._entries]
         try:
             state = executor.rebuild_state(events)
         except (ForethoughtError, LookupError, ValueError) as error:
-            raise RunError(f"{CHANGED}, and what it did no longer fits: {error}") from error
+            self._misfit = f"{executor.describe_wanted_domain()}; {CHANGED}: {error}"
+            return None
         return self._make_run(executor, given, state)
+
+    def _end_as_misfit(self) -> RunEnded:
+        """Return the end of a run whose events do not fit the domain: nothing is done, and nothing undone."""
+        if self._is_called_off:
+            return RunEnded(RunStatus.CANCELLED, f"called off; {self._misfit}")
+        return RunEnded(RunStatus.WAITING, self._misfit)
+
+    def _note_end(self, ended: RunEnded) -> None:
+        """Keep how the run ended, unless it waits for the same as before."""
+        self._is_over = ended.status.is_over
+        if is_lacking(ended.reason) and self._find_reason() == ended.reason:
+            return
+        if self._run is None:
+            self._entries.append(("RunEnded", dump_json(event_to_data(ended)), WorkflowClock().time()))
+        else:
+            self._run.end(ended)
+
+    def _find_reason(self) -> str:
+        """Return the reason why the run waits, or is over; an empty text where it does not."""
+        kind, data, _ = self._entries[-1]
+        return str(load_json(data)["reason"]) if kind == "RunEnded" else ""
 
     async def _find_plan(self, executor: Executor, given: Mapping[str, Any]) -> PreparedPlan | None:
         """Return the plan of the run, searched by an activity if it is not given; None if there is none."""
@@ -310,12 +361,15 @@ class PlanRun:
         return PreparedPlan(plan, problem, tuple(dropped))
 
     async def _wait_for_news(self, given: dict[str, Any]) -> None:
-        """Wait until the run is taken up, or until the wait of one of its steps is over."""
+        """Wait until the run is taken up, or until the wait of one of its steps is over.
+
+        A run that lacked something goes on in another workflow, by the world that its worker has then.
+        """
         self._is_parked, self._is_interrupted = True, False
+        await self._end_mark(given)
         if workflow.info().is_continue_as_new_suggested():
             await self._hand_over(given, parked=True)
-        assert self._run is not None, "it was driven"
-        deadline = self._run.find_deadline()
+        deadline = None if self._run is None else self._run.find_deadline()
         left = None if deadline is None else max(deadline - asyncio.get_running_loop().time(), 0.0)
         try:
             await workflow.wait_condition(lambda: self._news is not None, timeout=left)
@@ -324,6 +378,15 @@ class PlanRun:
         except asyncio.CancelledError:  # Temporal calls the workflow off
             self._is_called_off = True
             self._news = self._news or _News()
+        if is_lacking(self._find_reason()):
+            self._outdated = find_host().version
+            await self._hand_over(given, parked=False)
+
+    async def _end_mark(self, given: dict[str, Any]) -> None:
+        """Let equal requests begin another run from now on."""
+        mark, given["mark"] = given.get("mark", ""), ""
+        if mark:
+            await end_mark(mark, given["run"])
 
     async def _hand_over(self, given: dict[str, Any], *, parked: bool) -> None:
         """Go on in another workflow with the same id, and a history of its own."""
@@ -338,16 +401,19 @@ class PlanRun:
         if self._run is not None:
             early = self._run.early_results
             self._run.leave()
-        moved = {**find_host().described, "moved": CHANGED} if self._outdated else {}
+        host = find_host()
+        moved = host.described | {"moved": CHANGED if host.version != given["version"] else ""}
         workflow.continue_as_new({
             **given,
             "entries": pack_entries(self._entries),
             "early": {event: make_plain(data_of(result)) for event, result in (early | self._early).items()},
             "claims": self._limits.claims,
             "parked": parked,
+            "news": None if self._news is None else self._news.write(),
+            "called_off": self._is_called_off,
             "search": None,
             "moved": "",
-            **moved,
+            **(moved if self._outdated else {}),
         })  # fmt: skip
 
     def _end_at_once(self, reason: str) -> None:
@@ -407,19 +473,17 @@ class PlanRun:
     @workflow.update
     def take_up(self, told: dict[str, Any]) -> None:
         """Take the run up with answers, results of steps, facts that have changed, and another goal."""
-        facts = _read_facts(told["facts"])
-        results = {step: restore_result(result) for step, result in told["results"].items()}
+        news = _News.read(told)
         if not self._is_parked:
-            self._tell_at_once(told["answers"], results, facts, told["aim"])
+            self._tell_at_once(news)
             return
-        news = self._news = self._news or _News()
-        news.answers |= told["answers"]
-        news.results |= results
-        news.facts |= facts
-        news.aim = told["aim"] or news.aim
+        self._news = self._news or _News()
+        self._news.add(news)
 
     @take_up.validator
     def _check_news(self, told: dict[str, Any]) -> None:
+        if self._is_misfit and _News.read(told) == _News():
+            return
         run = self._require_run()
         for question, answer in told["answers"].items():
             run.check_answer(question, answer)
@@ -428,29 +492,27 @@ class PlanRun:
         if told["aim"] is not None and run.state.is_undoing:
             raise RunError(f"the run {run.id!r} keeps its goal: it undoes what was done", hint="start another one")
 
-    def _tell_at_once(
-        self,
-        answers: Mapping[str, Any],
-        results: Mapping[str, ActionResult],
-        facts: Mapping[Atom, bool],
-        aim: Mapping[str, Any] | None,
-    ) -> None:
+    def _tell_at_once(self, news: _News) -> None:
         """Tell a run that is at work what came from outside."""
         run = self._require_run()
-        if facts:
-            run.report(facts)
-        if aim is not None:
-            goal = ActionPlan.model_validate(aim["plan"])
-            run.change_goal(goal.problem(run.state.domain), aim["reason"], basis=goal.basis)
-        for question, answer in answers.items():
+        if news.facts:
+            run.report(news.facts)
+        if news.aim is not None:
+            goal = ActionPlan.model_validate(news.aim["plan"])
+            run.change_goal(goal.problem(run.state.domain), news.aim["reason"], basis=goal.basis)
+        for question, answer in news.answers.items():
             run.answer(question, answer)
-        for step, result in results.items():
+        for step, result in news.results.items():
             run.complete(step, result)
 
     @workflow.update
     def announce(self, event: str, result: dict[str, Any]) -> int:
         """Complete all steps that wait for `event`, or else the first that will; return how many wait."""
-        run, restored = self._require_run(), restore_result(result)
+        restored = restore_result(result)
+        if self._is_misfit:
+            self._early[event] = restored
+            return 0
+        run = self._require_run()
         if not self._is_parked:
             return run.announce(event, restored)
         found = run.find_waiting(event)
@@ -464,10 +526,18 @@ class PlanRun:
     @announce.validator
     def _check_announcement(self, event: str, result: dict[str, Any]) -> None:
         del event, result
-        self._require_run()
+        if not self._is_misfit:
+            self._require_run()
+
+    @property
+    def _is_misfit(self) -> bool:
+        """Whether the run waits for a domain that its events fit."""
+        return self._is_parked and self._run is None and not self._is_moving
 
     def _require_run(self) -> WorkflowRun:
-        """Return the run; raises `RunError` before it has begun, and after its end."""
+        """Return the run; raises `RunError` before it has begun, after its end, and where nothing fits its events."""
+        if self._is_misfit:
+            raise RunError(self._misfit, hint="take it up there first, and tell it then")
         if self._run is None or self._is_over or self._is_moving:
             raise RunError("nobody drives the run at this moment", hint="wait until it has begun")
         return self._run
@@ -509,7 +579,7 @@ def _make_executor(
     """Make the executor that drives the run with these `entries` by activities."""
     host = find_host()
     setup = Setup(given["heartbeat"], given["queues"], given["capacity"], given["version"])
-    world = host.world if given["version"] == host.version else restore_world(given, host.world)
+    world = host.world if is_described(given, host.described) else restore_world(given, host.world)
     performer = ActivityPerformer(setup, world.model.name, limits)
     ask = given["ask"]
     made = Executor(

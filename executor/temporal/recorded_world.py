@@ -1,7 +1,7 @@
 """Record with a run what it goes by: the domain, and which handlers, observers, checks and policies there are.
 
-A history replays only by what it was made with. A worker with another domain makes the world of a run that began before
-from this record: nothing in it can act or look, as all that is replayed was recorded.
+A history replays only by what it was made with. A worker whose world is another makes that of a run that began before
+from this record. Nothing in it can act or look: what is replayed was recorded, and what is new is done by activities.
 """
 
 from __future__ import annotations
@@ -54,9 +54,15 @@ def _write_policy(policy: ExecutionPolicy) -> Any:
         return None
 
 
+def is_described(given: Mapping[str, Any], described: Mapping[str, Any]) -> bool:
+    """Return whether a run goes by a world that is `described` so; one that has no document never goes by another."""
+    return not unpack_text(given["domain"]) or all(given.get(name, each) == each for name, each in described.items())
+
+
 def restore_world(given: Mapping[str, Any], present: World) -> World:
     """Make the world that `describe_world` described; policies with functions are those of the `present` world."""
     world = World(parse_documents(unpack_text(given["domain"]), "the recorded domain.json").domains[0])
+    world.is_simulated = present.is_simulated
     world.skills = {
         action: [Skill.of(name, world.model.actions[action], _refuse) for name in names]
         for action, names in given["skills"].items()
@@ -74,5 +80,7 @@ def restore_world(given: Mapping[str, Any], present: World) -> World:
     return world
 
 
-def _refuse(**_: Any) -> NoReturn:
+def _refuse(context: Any = None, **_: Any) -> NoReturn:
+    """Stand in for a function that may take all that a run knows."""
+    del context
     raise InputError("this world was recorded, and replays only")

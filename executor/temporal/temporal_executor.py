@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from itertools import count
 from typing import Any, Final, Literal
 from uuid import uuid4
 
@@ -18,7 +14,6 @@ from temporalio.client import (
     RPCError,
     WorkflowFailureError,
     WorkflowHandle,
-    WorkflowQueryFailedError,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
@@ -47,6 +42,8 @@ from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess, RunOutcome, find_running_loop
 from executor.temporal.connection import explain, name_place
+from executor.temporal.effect_ledger import name_effects
+from executor.temporal.joined_requests import SharedRequest
 from executor.temporal.plan_run import WORKFLOW
 from executor.temporal.recorded_world import describe_world
 from executor.temporal.run_events import read_entries
@@ -75,10 +72,6 @@ NOT_HERE: Final[Mapping[str, str]] = {
 """Options of a run that an `Executor` takes, and why a run on Temporal does not."""
 POLL: Final = 0.2
 """Pause between two questions for new events, in seconds."""
-AT_ONCE: Final = 5.0
-"""Seconds within which equal requests without a name find each other, in any processes; at most twice as many."""
-ANSWERING: Final = timedelta(seconds=2)
-"""Time for a worker to say whether a run is at work."""
 TASK: Final = timedelta(seconds=10)
 """Time after which a workflow whose worker has died between two steps is given to another."""
 
@@ -186,9 +179,8 @@ class TemporalExecutor:
         A handler that begins a run without an id begins a child of its step, whose id is the key of the step; another
         attempt at the step follows the same child. A request that names a known `run`, with the same goal and values,
         joins it; with others, or with `join=False`, it raises `RunExists` when it is awaited. Equal requests without a
-        name, in whatever processes, are one run if they come within `AT_ONCE` seconds and it is at work; its `id` is
-        sure once it is awaited, or `wait_until_begun`. Raises as `Executor.start` does, and `InputError` for the
-        options of `NOT_HERE`.
+        name, in whatever processes, are one run as long as it is at work; its `id` is sure once it is awaited, or
+        `wait_until_begun`. Raises as `Executor.start` does, and `InputError` for the options of `NOT_HERE`.
         """
         check_id(run)
         check_named(memory=memory)
@@ -225,44 +217,22 @@ class TemporalExecutor:
             await self._join(begun, request, join=join)
 
     async def _begin_shared(self, begun: TemporalRun, given: dict[str, Any], request: str) -> None:
-        """Start a run without a name, or join one at work that was begun for an equal request right before.
-
-        Its id is made of the request, the moment, and the number of such runs that were over or waiting by then.
-        """
-        given, moment = await self._state_plan(given), int(time.time() / AT_ONCE)
+        """Start a run without a name, or join the one at work that was begun for an equal request."""
+        given = await self._state_plan(given)
         stem = hash_terms({"request": request, "by": make_plain(self._describe(""))})[:IDENTIFYING]
-        is_at_work: bool | None = False
-        for number in count():
-            begun.id = f"{stem}-{moment - 1:x}-{number}"
-            is_at_work = await self._is_at_work(begun.id)
-            if is_at_work is not False:
-                break
-        for number in count() if not is_at_work else ():
-            begun.id = f"{stem}-{moment:x}-{number}"
-            if await self._start_workflow(begun.id, given, request) or await self._is_at_work(begun.id):
-                break
-
-    async def _is_at_work(self, run: str) -> bool | None:
-        """Return whether a run is neither over nor waiting, as far as anybody says; None if there is no such run."""
-        handle = self.client.get_workflow_handle(run)
+        shared = SharedRequest(self.client, name_effects(self.world.name), stem)
+        run = f"{stem}-{begun.id}"
         try:
-            if (await handle.describe()).close_time is not None:
-                return False
+            begun.id = await shared.begin(run, lambda: self._start_workflow(run, given, request, shared.mark))
         except RPCError as error:
-            if error.status is RPCStatusCode.NOT_FOUND:
-                return None
             raise self.explain(error) from None
-        with suppress(RPCError, WorkflowQueryFailedError):  # no worker has it yet
-            told = await handle.query("told", sys.maxsize, rpc_timeout=ANSWERING)
-            return not (told["parked"] or told["over"])
-        return True
 
-    async def _start_workflow(self, run: str, given: dict[str, Any], request: str) -> bool:
-        """Start the workflow of a run; return False where there is one of this name already."""
+    async def _start_workflow(self, run: str, given: dict[str, Any], request: str, mark: str = "") -> bool:
+        """Start the workflow of a run, which ends the `mark` of its request; return False if there is one already."""
         try:
             await self.client.start_workflow(
                 WORKFLOW,
-                make_plain(self._describe(run) | given),
+                make_plain(self._describe(run) | given | {"mark": mark}),
                 id=run,
                 task_queue=self.queue,
                 task_timeout=self.task_timeout,

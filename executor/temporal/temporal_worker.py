@@ -18,6 +18,7 @@ from executor.report.live import Follower, Listener
 from executor.run import ModelAccess
 from executor.temporal.activities import WorldActivities
 from executor.temporal.effect_ledger import StepEffect, name_effects
+from executor.temporal.joined_requests import RequestMark
 from executor.temporal.outside import HostRunner
 from executor.temporal.plan_run import PlanRun
 from executor.temporal.shared_limits import SharedLimits
@@ -47,10 +48,13 @@ _serving: Final[dict[tuple[object, ...], tuple[Worker, list[None]]]] = {}
 
 @asynccontextmanager
 async def _serve_effects(client: Client, queue: str, runner: HostRunner) -> AsyncIterator[None]:
-    """Serve the ledger of a world on `queue`; Temporal wants one such worker of a client, whoever needs it."""
+    """Serve the ledger of a world, and the marks of requests, on `queue`.
+
+    Temporal wants one such worker of a client, whoever needs it.
+    """
     key = client.service_client, client.namespace, queue
     if key not in _serving:
-        worker = Worker(client, task_queue=queue, workflows=[StepEffect], workflow_runner=runner)
+        worker = Worker(client, task_queue=queue, workflows=[StepEffect, RequestMark], workflow_runner=runner)
         _serving[key] = worker, []
         await worker.__aenter__()
     worker, users = _serving[key]

@@ -1,6 +1,7 @@
-"""Equal requests without a name that are made at once are one run on Temporal, whichever processes make them."""
+"""Equal requests without a name are one run on Temporal while it is at work, whichever processes make them."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -90,3 +91,66 @@ def test_a_run_that_waits_is_not_joined_but_named_ones_are(executors):
     assert first.status is second.status is RunStatus.WAITING
     assert first.run != second.run
     assert {each.run for each in named} == {"evening"}
+
+
+async def count_marks(executor, expected):
+    """Wait until the server lists `expected` open marks of requests."""
+    async with asyncio.timeout(30):
+        while (await executor.client.count_workflows(OPEN_MARKS)).count != expected:  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(0.1)
+
+
+OPEN_MARKS = 'WorkflowType="forethought-request" AND ExecutionStatus="Running"'
+
+
+def test_a_request_joins_as_long_as_the_first_one_is_under_way(executors, monkeypatch):
+    async def run():
+        bell = Bell()
+        async with executors(bell.world) as (one, other):
+            first = one.start(bell.problem())
+            await bell.begun.wait()
+            today = time.time
+            monkeypatch.setattr(time, "time", lambda: today() + 86_400)
+            late = [other.start(bell.problem()), one.start(bell.problem())]
+            await asyncio.gather(*[each.wait_until_begun() for each in late])
+            await count_marks(one, 1)
+            bell.done.set()
+            ended = [await each for each in (first, *late)]
+            await count_marks(one, 0)
+        return ended, bell.rings
+
+    ended, rings = asyncio.run(run())
+    assert all(each.succeeded for each in ended)
+    assert len({each.run for each in ended}) == rings == 1
+
+
+@pytest.mark.filterwarnings("ignore:Cannot find activity to cancel")
+def test_a_run_that_was_terminated_and_one_that_was_never_begun_are_not_joined(executors, monkeypatch):
+    from executor.temporal import joined_requests
+
+    monkeypatch.setattr(joined_requests, "BEGINNING", 0.5)
+
+    async def run():
+        bell = Bell()
+        async with executors(bell.world) as (one, other):
+            first = one.start(bell.problem())
+            await bell.begun.wait()
+            await one.client.get_workflow_handle(first.id).terminate("by hand")
+            bell.done.set()
+            second = await other.run(bell.problem())
+            monkeypatch.setattr(type(one), "_start_workflow", die)
+            dead = one.start(bell.problem("t2"))
+            await asyncio.wait([dead._begun], timeout=1)
+            monkeypatch.undo()
+            third = await other.run(bell.problem("t2"))
+            await count_marks(one, 0)
+            dead._begun.cancel()
+        return first.id, second, third
+
+    async def die(*_):
+        await asyncio.Event().wait()
+
+    first, second, third = asyncio.run(run())
+    assert second.succeeded
+    assert third.succeeded
+    assert second.run != first

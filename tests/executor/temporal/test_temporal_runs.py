@@ -540,25 +540,6 @@ def test_a_run_survives_a_new_version_of_the_domain(on_temporal):
     asyncio.run(main())
 
 
-def test_a_run_ends_with_a_reason_where_an_action_that_it_has_taken_is_gone(on_temporal):
-    office, other = Office(), Domain("office")
-    other.action("sing", {"bell": Bell}, provides=["rung(bell)"])
-    world, sung = World(other), set()
-    world.handler("sing")(lambda bell: sung.add(bell.name))
-    later(office, "b", Wait(event="bell"))
-    plan = ActionPlan.of(solve(office.problem(["at(r, c)"])).expect_plan())
-
-    async def main():
-        async with on_temporal(office.world, queue="gone") as executor:
-            assert (await executor.run(plan, run="gone")).status is RunStatus.WAITING
-        async with on_temporal(world, queue="gone") as executor:
-            await executor.follow("gone").announce("bell")
-            with pytest.raises(RunError, match="the domain has changed since the run began"):
-                await executor.follow("gone")
-
-    asyncio.run(main())
-
-
 def test_children_are_runs_within_runs(on_temporal):
     outer, inner = Office(), Office()
     made = {}
