@@ -38,6 +38,7 @@ from executor.plans.prepare import add_alternatives, search_plan
 from executor.recovery.ask_people import Callback, Request, ask_for_answer, ask_for_decision
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess
+from executor.temporal.earlier_runs import EarlierRuns
 from executor.temporal.effect_ledger import CALLS, EffectsOnServer
 from executor.temporal.recorded_world import describe_world
 from executor.temporal.shared_limits import SERVED, LimitedTurns, find_closed, tell_limits
@@ -125,8 +126,10 @@ class WorldActivities:
         self._performing: set[tuple[str, str]] = set()
         """Runs and steps whose handlers are at work here."""
         self._book: Any = BookHere(world.ledger)
+        self._earlier: EarlierRuns | None = None
         if server is not None and not world.is_simulated:
             self._book = EffectsOnServer(server, world.first_name, self._performing.__contains__)
+            self._earlier = EarlierRuns(server, world, self._book)
 
     def list_all(self) -> list[Callable[..., Any]]:
         """Return all activities, for a `Worker`."""
@@ -387,6 +390,8 @@ class WorldActivities:
     async def keep_book(self, of: str, given: Any) -> Any:
         """Ask, or tell, the ledger of the world about an irreversible step."""
         assert of in CALLS, "a workflow asks for nothing else"
+        if self._earlier is not None:
+            await self._earlier.fill()
         told = getattr(self._book, of)(*read_value(given))
         return write_value(await told if inspect.isawaitable(told) else told)
 

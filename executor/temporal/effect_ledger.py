@@ -271,6 +271,7 @@ class EffectsOnServer:
 
     def __init__(self, client: Client, world: str, is_performing: Callable[[tuple[str, str]], bool]) -> None:
         self._client, self._queue, self._is_performing = client, name_effects(world), is_performing
+        self._world = world
 
     def _find(self, record: Flight | Entry) -> Entity:
         return Entity(EFFECT, f"{EFFECT}-{record.item}", self._queue, record.text)
@@ -322,6 +323,20 @@ class EffectsOnServer:
         for mark in list_marks(record, instead):
             of_mark = Entity(EFFECT, f"{EFFECT}-{mark}", self._queue, f"for the same as {record.text}")
             await of_mark.tell(self._client, "mark", [record.item])
+
+    async def is_filled(self) -> bool:
+        """Return whether the ledger has what runs from before it have done."""
+        return bool(await self.find_like([self._filled]))
+
+    async def note_filled(self) -> None:
+        """Note that it has."""
+        kept = Entity(EFFECT, f"{EFFECT}-{self._filled}", self._queue, "what runs from before the ledger have done")
+        await kept.tell(self._client, "mark", [self._filled])
+
+    @property
+    def _filled(self) -> str:
+        """The mark of a world whose earlier runs were read."""
+        return f"earlier-runs-{self._world}"
 
     async def watch(self, run: str, flight: Flight) -> None:
         """Have `run` told, once, when the flight is another than this one."""

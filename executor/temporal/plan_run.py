@@ -57,6 +57,7 @@ from executor.temporal.outside import (
     view_world,
 )
 from executor.temporal.recorded_world import is_described, restore_world
+from executor.temporal.run_events import WORKFLOW
 from executor.temporal.shared_limits import RunLimits
 from executor.temporal.value_data import Entry, make_plain, pack_entries, read_value, unpack_entries, write_value
 from executor.tools.context import Memory
@@ -66,8 +67,6 @@ from executor.tools.returned_values import restore_result
 from planner.errors import ForethoughtError
 from planner.model import Atom
 
-WORKFLOW: Final = "forethought-run"
-"""Name of the type of these workflows."""
 MOST_SEARCHES: Final = 5
 """Most attempts to search for the plan of a run: its worker may die."""
 CHANGED: Final = "the domain has changed since the run began"

@@ -1,17 +1,29 @@
-"""Read the events of a run on Temporal: from its result if it is over, else from a worker."""
+"""Find runs on Temporal, and read their events: from the result of one that is over, else from a worker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from temporalio.client import Client, RPCError, WorkflowExecutionStatus, WorkflowFailureError, WorkflowQueryFailedError
+from temporalio.client import (
+    Client,
+    RPCError,
+    WorkflowExecution,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowQueryFailedError,
+)
 from temporalio.service import RPCStatusCode
 
 from executor.errors import RunError
+from executor.journal.records import Entry as JournalEntry
 from executor.temporal.value_data import Entry, unpack_entries
+from executor.tools.json_data import load_json
 
+WORKFLOW: Final = "forethought-run"
+"""Name of the type of the workflows of runs."""
+_STARTS: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
 NOBODY: Final = frozenset({
     RPCStatusCode.FAILED_PRECONDITION,
     RPCStatusCode.DEADLINE_EXCEEDED,
@@ -64,3 +76,28 @@ async def read_last_entries(client: Client, run: str) -> list[Entry]:
     except (RunError, RPCError, WorkflowQueryFailedError):
         return []
     return found
+
+
+def find_status(entry: Entry, before: str) -> str:
+    """Return the name of the status of a run after an event, and `before` it."""
+    kind, data, _ = entry
+    return str(load_json(data)["status"]) if kind == "RunEnded" else _STARTS.get(kind, before)
+
+
+def number_entries(entries: list[Entry]) -> Iterator[JournalEntry]:
+    """Yield events as a journal does: numbered, each with the status of the run after it."""
+    status = ""
+    for number, entry in enumerate(entries, 1):
+        kind, data, time = entry
+        status = find_status(entry, status)
+        yield JournalEntry(number, time, kind, data, status)
+
+
+async def list_workflows(client: Client, queue: str = "") -> list[WorkflowExecution]:
+    """Return the latest workflow of each run, the oldest first."""
+    query = f'WorkflowType="{WORKFLOW}"' + (f' AND TaskQueue="{queue}"' if queue else "")
+    found: dict[str, WorkflowExecution] = {}
+    async for each in client.list_workflows(query):
+        if each.id not in found or found[each.id].start_time < each.start_time:
+            found[each.id] = each
+    return sorted(found.values(), key=lambda each: each.start_time)

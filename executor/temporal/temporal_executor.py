@@ -44,9 +44,8 @@ from executor.run import ModelAccess, RunOutcome, find_running_loop
 from executor.temporal.connection import explain, name_place
 from executor.temporal.effect_ledger import name_effects
 from executor.temporal.joined_requests import SharedRequest
-from executor.temporal.plan_run import WORKFLOW
 from executor.temporal.recorded_world import describe_world
-from executor.temporal.run_events import read_entries
+from executor.temporal.run_events import WORKFLOW, read_entries
 from executor.temporal.temporal_journal import list_runs
 from executor.temporal.temporal_worker import TemporalWorker, check_learned, name_queue
 from executor.temporal.value_data import Entry, make_plain, pack_entries, unpack_entries, write_value
@@ -220,7 +219,7 @@ class TemporalExecutor:
         """Start a run without a name, or join the one at work that was begun for an equal request."""
         given = await self._state_plan(given)
         stem = hash_terms({"request": request, "by": make_plain(self._describe(""))})[:IDENTIFYING]
-        shared = SharedRequest(self.client, name_effects(self.world.name), stem)
+        shared = SharedRequest(self.client, name_effects(self.world.first_name), stem)
         run = f"{stem}-{begun.id}"
         try:
             begun.id = await shared.begin(run, lambda: self._start_workflow(run, given, request, shared.mark))

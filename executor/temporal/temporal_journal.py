@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from temporalio.client import Client, RPCError, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.client import Client, RPCError, WorkflowExecutionStatus
 
 from executor.errors import NoRunError, RunError
 from executor.events.events import RunStatus
@@ -24,42 +24,21 @@ from executor.ledger.records import Entry as Effect
 from executor.ledger.records import Flight
 from executor.temporal.connection import DEFAULT_NAMESPACE, connect, explain, name_place
 from executor.temporal.effect_ledger import EFFECT, MEMO
-from executor.temporal.plan_run import WORKFLOW
-from executor.temporal.run_events import SilentError, read_entries, read_last_entries
+from executor.temporal.run_events import (
+    SilentError,
+    list_workflows,
+    number_entries,
+    read_entries,
+    read_last_entries,
+)
 from executor.temporal.shared_limits import find_closed
-from executor.temporal.value_data import Entry, read_value, write_value
+from executor.temporal.value_data import read_value, write_value
 from executor.tools.clock import WALL, Clock
 from executor.tools.json_data import load_json
 
-_STARTS: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
 ENDED: Final = {WorkflowExecutionStatus.CANCELED: "CANCELLED", WorkflowExecutionStatus.RUNNING: "PROPOSED"}
 """Status of a run of which nobody tells; others were ended by hand."""
 Answer = TypeVar("Answer")
-
-
-def find_status(entry: Entry, before: str) -> str:
-    """Return the name of the status of a run after an event, and `before` it."""
-    kind, data, _ = entry
-    return str(load_json(data)["status"]) if kind == "RunEnded" else _STARTS.get(kind, before)
-
-
-def number_entries(entries: list[Entry]) -> Iterator[JournalEntry]:
-    """Yield events as a journal does: numbered, each with the status of the run after it."""
-    status = ""
-    for number, entry in enumerate(entries, 1):
-        kind, data, time = entry
-        status = find_status(entry, status)
-        yield JournalEntry(number, time, kind, data, status)
-
-
-async def list_workflows(client: Client, queue: str = "") -> list[WorkflowExecution]:
-    """Return the latest workflow of each run, the oldest first."""
-    query = f'WorkflowType="{WORKFLOW}"' + (f' AND TaskQueue="{queue}"' if queue else "")
-    found: dict[str, WorkflowExecution] = {}
-    async for each in client.list_workflows(query):
-        if each.id not in found or found[each.id].start_time < each.start_time:
-            found[each.id] = each
-    return sorted(found.values(), key=lambda each: each.start_time)
 
 
 async def list_records(client: Client, queue: str = "") -> dict[str, tuple[RunRecord, str]]:

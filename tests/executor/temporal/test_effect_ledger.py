@@ -383,3 +383,76 @@ def test_what_another_run_has_done_meanwhile_ends_no_doubt(on_temporal, action, 
 
     outcome = asyncio.run(main())
     assert (outcome.status, len(outcome.questions), len(office.acts)) == (RunStatus.IN_DOUBT, 1, 1)
+
+
+async def leave_run_from_before(tills, client, domain, entries, *, is_told=True):
+    """Let the server have a run that is over, with these events, as versions without a ledger left it."""
+    from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+    from executor.temporal.plan_run import WORKFLOW
+    from executor.temporal.value_data import pack_entries
+
+    told = {"entries": pack_entries(entries), "refusal": {}} if is_told else {}
+    name = f"before {domain}"
+    options = {"task_queue": name, "id": name, "memo": {"domain": domain}}
+    runner = UnsandboxedWorkflowRunner()
+    async with Worker(client, task_queue=name, workflows=[tills.EarlierRun], workflow_runner=runner):
+        handle = await client.start_workflow(WORKFLOW, told, **options)
+        if is_told:
+            await handle.result()
+        else:
+            await handle.terminate()
+    async with asyncio.timeout(30):
+        while (await client.count_workflows(f'WorkflowId="{name}"')).count != 1:  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(0.1)
+    return name
+
+
+async def forget_world(executor, run):
+    """Return the events of a run as versions without a ledger wrote them."""
+    from executor.temporal.run_events import read_entries
+
+    first, *others = await read_entries(executor.client, run)
+    begun = json.loads(first[1])
+    return [(first[0], json.dumps({**begun, "world": ""}), first[2]), *others]
+
+
+@pytest.mark.parametrize("is_doubt", [False, True])
+def test_what_runs_from_before_the_ledger_have_done_counts(is_doubt, on_temporal, tills, make_till):
+    first, later = [make_till(domain=f"till-before-{is_doubt}") for _ in range(2)]
+    first.replies["o1"] = OSError("the line is dead") if is_doubt else None
+
+    async def main():
+        async with on_temporal(first.world) as executor:
+            done = await executor.run(first.problem("o1"))
+            assert done.status is (RunStatus.IN_DOUBT if is_doubt else RunStatus.UNVERIFIED)
+            entries = await forget_world(executor, done.run)
+            await leave_run_from_before(tills, executor.client, first.domain.name, entries)
+        async with on_temporal(later.world) as executor:
+            asked = await executor.run(later.problem("o1"))
+            other = await executor.run(later.problem("o2"))
+        async with on_temporal(later.world) as executor:
+            again = await executor.run(later.problem("o2"))
+        return asked, other, again
+
+    asked, other, again = asyncio.run(main())
+    assert asked.status is RunStatus.WAITING
+    [question] = asked.questions
+    told = f"{question.text} {question.known}"
+    assert ("Nobody can say whether pay(o1)" if is_doubt else "was done, as reported, by run") in told
+    assert other.status is RunStatus.UNVERIFIED
+    assert again.status is RunStatus.WAITING
+    assert [order for order, _ in later.read()] == ["o1", "o2"], "the first payment was that of the earlier run"
+
+
+def test_a_run_from_before_the_ledger_of_which_nobody_tells_is_named(on_temporal, tills, make_till, caplog):
+    till = make_till(domain="till-that-is-gone")
+
+    async def main():
+        async with on_temporal(till.world) as executor:
+            name = await leave_run_from_before(tills, executor.client, till.domain.name, (), is_told=False)
+            return name, await executor.run(till.problem("o1"))
+
+    name, outcome = asyncio.run(main())
+    assert outcome.status is RunStatus.UNVERIFIED
+    assert f"what these runs from before the ledger have done is not known: {name}" in caplog.text

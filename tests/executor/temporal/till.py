@@ -10,18 +10,31 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+from temporalio import workflow
+
 from executor import World
 from planner import Domain
 
 SLOW = {"slow": 1.5, "stuck": 3600.0}
 
 
+@workflow.defn(name="forethought-run")
+class EarlierRun:
+    """A run of an earlier version, as it ended: with what it was given, if anything."""
+
+    @workflow.run
+    async def run(self, given: dict) -> dict:
+        """Return what was given, or wait for ever."""
+        await workflow.wait_condition(lambda: bool(given))
+        return given
+
+
 class Till:
     """The world of a till called `name`; what `replies` has for an order is what its handler returns or raises."""
 
-    def __init__(self, name, file, *, sees=False, tags=(), settle_within=0.0):
+    def __init__(self, name, file, *, sees=False, tags=(), settle_within=0.0, domain="till"):
         self.file, self.replies = Path(file), {}
-        domain = self.domain = Domain("till", types=["order"])
+        domain = self.domain = Domain(domain, types=["order"])
         domain.action("pay", {"order": "order"}, provides=["paid(order)"], tags=["irreversible", *tags])
         self.world = World(domain, name=name)
         self.world.handler("pay")(self.pay)
