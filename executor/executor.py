@@ -25,6 +25,7 @@ from executor.errors import DrivenError, NoRunError, RunError, RunExists
 from executor.events import stored_runs
 from executor.events.events import (
     BEGUN,
+    Asked,
     Event,
     GoalDropped,
     Note,
@@ -35,6 +36,7 @@ from executor.events.events import (
     RunStatus,
     event_to_data,
 )
+from executor.events.open_questions import load_open_questions, post_answer
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.joining import (
@@ -880,8 +882,24 @@ class Executor:
         journal: AnyJournal = self.journal
         return journal
 
+    def questions(self, run: str) -> tuple[Asked, ...]:
+        """Return the open questions of a run, whoever drives it."""
+        if run in self._runs or run in self._kept:
+            return tuple(self.state_of(run).open_questions.values())
+        return tuple(load_open_questions(self._require_journal(), run).values())
+
+    def answer(self, run: str, question: str, answer: Any) -> None:
+        """Answer an open question of a run, wherever it is driven: whoever drives it, or takes it up, goes on with it.
+
+        Raises `RunError` for a question that is not open (any more), and `InputError` for an answer that does not fit.
+        """
+        if run in self._runs:
+            self._runs[run].answer(question, answer)
+        else:
+            post_answer(self._require_journal(), run, question, answer)
+
     def complete(self, run: str, step: str, result: Any = None) -> None:
-        """Complete a waiting step of a run that this executor drives; for other runs, see `resume`."""
+        """Complete a waiting step of a run that this executor drives; for other runs, see `answer` and `resume`."""
         if run not in self._runs:
             raise RunError(f"the run {run!r} is not at work here", hint="resume(run, results={step: result})")
         self._runs[run].complete(step, result)

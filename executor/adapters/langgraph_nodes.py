@@ -17,23 +17,28 @@ from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 
 from executor.adapters.offers import Offer
 from executor.adapters.planned_calls import PlannedCalls
+from executor.events.answers import read_approved_form
 
 
 def planned_agent(calls: PlannedCalls, model: Any, **options: Any) -> Any:
     """Return a compiled graph: the model is asked, calls are made and observed, until the model calls no more.
 
-    `options` are those of `StateGraph.compile`, such as a `checkpointer`, which approvals need.
+    `options` are those of `StateGraph.compile`, such as a `checkpointer`, which questions to people need.
     """
     graph = StateGraph(MessagesState)
     graph.add_node("plan", plan_node(calls, model))
     graph.add_node("call", call_node(calls))
     graph.add_edge(START, "plan")
     graph.add_conditional_edges("plan", _route, {"call": "call", END: END})
-    graph.add_edge("call", "plan")
+    if options.get("checkpointer"):
+        graph.add_node("ask", ask_node(calls), destinations=("ask", "plan"))
+        graph.add_edge("call", "ask")
+    else:
+        graph.add_edge("call", "plan")
     return graph.compile(**options)
 
 
@@ -56,8 +61,8 @@ def plan_node(calls: PlannedCalls, model: Any) -> Any:
 def call_node(calls: PlannedCalls) -> Any:
     """Return a node that makes the calls of the latest message, one after the other, and reports each.
 
-    Where a call needs an approval, the graph is interrupted with the call, the `text` of the question, and what is
-    `known`, with all values; it is resumed with `Command(resume=answer)`.
+    Where a call needs an approval, the graph is interrupted with the call and the question: its `text`, what is
+    `known`, with all values, and the `form` of an answer. It is resumed with `Command(resume=answer)`.
     """
 
     async def act(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,6 +78,22 @@ def call_node(calls: PlannedCalls) -> Any:
         return {"messages": [await _answer_call(calls, each, place, answers) for place, each in enumerate(asked)]}
 
     return _node(act, "call")
+
+
+def ask_node(calls: PlannedCalls) -> Any:
+    """Return a node that interrupts the graph with the open question of the run, and goes on with the answer.
+
+    The question is for what a call waits, whether a step in doubt happened, or any other but an approval. The node
+    comes again while another one is open, and else goes on to the node "plan".
+    """
+
+    async def ask(state: Mapping[str, Any]) -> Any:  # noqa: ARG001 - the run knows what is asked
+        question = await calls.find_question()
+        if question is not None:  # one alone: LangGraph counts the interrupts of a node
+            await calls.answer(question["question"], interrupt(dict(question)))
+        return Command(goto="plan" if question is None else "ask")
+
+    return _node(ask, "ask")
 
 
 async def _answer_call(
@@ -94,9 +115,9 @@ async def _answer_call(
     )
 
 
-def _read_decision(answer: Any) -> bool | str | None:
-    """Return what a person has decided, or the words of a refusal; None where nobody was asked."""
-    if answer is None or isinstance(answer, bool):
+def _read_decision(answer: Any) -> Any:
+    """Return what a person has decided, the words of a refusal or a form; None where nobody was asked."""
+    if answer is None or isinstance(answer, bool) or read_approved_form(answer) is not None:
         return answer
     return True if str(answer).strip().casefold() in ("yes", "y", "true") else str(answer)
 
@@ -132,7 +153,7 @@ def _describe_tool(offer: Offer) -> dict[str, Any]:
     return {"type": "function", "function": described}
 
 
-def _node(function: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]], name: str) -> RunnableLambda:
+def _node(function: Callable[[Mapping[str, Any]], Awaitable[Any]], name: str) -> RunnableLambda:
     """Return a node for `invoke` and `ainvoke`."""
     return RunnableLambda(_make_plain(function), afunc=function, name=name)
 

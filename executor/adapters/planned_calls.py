@@ -18,8 +18,8 @@ from executor.adapters.agent_call import AgentCall, Wish, describe_dead_end, fin
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.adapters.session import Session
 from executor.arguments import check_request
-from executor.events.answers import describe_flight
-from executor.events.events import UNFINISHED, Asked, Rung
+from executor.events.answers import describe_flight, describe_question, is_wait, read_approved_form
+from executor.events.events import UNFINISHED, Rung
 from executor.events.steps import StepRecord
 from executor.loop.look_first import Look
 from executor.loop.parameters import Missing, fill_parameters, find_returned_text
@@ -202,17 +202,16 @@ class PlannedCalls:
         steps = " or ".join(map(partial(name_step, self._source), _list_next(run)))
         return f"The goal is {goal}. Next{rest}: {steps or f'nothing; {state.reason}'}."
 
-    async def call(
-        self, name: str, arguments: Mapping[str, Any] | None = None, *, approved: bool | str | None = None
-    ) -> CallReport:
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, approved: Any = None) -> CallReport:
         """Call a tool, observe what it did, and report that with what comes next; never raises for an agent's mistake.
 
-        `approved` is what somebody has decided on this very call: a refusal is False, or a text that says why. If the
+        `approved` is what somebody has decided on this very call: a refusal is False, or a text that says why, and a
+        form such as `{"values": {"amount": 20}}` approves it with other values. If the
         caller is cancelled, the call goes on as long as its event loop does; whether it happened stays in the run.
         """
         return await self._finish(self._call(name, arguments or {}, approved=approved))
 
-    async def _call(self, name: str, arguments: Mapping[str, Any], *, approved: bool | str | None) -> CallReport:
+    async def _call(self, name: str, arguments: Mapping[str, Any], *, approved: Any) -> CallReport:
         run = await self._session.refresh()
         call = self._read_call(name, arguments)
         waiting = find_waiting(run.state, call.step)
@@ -222,7 +221,8 @@ class PlannedCalls:
         if wrong:
             question = None if call.wrong else self._make_question("")
             return self._keep(CallReport(str(call.shown), "REFUSED", reason=wrong, question=question))
-        refused, tags = approved not in {None, True}, self.world.model.actions[call.step.action].tags
+        refused = not (approved is None or approved is True or read_approved_form(approved) is not None)
+        tags = self.world.model.actions[call.step.action].tags
         if refused and tags.isdisjoint({"irreversible", "needs_approval"}):
             reason = f"approval was refused{f': {approved}' if approved else ''}"
             return self._keep(CallReport(str(call.shown), "REFUSED", reason=reason))
@@ -242,15 +242,14 @@ class PlannedCalls:
         state = (await self._session.refresh()).state
         name = question.removeprefix(f"{self._session.name}:")
         asked = state.open_questions.get(name)
-        waiting = [each.id for each in state.with_status(StepStatus.WAITING) if each.takes_result]
-        if asked is None and name not in waiting:
-            known = ", ".join([*state.open_questions, *waiting]) or "none"
+        if asked is None:
+            known = ", ".join(state.open_questions) or "none"
             raise InputError(f"no call has asked {question!r}", hint=f"the open questions: {known}")
-        step = name if asked is None else asked.step
-        is_begun = state.steps[step].attempts > 0
-        expected = None if is_begun and asked is not None else predict_facts(state, state.steps[step].step)
-        await self._session.drive(**{"results" if asked is None else "answers": {name: answer}})
-        return self._report(step, expected)
+        record = state.steps.get(asked.step)
+        is_settled = record is not None and (record.attempts == 0 or is_wait(asked))
+        expected = predict_facts(state, record.step) if record is not None and is_settled else None
+        await self._session.drive(answers={name: answer})
+        return self._report(asked.step, expected)
 
     async def find_question(self) -> Mapping[str, Any] | None:
         """Return the question that is open in the run, to which `answer` gives the answer; None if there is none."""
@@ -283,7 +282,9 @@ class PlannedCalls:
         returned = find_returned_text(state, filled, action, values, sources)
         if not (filled.needs_approval(action) or returned):
             return None
-        return _show(make_approval_question(state, filled, action, make_request(state, filled, values, returned)))
+        return describe_question(
+            make_approval_question(state, filled, action, make_request(state, filled, values, returned))
+        )
 
     def _read_call(self, name: str, arguments: Mapping[str, Any]) -> AgentCall:
         assert self._session.run is not None, "it was refreshed before"
@@ -344,19 +345,8 @@ class PlannedCalls:
         state = self._session.run.state
         for name, each in state.open_questions.items():
             if step in ("", each.step):
-                return {"question": f"{self.run}:{name}", **_show(each), "choices": list(each.choices)}
-        for record in state.with_status(StepStatus.WAITING):
-            wait = record.wait or {}
-            if step in ("", record.id) and record.takes_result:
-                told = wait.get("text") or f"it waits for {wait.get('event') or 'an answer'}"
-                text = f"{real_step(state, record.step)}: {told}"
-                return {"question": f"{self.run}:{record.id}", "text": text, "choices": list(wait.get("choices") or ())}
+                return {**describe_question(each), "question": f"{self.run}:{name}"}
         return None
-
-
-def _show(question: Asked) -> dict[str, Any]:
-    """Return what a person is shown."""
-    return {"text": question.text, "known": list(question.known)}
 
 
 def _list_next(run: Run) -> tuple[Step, ...]:

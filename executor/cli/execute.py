@@ -154,7 +154,7 @@ class RunOptions:
     occasion: str = ""
     again: tuple[str, ...] = ()
     resume: str | None = None
-    answers: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
     approves: bool = False
     stays: bool = False

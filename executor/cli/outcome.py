@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from executor import Proposal, RunStatus, Standing, StepStatus
 from executor.cli.execute import RunReport
+from executor.events.answers import asks_for_wait, describe_question, name_wait
+from executor.events.steps import StepRecord
 from executor.report.progress import line_of, status_text
 from executor.tools.json_data import dump_json, load_json
 from planner.cli.output import Exit, give, judge, tell
@@ -84,7 +86,7 @@ def show(ended: RunReport, *, json: bool, quiet: bool) -> None:
 def _list_open_points(ended: RunReport) -> Iterator[str]:
     """Yield what the run waits for, and how to continue it."""
     state = ended.outcome.state
-    for question in state.questions.values():
+    for question in ended.outcome.questions:
         choices = f" ({' or '.join(question.choices)})" if question.choices else ""
         yield f"open: {line_of(question.text, WHOLE)}{choices}"
         yield from (f"  {line_of(each, WHOLE)}" for each in question.known)
@@ -92,16 +94,21 @@ def _list_open_points(ended: RunReport) -> Iterator[str]:
             yield f"  to answer it: {ended.again} --answer '{question.question}=…'"
     for record in state.with_status(StepStatus.WAITING):
         wait = record.wait or {}
-        if "question" not in wait:
-            known = [str(wait[each]) for each in ("text", "event") if wait.get(each)]
-            choices = f" ({' or '.join(map(str, wait['choices']))})" if wait.get("choices") else ""
-            yield line_of(f"waits: {record.id} {record.step}{': ' if known else ''}{', '.join(known)}{choices}", WHOLE)
-            if ended.again and record.takes_result:
-                yield f"  to complete it: {ended.again} --complete '{record.id}=…'"
+        if "question" not in wait and not asks_for_wait(record):
+            known = str(wait.get("text") or "")
+            yield line_of(f"waits: {record.id} {record.step}{': ' if known else ''}{known}", WHOLE)
     if ended.outcome.status is RunStatus.WAITING and not ended.again:
         yield "nothing keeps this run; with --journal FILE it could be answered and taken up"
     if ended.error is not None and ended.again:
         yield f"to take it up: {ended.again}"
+
+
+def _describe_wait(record: StepRecord) -> dict[str, Any]:
+    """Return what a step waits for, with the name of the question whose answer it waits for, if there is one."""
+    found: dict[str, Any] = {name: (record.wait or {}).get(name) for name in ("text", "event", "choices", "question")}
+    if asks_for_wait(record):
+        found["question"] = name_wait(record.id, record.attempts)
+    return found | {"choices": list(found["choices"] or ())}
 
 
 def describe_end(ended: RunReport) -> str:
@@ -145,11 +152,8 @@ def to_dict(ended: RunReport) -> dict[str, Any]:
             {"rung": each.rung.name, "step": each.step, "reason": each.reason, "cost": each.cost, "found": each.found}
             for each in outcome.recovery
         ],
-        "questions": {name: each.text for name, each in state.questions.items()},
-        "waits": {
-            each.id: {name: (each.wait or {}).get(name) for name in ("text", "event", "choices", "question")}
-            for each in state.with_status(StepStatus.WAITING)
-        },
+        "questions": [describe_question(each) for each in outcome.questions],
+        "waits": {each.id: _describe_wait(each) for each in state.with_status(StepStatus.WAITING)},
         "metrics": dict(outcome.metrics),
     }
     if ended.is_enqueued:

@@ -174,7 +174,7 @@ def run(
             occasion=occasion,
             again=tuple(again or ()),
             resume=resume,
-            answers=split_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
+            answers=_read_answers(answer or []),
             results=_read_results(complete or []),
             approves=yes,
             stays=stay,
@@ -205,6 +205,16 @@ def _read_results(texts: list[str]) -> dict[str, Any]:
     """Read the results of waiting steps, as JSON or else as text."""
     pairs = split_pairs("--complete", texts, "STEP=RESULT", "s3=true")
     return {step: _parse_value(text) for step, text in pairs.items()}
+
+
+def _read_answers(texts: list[str]) -> dict[str, Any]:
+    pairs = split_pairs("--answer", texts, "QUESTION=ANSWER", "doubt:s3=yes")
+    return {question: read_answer(text) for question, text in pairs.items()}
+
+
+def read_answer(text: str) -> Any:
+    """Read an answer: a form or a result as JSON, or else a text."""
+    return _parse_value(text) if text.lstrip().startswith("{") else text
 
 
 def _parse_value(text: str) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from json import dumps
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,6 +13,11 @@ from executor.cli.places import history_place, journal_place, open_existing, ope
 from executor.errors import DrivenError
 from planner.cli.output import Exit, give, tell
 from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from executor.events.open_questions import OpenQuestions
+    from executor.journal import AnyJournal
+    from executor.journal.posted_answers import PostedAnswer
 
 app = typer.Typer(no_args_is_help=True, help="List and delete the runs in a journal, and answer their questions.")
 ID: Final = 8
@@ -66,32 +72,55 @@ def answer(
         list[str] | None,
         typer.Argument(metavar="[QUESTION=ANSWER]…", help="Without any, what the run asks and waits for is listed."),
     ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="List the questions as JSON, each with its form.")] = False,
 ) -> None:
-    """Answer open questions: the process that drives the run takes the answers, or the next that takes it up."""
-    from executor.cli.run import split_pairs
+    """Answer open questions: the process that drives the run takes the answers, or the next that takes it up.
+
+    An answer is one of the choices, a text, or JSON: '{"values": {"amount": 20}}' approves a step with another value.
+    """
+    from executor.cli.run import read_answer, split_pairs
     from executor.events.open_questions import post_answer, read_open_questions
 
     with open_existing(journal) as opened:
         if not answers:
-            found = read_open_questions(opened, run)
-            for asked in found.asked.values():
-                give(f"{asked.question}  {asked.text}")
-                for each in asked.known:
-                    give(f"    {each}")
-            for step, wait in found.waits.items():
-                what = ", ".join(str(wait[each]) for each in ("text", "event") if wait.get(each))
-                choices = f" ({' or '.join(wait['choices'])})" if wait.get("choices") else ""
-                give(f"{step}  {what}{choices}")
-                if "flight" in wait:
-                    give(f"    answer it there: forethought runs answer {opened.place} {wait.get('run') or 'RUN'}")
-                else:
-                    give(f"    complete it: forethought run … --resume {run} --complete '{step}=…'")
-            if found.reason and not (found.asked or found.waits):
-                give(found.reason)
+            found, posted = read_open_questions(opened, run), opened.posted.read(run)
+            lines = [_describe_as_json(found)] if as_json else _list_questions(opened, found, posted)
+            for line in lines:
+                give(line)
             return
         for question, text in split_pairs("answer", answers, "QUESTION=ANSWER", "approve:s3=yes").items():
-            post_answer(opened, run, question, text)
+            post_answer(opened, run, question, read_answer(text))
             give(f"answered {question}")
+
+
+def _describe_as_json(found: OpenQuestions) -> str:
+    from executor.events.answers import describe_question
+
+    return dumps([describe_question(each) for each in found.asked.values()])
+
+
+def _list_questions(journal: AnyJournal, found: OpenQuestions, posted: Iterable[PostedAnswer]) -> Iterator[str]:
+    """Yield what a run asks and waits for, and the answers that it did not take."""
+    from executor.events.open_questions import explain_late
+
+    for asked in found.asked.values():
+        choices = f" ({' or '.join(asked.choices)})" if asked.choices else ""
+        yield f"{asked.question}  {asked.text}{choices}"
+        yield from (f"    {each}" for each in asked.known)
+        late = explain_late(asked, journal.clock.time())
+        until = "" if asked.until is None else time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(asked.until))
+        if until:
+            yield f"    {late}" if late else f"    until {until} UTC"
+    for step, wait in found.waits.items():
+        yield f"{step}  {wait.get('text') or wait.get('event') or ''}".rstrip()
+        if "flight" in wait:
+            yield f"    answer it there: forethought runs answer {journal.place} {wait.get('run') or 'RUN'}"
+    if found.reason and not (found.asked or found.waits):
+        yield found.reason
+    for each in posted:
+        if each.objection:
+            yield f"not taken: {each.question}={each.answer}: {each.objection}"
 
 
 @app.command()

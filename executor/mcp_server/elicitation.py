@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import mcp_types as types
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from executor.mcp_server.tool_data import RunAnswer
-
-WAIT: Final = "wait:"
-"""Prefix of the forms for steps that wait for a choice."""
+from executor.events.answers import WAIT
 
 
 def can_ask(context: Context) -> bool:
@@ -23,27 +20,8 @@ def can_ask(context: Context) -> bool:
     return asks is not None and (asks.form is not None or asks.url is None)
 
 
-def list_forms(found: RunAnswer) -> list[dict[str, Any]]:
-    """Return what a person can be asked: the open questions, and steps that wait for one of several choices."""
-    choosing = [each for each in found.waits if each["choices"] and not each["question"]]
-    return [
-        *found.questions,
-        *[
-            {"question": f"{WAIT}{each['step']}", "text": each["text"] or each["step"], "choices": each["choices"]}
-            for each in choosing
-        ],
-    ]
-
-
-def split_answers(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the answers to questions, and the results of waiting steps."""
-    answers = {name: value for name, value in given.items() if not name.startswith(WAIT)}
-    results = {name.removeprefix(WAIT): value for name, value in given.items() if name.startswith(WAIT)}
-    return answers, results
-
-
 def make_request(question: Mapping[str, Any]) -> types.ElicitRequest:
-    """Make the form for a question of a run, or for a step that waits."""
+    """Make the form for a question of a run."""
     text = "\n".join([question["text"], *map(str, question.get("known", ()))])
     choices = list(question["choices"])
     answer: dict[str, Any] = {"type": "string", "title": "Answer"} | ({"enum": choices} if choices else {})
@@ -71,13 +49,13 @@ async def ask_now(context: Context, questions: list[dict[str, Any]]) -> dict[str
 
 
 def read_responses(responses: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answers in the forms that came back: to decline an approval is to refuse it, else no answer."""
+    """Return the answers in the forms that came back: to decline an approval or a wait is to refuse it."""
     found: dict[str, Any] = {}
     for question, reply in responses.items():
         action, content = getattr(reply, "action", None), getattr(reply, "content", None) or {}
         if action == "accept" and "answer" in content:
             created = {name: value for name, value in content.items() if name != "answer" and value}
             found[question] = {"created": created} if created else content["answer"]
-        elif action == "decline" and question.startswith("approve:"):
+        elif action == "decline" and question.startswith(("approve:", WAIT)):
             found[question] = "no"
     return found

@@ -165,17 +165,26 @@ class RunTools:
     ) -> tool_data.RunAnswer:
         """Resume a run with `answers` to its questions and `results` of its waiting steps; return how it ends.
 
-        Raises `InputError` for a run that is unknown or at work, and the errors of `Executor.resume`.
+        A run at work, here or in another process, is told the answers. Raises `InputError` for a run that is unknown or
+        at work, and the errors of `Executor.resume`.
         """
         found = self._find(name)
+        if answers and not results and self._is_driven(found):
+            for question, answer in answers.items():
+                found.executor.answer(name, question, answer)
+            return self._describe(found)
         if found.is_driven:
             raise InputError(f"the run {name!r} is at work", hint="`state` says how it stands")
-        if found.state is not None and found.state.status.is_over:
+        if found.state is not None and found.state.status.is_over and not (answers or results):
             return self._describe(found)
         self._known[name] = found
         found.is_driven, found.is_stopped, found.run = True, False, None
         options: dict[str, Any] = {"answers": answers, "results": results, "entities": self._entities}
         return await self._drive(found, partial(found.executor.take_up, name, **options), tell)
+
+    def _is_driven(self, found: KnownRun) -> bool:
+        """Return whether a run is at work, here or in another process."""
+        return found.is_driven or (self._journal is not None and self._journal.is_driven(found.name))
 
     def state(self, name: str) -> tool_data.RunAnswer:
         """Return how a run stands; raises `InputError` for an unknown run."""
@@ -298,11 +307,6 @@ class RunTools:
             )
         outcome = RunOutcome.of(found.name, state)
         data = to_dict(RunReport(outcome))
-        data["questions"] = [
-            {"question": each.question, "text": each.text, "choices": list(each.choices), "known": list(each.known)}
-            | ({"creates": list(each.creates)} if each.creates else {})
-            for each in outcome.questions
-        ]
         data["waits"] = [{"step": step, **wait} for step, wait in data["waits"].items()]
         holds = None if found.is_driven else found.holds
         return tool_data.RunAnswer(**data, simulated=found.simulated is not None, goal_holds=holds)

@@ -17,7 +17,7 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from executor.mcp_server import tool_data
-from executor.mcp_server.elicitation import ask_now, can_ask, list_forms, make_request, read_responses, split_answers
+from executor.mcp_server.elicitation import ask_now, can_ask, make_request, read_responses
 from executor.mcp_server.planning_tools import PlanningTools
 from executor.mcp_server.run_tools import RunTools, Tell
 from executor.mcp_server.strict_calls import About, Desk, Seconds, StrictTool, call_in_thread, progress_to
@@ -96,8 +96,8 @@ class RunningTools:
         self,
         context: Context,
         run: Name,
-        question: Annotated[str, Field(description="The name of an open question, such as 'approve:s3'.")],
-        answer: Annotated[Any, Field(description="One of the choices; for a step in doubt, also its result.")],
+        question: Annotated[str, Field(description="The name of an open question, such as 'approve:s3' or 'wait:s3'.")],
+        answer: Annotated[Any, Field(description="What fits the form of the question: one of its choices, or values.")],
     ) -> RunAnswer | types.InputRequiredResult:
         """Answer an open question of a run that waits, and go on with the run."""
         return await self._drive(context, partial(self._runs.go_on, run, {question: answer}, {}), run, question, answer)
@@ -158,7 +158,7 @@ class RunningTools:
                     given = read_responses(context.input_responses or {})
                     found = await self._go_on(run, given, tell) if given else self._runs.state(run)
             for _ in range(MOST_ROUNDS):
-                forms = list_forms(found) if found.status in ("WAITING", "IN_DOUBT") else []
+                forms = found.questions if found.status in ("WAITING", "IN_DOUBT") else []
                 if not forms or given == {} or not can_ask(context):
                     break
                 if not context.session.can_send_request:
@@ -172,5 +172,4 @@ class RunningTools:
             return found
 
     async def _go_on(self, run: str, given: Mapping[str, Any], tell: Tell) -> RunAnswer:
-        answers, results = split_answers(given)
-        return await self._runs.go_on(run, answers, results, tell)
+        return await self._runs.go_on(run, given, {}, tell)

@@ -194,7 +194,9 @@ class RunAnswer(Answer):
     )
     reason: str = ""
     steps: list[dict[str, Any]] = Field(default=[], description="Each with id, action, arguments, status and reason.")
-    questions: list[dict[str, Any]] = Field(default=[], description="Open questions: name, text, and choices.")
+    questions: list[dict[str, Any]] = Field(
+        default=[], description="Open questions: name, text, choices, and the `form` of an answer as a JSON schema."
+    )
     waits: list[dict[str, Any]] = Field(default=[], description="Steps that wait for a result from outside.")
     simulated: bool = Field(description="Whether the run was in a simulated world.")
     goal_holds: bool | None = Field(default=None, description="In a simulated world: whether the goal holds there.")

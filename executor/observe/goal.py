@@ -232,5 +232,5 @@ def end_waiting(state: RunState) -> RunEnded:
     waiting, questions = state.with_status(StepStatus.WAITING), state.open_questions
     found = [describe_wait(record, questions) for record in waiting]
     shown = {(record.wait or {}).get("question") for record in waiting}
-    asked = [f"open question: {each.text}" for name, each in questions.items() if name not in shown]
+    asked = [f"open question: {each.text}" for each in state.undecided_questions if each.question not in shown]
     return end_run(state, RunStatus.WAITING, "; ".join([*found, *asked]) or UNCHOSEN)

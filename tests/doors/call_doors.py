@@ -137,7 +137,9 @@ class GraphDoor(CallsDoor):
         ended = await self.graph.ainvoke(given, options)
         if ended.get("__interrupt__"):
             value = ended["__interrupt__"][0].value
-            return Told("WAITING", "approval", (Question("", "interrupt", f"approve {value}"),))
+            text = "; ".join((value["text"], *value["known"]))
+            shown = f"approve {text}" if "approve" in value else f"{value['question']}: {text}"
+            return Told("WAITING", "a question", (Question("", "interrupt", shown, tuple(value["choices"])),))
         if self.calls.is_reached:
             return Told("SUCCEEDED")
         reports = self.calls.reports or [CallReport("", "REFUSED", reason=await self.calls.describe())]
@@ -148,7 +150,7 @@ class GraphDoor(CallsDoor):
             return await super().answer(question, answer)
         from langgraph.types import Command
 
-        return await self._go(Command(resume=True if answer in (True, "yes") else "no"))
+        return await self._go(Command(resume=answer))
 
 
 class Caller:

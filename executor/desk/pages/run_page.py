@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from executor.desk.pages import document as doc
 from executor.desk.pages.layout import lay_out
 from executor.events import events
-from executor.events.answers import DOUBT, identify_question, is_approval, is_filling
+from executor.events.answers import DOUBT, identify_question, is_approval, is_filling, is_wait
 from executor.events.events import Provenance, RunStatus, StepStatus
 from executor.events.open_questions import OpenQuestions
 from executor.journal import Entry, RunHistory
@@ -235,6 +235,8 @@ class RunStory:
                 asked.creates,
                 "" if found is None or found.objection else line_of(load_json(found.answer)),
                 "" if found is None else found.objection,
+                tuple(asked.values),
+                asked.until or 0.0,
             )
 
     def _graph(self) -> doc.Graph | None:
@@ -261,7 +263,9 @@ class RunStory:
         return doc.Graph(tuple(nodes), tuple([doc.GraphEdge(*each, bends=drawn.bends[each]) for each in pairs]))
 
 
-def _question_kind(asked: events.Asked) -> Literal["approval", "parameters", "doubt", "choice"]:
+def _question_kind(asked: events.Asked) -> Literal["approval", "parameters", "doubt", "choice", "wait"]:
+    if is_wait(asked):
+        return "wait"
     if is_approval(asked):
         return "approval"
     if is_filling(asked):

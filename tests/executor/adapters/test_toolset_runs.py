@@ -302,7 +302,7 @@ def test_a_tool_that_waits_is_called_once_and_its_wait_is_answered(tmp_path) -> 
 
     assert asyncio.run(main()) == ["WAITING"] * 3
     question = calls.reports[-1].question
-    assert question["text"] == "ask_boss(): the boss has to approve it"
+    assert (question["text"], question["known"]) == ("the boss has to approve it", ["ask_boss() waits"])
     assert done == ["mail"]
     report = asyncio.run(make().answer(question["question"], True))
     assert (report.status, report.next) == ("SUCCEEDED", ("pay()",))
@@ -351,7 +351,9 @@ def test_a_graph_that_was_interrupted_goes_on_in_a_new_process(tmp_path) -> None
 
     stopped = asyncio.run(make_graph().ainvoke({"messages": [("user", "pay")]}, config))
     asked = {"approve": "pay", "arguments": {}, "text": "May pay() be done?", "known": []}
-    assert stopped["__interrupt__"][0].value == asked
+    shown = stopped["__interrupt__"][0].value
+    assert {name: shown[name] for name in asked} == asked
+    assert shown["choices"] == ["yes", "no"]
     assert bank == ["book"]
     ended = asyncio.run(make_graph().ainvoke(Command(resume=True), config))
     assert ended["messages"][-1].content == "done"

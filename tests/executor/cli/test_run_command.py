@@ -294,14 +294,19 @@ def test_a_run_goes_on_from_answer_to_answer(run: Run, tmp_path: Path) -> None:
     """What each run says is the command that takes it up."""
     (tmp_path / "post.py").write_text(ASKS)
     code, _, err = run(tmp_path / "post.py", "--real", "--journal", tmp_path / "runs.db")
-    answers = (("s1=maybe", "waits for one of short, long"), ("s1=long", ""), ("yes", ""), ('s3={"data": 1}', ""))
+    answers = (
+        ("wait:s1=maybe", "'maybe' is no answer to 'wait:s1'; say one of: short, long, or no"),
+        ("wait:s1=long", ""),
+        ("approve:s2=yes", ""),
+        ('wait:s3={"data": 1}', ""),
+    )
     line = ""
     for answer, said in answers:
         assert code in (Exit.NO_VERDICT, Exit.USAGE), err
         [line] = [each.partition(": ")[2] for each in err.splitlines() if each.startswith("  to ")] or [line]
         *words, option, last = shlex.split(line)
-        name, _, value = answer.rpartition("=")
-        assert (option, last) == ("--complete", f"{name}=…") if name else ("--answer", "approve:s2=…")
+        name, _, value = answer.partition("=")
+        assert (option, last) == ("--answer", f"{name}=…")
         code, out, err = run(*words[2:], option, last.replace("…", value))
         assert said in err
     assert code == Exit.OK, err
@@ -311,8 +316,11 @@ def test_a_run_goes_on_from_answer_to_answer(run: Run, tmp_path: Path) -> None:
 def test_json_says_what_steps_wait_for(run: Run, tmp_path: Path) -> None:
     (tmp_path / "post.py").write_text(ASKS)
     _, out, _ = run(tmp_path / "post.py", "--real", "--json")
-    wait = {"text": "for Ada", "event": "", "choices": ["short", "long"], "question": None}
+    wait = {"text": "for Ada", "event": "", "choices": ["short", "long"], "question": "wait:s1"}
     assert json.loads(out)["waits"] == {"s1": wait}
+    [asked] = json.loads(out)["questions"]
+    assert (asked["question"], asked["choices"], asked["step"]) == ("wait:s1", ["short", "long"], "s1")
+    assert "short" in asked["form"]["anyOf"][0]["enum"]
 
 
 @pytest.mark.parametrize("form", ["plan.json", "plan.yaml", "solved.json", "solved.plan", "steps.json"])

@@ -194,7 +194,9 @@ def test_a_run_that_is_taken_up_has_the_tokens_that_it_has_left(say: Say, tmp_pa
     waiting = json.loads(out)
     assert "--tokens 50000" in err
     spent = int(waiting["metrics"]["tokens"])
-    again = ("--resume", waiting["run"], "--answer", "fill:s3=in a few")
+    again = ("--resume", waiting["run"])
+    code, _, err = say(SENTENCE, *kept, *again, "--answer", "fill:s3=in a few", fill=[])
+    assert (code, "'in a few' is no answer to 'fill:s3'" in err) == (Exit.USAGE, True)
     _, out, _ = say(SENTENCE, *kept, *again, "--tokens", spent, fill=[FILL[1]])
     assert (json.loads(out)["status"], json.loads(out)["metrics"]["tokens"]) == ("WAITING", spent)
 

@@ -83,7 +83,7 @@ def test_answers_go_with_their_run(journal: AnyJournal) -> None:
     [
         ("approve:s1", "perhaps", "is no answer to 'approve:s1'; say one of: yes, no"),
         ("approve:s1", 7, "is no answer"),
-        ("approve:s2", "yes", "does not ask 'approve:s2' .any more.; it asks approve:s1"),
+        ("approve:s2", "yes", "does not ask 'approve:s2'; it asks approve:s1"),
     ],
 )
 def test_an_answer_that_means_nothing_is_refused(journal: AnyJournal, question: str, answer, what: str) -> None:
@@ -170,14 +170,15 @@ def test_an_answer_to_what_has_changed_is_not_taken_but_told(place) -> None:
     assert "has changed" in executor.journal.posted.read("r")[0].objection
 
 
-def test_an_answer_that_came_too_late_is_forgotten(place) -> None:
+def test_an_answer_that_came_too_late_is_kept_with_the_objection(place) -> None:
     world, sent = letters()
     executor = Executor(world, journal=place)
     (asked,) = asyncio.run(executor.run(world.domain.problem(goal=["sent"]), run="r")).questions
     post_answer(executor.journal, "r", asked.question, "no")
     ended = asyncio.run(executor.resume("r", answers={asked.question: "yes"}))
     assert (ended.status, sent) == (RunStatus.SUCCEEDED, ["letter"])
-    assert executor.journal.posted.read("r") == []
+    [late] = executor.journal.posted.read("r")
+    assert (late.question, "came too late" in late.objection) == (asked.question, True)
 
 
 def test_a_worker_takes_up_what_was_answered(place) -> None:
@@ -274,11 +275,11 @@ def test_a_step_that_waits_for_a_choice_is_listed_beside_the_questions(tmp_path:
     world.handler("sign")(lambda: Wait("Ada approves", choices=("yes", "no")))
     executor = Executor(world, place)
     run_virtual(executor.run(domain.problem(goal=["signed"]), run="r"))
-    with pytest.raises(RunError, match=r"the step waits for its result: .*--complete s1=…"):
+    with pytest.raises(RunError, match=r"the step waits for an answer to wait:s1"):
         post_answer(executor.journal, "r", "s1", "yes")
     with pytest.raises(SystemExit):
         command(["runs", "answer", str(place), "r"])
-    assert capsys.readouterr().out.startswith("s1  Ada approves (yes or no)\n")
+    assert capsys.readouterr().out.startswith("wait:s1  Ada approves (yes or no)\n")
     run_virtual(executor.resume("r", results={"s1": "yes"}))
     with pytest.raises(SystemExit):
         command(["runs", "answer", str(place), "r"])

@@ -219,7 +219,8 @@ def test_a_choice_that_means_no_refuses_the_step(said, tags, tmp_path):
     outcome = run_virtual(main())
     assert (outcome.status, outcome.steps[0].status, bank) == (RunStatus.FAILED, StepStatus.FAILED, [])
     assert said is False or f"Ada approves: the answer is {said!r}" in outcome.reason
-    assert [each.outcome.name for each in executor.journal.ledger.entries()] == ["NOT_DONE"] * ("irreversible" in tags)
+    entries = [each.outcome.name for each in executor.journal.ledger.entries()]
+    assert entries == ["REFUSED", *["NOT_DONE"] * ("irreversible" in tags)]
 
 
 @pytest.mark.parametrize("said", ["yes", "none of them"])
@@ -240,11 +241,11 @@ def test_any_other_choice_completes_the_step(said):
     [
         (
             Wait("Ada approves", choices=("yes", "no")),
-            "ask() waits: Ada approves (yes or no); it goes on with results={'s1': …}",
+            "ask() waits: Ada approves (yes or no); it goes on with answers={'wait:s1': …}",
         ),
-        (Wait(event="paid"), "ask() waits for the event 'paid'; it goes on with results={'s1': …}"),
-        (Wait("Ada looks"), "ask() waits: Ada looks; it goes on with results={'s1': …}"),
-        (Wait(), "ask() waits; it goes on with results={'s1': …}"),
+        (Wait(event="paid"), "ask() waits for the event 'paid'; it goes on with answers={'wait:s1': …}"),
+        (Wait("Ada looks"), "ask() waits: Ada looks; it goes on with answers={'wait:s1': …}"),
+        (Wait(), "ask() waits; it goes on with answers={'wait:s1': …}"),
     ],
     ids=str,
 )

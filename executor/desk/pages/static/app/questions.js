@@ -5,7 +5,7 @@ const cards = new Map();
 const askedList = el("ul", { class: "asked" });
 const askedPart = el("section", { class: "questions", "aria-label": "Open questions", hidden: true }, askedList);
 const button = (text, action, kind = "") => el("button", { class: `button ${kind}`, type: "button", onclick: action }, text);
-const askedKinds = { approval: "Approval", parameters: "Values are missing", doubt: "Did it happen?", choice: "What now?" };
+const askedKinds = { approval: "Approval", parameters: "Values are missing", doubt: "Did it happen?", choice: "What now?", wait: "It waits for this" };
 
 class QuestionCard {
   constructor(item) {
@@ -23,20 +23,38 @@ class QuestionCard {
       el("div", { class: "ask-side" }, this.controls, this.note, this.problem));
     this.fill();
     this.update(item);
+    this.until();
+  }
+
+  // Says until when an answer counts, and closes the card then.
+  until() {
+    const { until } = this.item;
+    if (!until) return;
+    const left = until * 1000 - Date.now();
+    const when = new Date(until * 1000).toLocaleString();
+    this.note.textContent = left > 0 ? `An answer counts until ${when}.` : `Its time was over at ${when}.`;
+    this.controls.hidden = this.controls.hidden || left <= 0;
+    if (left > 0) setTimeout(() => this.until(), Math.min(left + 100, 2 ** 30));
   }
 
   // Shows the controls for the part of an answer that is being written.
   fill() {
     const { item } = this;
-    if (this.part) this.controls.replaceChildren(this.part === "why" ? this.refusal() : this.creation());
-    else if (item.kind === "parameters") this.controls.replaceChildren(this.values());
+    const parts = { why: () => this.refusal(), created: () => this.creation(), changed: () => this.changes() };
+    const isOpen = item.kind === "wait" && !listOf("choices", item).length;
+    if (this.part) this.controls.replaceChildren(parts[this.part]());
+    else if (item.kind === "parameters") this.controls.replaceChildren(this.values("The value, or values by name as JSON"));
+    else if (isOpen) this.controls.replaceChildren(this.values("What came of it: a text, or a result as JSON"), button("No", () => this.send("no")));
     else this.controls.replaceChildren(...this.choices());
   }
 
   choices() {
     const { item } = this;
     const [first, second] = listOf("choices", item);
-    if (item.kind === "approval") return [button("Approve", () => this.send(first), "primary"), button("Refuse …", () => this.turnTo("why"))];
+    if (item.kind === "approval") {
+      const change = listOf("values", item).length ? [button("Change …", () => this.turnTo("changed"))] : [];
+      return [button("Approve", () => this.send(first), "primary"), ...change, button("Refuse …", () => this.turnTo("why"))];
+    }
     return listOf("choices", item).map((choice) => {
       const needsNames = listOf("creates", item).length && choice === first && choice !== second;
       return button(choice[0].toUpperCase() + choice.slice(1) + (needsNames ? " …" : ""), () => (needsNames ? this.turnTo("created") : this.send(choice)));
@@ -75,7 +93,15 @@ class QuestionCard {
       () => ({ created: Object.fromEntries(inputs.map(([each, input]) => [each, input.value.trim()])) }));
   }
 
-  values() {
+  // Other values with which the step is approved: those that are filled in.
+  changes() {
+    const read = (text) => { try { return JSON.parse(text); } catch { return text; } };
+    const inputs = listOf("values", this.item).map((each) => [each, el("input", { type: "text", autocomplete: "off" })]);
+    return this.form(inputs.map(([each, input]) => this.field([name(each), " (empty: as shown)"], input)), "Approve with these",
+      () => ({ values: Object.fromEntries(inputs.filter(([, input]) => input.value.trim()).map(([each, input]) => [each, read(input.value.trim())])) }));
+  }
+
+  values(label) {
     const text = el("textarea", { rows: 2, required: true });
     const read = () => {
       try {
@@ -84,7 +110,7 @@ class QuestionCard {
       } catch { /* a text as it stands */ }
       return text.value;
     };
-    return this.form(this.field("The value, or values by name as JSON", text), "Answer", read);
+    return this.form(this.field(label, text), "Answer", read);
   }
 
   async send(answer) {
