@@ -22,6 +22,7 @@ from executor.tools.containment import is_asynchronous
 from executor.tools.world import World
 from planner.errors import InputError, did_you_mean
 from planner.model import OPEN
+from planner.model.object_names import protect_quoted
 from planner.problem_kinds import AnyProblem, classical_of
 
 MOST_NAMED: Final = 10
@@ -163,12 +164,14 @@ def check_again(given: object, world: World, problem: AnyProblem | None = None) 
 
 def _check_step(text: str, world: World, known: list[str] | None) -> None:
     """Raise `InputError` unless `text` is an irreversible step of the `world`, about objects that are `known`."""
-    name, opened, rest = text.strip().partition("(")
+    plain, terms = protect_quoted(text)
+    name, opened, rest = plain.strip().partition("(")
     name, actions = name.strip(), world.model.actions
     if name not in actions:
         hint = did_you_mean(name, actions) or "such as again=('pay(o7)',)"
         raise InputError(f"again names steps of the world, and {text!r} is none", hint=hint)
-    action, arguments = actions[name], [each.strip() for each in rest.rstrip()[:-1].split(",") if each.strip()]
+    action, given = actions[name], [each.strip() for each in rest.rstrip()[:-1].split(",") if each.strip()]
+    arguments = [terms.get(each, each) for each in given]
     if "irreversible" not in action.tags:
         hint = "leave it out: other steps are done again wherever the plan needs them"
         raise InputError(f"again names irreversible steps, and {text!r} is not irreversible", hint=hint)

@@ -12,6 +12,7 @@ from enum import Enum
 
 from planner.errors import NoPlan
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field, replace
+from planner.model.object_names import find_term
 
 if TYPE_CHECKING:
     from planner.model import Atom, Constraint, Number, SoftGoal
@@ -76,6 +77,15 @@ def name_as_written(steps: Iterable[Step], problem: Any) -> tuple[Step, ...]:
     if not versions:
         return tuple(steps)
     return tuple([replace(step, action=versions.get(step.action, step.action)) for step in steps])
+
+
+def name_objects(step: Step, problem: Any) -> Step:
+    """Return `step` with the terms of the objects of `problem` that its arguments name."""
+    objects, action = {each.name for each in problem.all_objects}, problem.domain.actions.get(step.action)
+    places = () if action is None else [each.types for each in action.parameters]
+    types = [*places, *[()] * (len(step.arguments) - len(places))]
+    named = [find_term(each, objects, kinds) for each, kinds in zip(step.arguments, types, strict=False)]
+    return replace(step, arguments=tuple(named))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from planner.language.declare.fields import format_count
 from planner.lightweight import replace
 from planner.model import Number, Problem
 from planner.model.problem import is_temporal
-from planner.plan import Plan, Step, StepTime, exact
+from planner.plan import Plan, Step, StepTime, exact, name_objects
 from planner.validation.timed_replay import make_timed_plan
 from planner.validation.validate import choose_versions
 
@@ -35,7 +35,7 @@ def read_json_data(data: Any, problem: Problem, source: str) -> tuple[Plan, Numb
     """Return the same for JSON data: a result, a plan, or a list of steps."""
     place = Location(source)
     items = _find_steps(data, place)
-    steps = [_read_step(item, number, place) for number, item in enumerate(items, start=1)]
+    steps = [name_objects(_read_step(item, number, place), problem) for number, item in enumerate(items, start=1)]
     expanded = for_steps(problem, steps)
     objects = {each.name for each in expanded.all_objects}
     for number, step in enumerate(steps, start=1):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
 from planner.model import Atom, Formula, Number, Problem, is_temporal
+from planner.model.object_names import protect_quoted
 from planner.model.unknown_facts import enumerate_worlds
 from planner.plan import Plan, Result, Status, Step
 from planner.semantics.simulation import Simulation
@@ -80,9 +81,10 @@ def plan(problem: Problem) -> PlanBuilder:
 
 def atom_from(text: str) -> Atom:
     """Return the ground atom that `name(argument, …)` or `name` stands for."""
-    name, _, arguments = text.strip().partition("(")
+    plain, terms = protect_quoted(text)
+    name, _, arguments = plain.strip().partition("(")
     found = [argument.strip() for argument in arguments.removesuffix(")").split(",")]
-    return Atom(name.strip(), tuple(found) if found != [""] else ())
+    return Atom(name.strip(), tuple([terms.get(each, each) for each in found]) if found != [""] else ())
 
 
 def steps_from(text: str) -> tuple[Step, ...]:

@@ -33,7 +33,6 @@ from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom, DataParameter, DomainModel, Object, Problem
 from planner.model.formulas import conjunction
-from planner.model.object_names import is_name
 from planner.model.unknown_facts import restrict_unknown_facts
 
 PERSON: Final = "somebody"
@@ -355,14 +354,11 @@ class Runs:
 
 
 def _list_real_objects(state: RunState) -> tuple[Object, ...]:
-    """Return the objects of a run by their real names: those of its problem, and those that its steps created.
-
-    A created object whose name cannot be that of an object is left out.
-    """
+    """Return the objects of a run by their real names: those of its problem, and those that its steps created."""
     types, real_name = {each.name: each.types for each in state.problem.objects}, state.objects.real_name
     created = [Object(name, types[each]) for each, name in state.objects.created.items() if each in types]
     found = [*[Object(real_name(each.name), each.types) for each in state.source.objects], *created]
-    return tuple({each.name: each for each in found if is_name(each.name)}.values())
+    return tuple({each.name: each for each in found}.values())
 
 
 def find_careful_predicates(domain: DomainModel) -> frozenset[str]:

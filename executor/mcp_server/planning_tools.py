@@ -25,7 +25,7 @@ from planner.lightweight import replace
 from planner.limits import Limits, check_regularly
 from planner.model import DomainModel, Metric, Object, Problem
 from planner.model.formulas import unmarked
-from planner.model.object_names import is_name
+from planner.model.object_names import read_term
 from planner.plan import Plan, Progress, Step, json_number
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
 from planner.ranking.relevant_actions import relevant_actions
@@ -314,9 +314,8 @@ def _classical_domain(domain: AnyDomain) -> DomainModel:
 def _restate(problem: Problem, given: tool_data.Given) -> Problem:
     """Replace goal and state of `problem`, and add objects."""
     known = {each.name: each for each in problem.objects}
-    for name, kind in (given.objects or {}).items():
-        if not is_name(name):
-            raise InputError(f"{name!r:.80} is no name of an object", hint="letters, digits, - and _")
+    for text, kind in (given.objects or {}).items():
+        name = read_term(text)
         if name in known and known[name].types != (kind,):
             types = " or ".join(known[name].types)
             raise InputError(f"there is an object {name!r} already, of type {types}", hint="take another name")

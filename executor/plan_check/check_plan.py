@@ -111,14 +111,14 @@ def _check_objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, l
     constants = {each.name: each.types for each in domain.constants}
     for name, types in plan.objects.items():
         try:
-            found, _ = objects_of({name: types}, Types.of(domain.types), place)
+            (found,) = objects_of({name: types}, Types.of(domain.types), place)[0].values()
         except InputError as error:
             findings.append(PLAN.from_error("statement", error, "objects", name))
             continue
-        if constants.get(name, found[name].types) == found[name].types:
+        if constants.get(found.name, found.types) == found.types:
             good[name] = types
         else:
-            message = f"object {name!r} is a constant of another type, {' or '.join(constants[name])}"
+            message = f"object {name!r} is a constant of another type, {' or '.join(constants[found.name])}"
             findings.append(PLAN.error("statement", message, "objects", name))
     return plan.model_copy(update={"objects": good}), findings
 

@@ -43,6 +43,7 @@ from planner.model import (
     Object,
     Problem,
 )
+from planner.model.object_names import read_term
 from planner.model.timing import TimedEffect
 from planner.plan import Plan, Result, Status, Step, StepTime, Supposition
 from planner.problem_kinds import is_other_problem
@@ -213,7 +214,7 @@ class PlanStep(_Part):
 
     id: StepId
     action: str
-    arguments: dict[str, str] = {}
+    arguments: dict[str, Annotated[str, AfterValidator(read_term)]] = {}
     parameters: dict[str, Data] = {}
     creates: dict[str, str] = {}
     depends_on: Texts = ()

@@ -135,7 +135,7 @@ class _Writer:
             spelled = getattr(spelling, kind).get(name)
             if spelled is not None:
                 return str(spelled)
-        if _WORD.fullmatch(name) and name != _ARROW:
+        if _WORD.fullmatch(name) and name != _ARROW and '"' not in name:
             return name
         self.names = self.names or HtnNames.of(self.problem.domain, self.problem)
         table = self.names.classical.objects if kind == "objects" else getattr(self.names, kind)

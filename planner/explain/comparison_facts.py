@@ -47,6 +47,7 @@ from planner.model.formulas import (
     is_variable,
     with_children,
 )
+from planner.model.object_names import protect_quoted
 from planner.model.problem import Problem
 from planner.semantics.numeric_state import Values
 
@@ -128,7 +129,8 @@ class ComparisonFacts(Words):
         comparison = self.comparison_of(atom_of(literal))
         if comparison is None:
             return ()
-        arguments = label[len(action.name) + 1 : -1].split(", ")
+        plain, terms = protect_quoted(label)
+        arguments = [terms.get(each, each) for each in plain[len(action.name) + 1 : -1].split(", ")]
         binding = dict(zip([each.name for each in action.parameters], arguments, strict=False))
         effects = [effect.substitute(binding) for effect in numeric_effects(self.source.domain.actions[action.name])]
         return tuple(dict.fromkeys(self._write(each) for each in effects if each.fluent in comparison.functions))

@@ -21,6 +21,7 @@ from planner.lint.repair_lint import Judge, find_repairs, report_repairs
 from planner.model.actions import Action
 from planner.model.domain import creates_objects
 from planner.model.formulas import Atom, Formula, Not, conjuncts, substitute
+from planner.model.object_names import protect_quoted
 from planner.model.problem import Goal, Problem, is_numeric, is_temporal
 from planner.options import SolveOptions
 from planner.plan import Progress, Result, Status
@@ -224,7 +225,8 @@ def _suggest_facts(problem: Problem, limits: Limits) -> str:
 def names_known_objects(fact: str, problem: Problem) -> bool:
     """Return whether `problem` has all objects of `fact`; a step creates others, of which nothing can be stated."""
     known = {each.name for each in problem.all_objects}
-    return all(each in known for each in fact.partition("(")[2].rstrip(")").split(", ") if each)
+    plain, terms = protect_quoted(fact)
+    return all(terms.get(each, each) in known for each in plain.partition("(")[2].rstrip(")").split(", ") if each)
 
 
 def add_causes(found: list[Finding], problem: Problem, source: Problem, limits: Limits) -> list[Finding]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Container, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -57,6 +58,19 @@ def read_term(text: str) -> str:
     if quoted is None or name is None:
         return term_of(text)
     return term_of(name) if quoted[1] is None else qualified_term(name, quoted[1])
+
+
+def written_name(term: str) -> str:
+    """Return the name of an object; its `term` where `read_term` reads the name otherwise."""
+    name = object_name(term)
+    return name if read_term(name) == term else term
+
+
+def find_term(text: str, known: Container[str], types: Iterable[str] = ()) -> str:
+    """Return the term among `known` that `text` is or names in a place of `types`; `text` where there is none."""
+    name = object_name(text)
+    own = [qualified_term(name, each) for each in types]
+    return next((each for each in (*own, text, read_term(text)) if each in known), text)
 
 
 def protect_quoted(text: str) -> tuple[str, dict[str, str]]:

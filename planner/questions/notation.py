@@ -12,6 +12,7 @@ from planner.lightweight import Final, replace
 from planner.model import OPEN, Atom, Not, Problem, TypeHierarchy, Variable
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.domain import creates_objects, uncertain_actions
+from planner.model.object_names import protect_quoted
 from planner.model.spelling import spell_fact
 from planner.plan import Plan, Step, name_as_written
 from planner.problem_kinds import resolve_classical
@@ -213,10 +214,11 @@ def _read_atom(problem: Problem, given: AnyFact, what: str, known: Mapping[str, 
 
 def _parse(text: str, what: str) -> Atom:
     """Return the atom that `text` writes as PDDL or as we do."""
-    pddl = _PDDL.match(text.strip())
+    plain, terms = protect_quoted(text)
+    pddl = _PDDL.match(plain.strip())
     if pddl is not None:
         name, *args = pddl[1].split()
-        return Atom(name, tuple(args))
+        return Atom(name, tuple([terms.get(each, each) for each in args]))
     try:
         return parse_atom(text.strip())
     except NotationError as error:

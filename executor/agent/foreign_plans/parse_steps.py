@@ -21,8 +21,9 @@ from typing import Any, Final
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.language.declare import resolve_action
 from planner.language.declare.declared_names import fold_name
-from planner.lightweight import dataclass, field
+from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, Action, Problem, TypeHierarchy, Variable
+from planner.model.object_names import find_term, object_name, protect_quoted
 from planner.plan import Plan, Step
 
 _NAMES: Final = (
@@ -109,6 +110,16 @@ def _read_text(text: str, depth: int) -> Iterator[Call]:
 
 
 def _read_line(line: str) -> Call:
+    """Read the call on `line`; names in quotes are whole, whatever signs they have."""
+    plain, terms = protect_quoted(line)
+    call = _read_plain_line(plain)
+    if not terms:
+        return call
+    named = None if call.named is None else {key: terms.get(each, each) for key, each in call.named.items()}
+    return replace(call, positional=tuple([terms.get(each, each) for each in call.positional]), named=named, text=line)
+
+
+def _read_plain_line(line: str) -> Call:
     found = _CALL.match(line)
     if found:
         given = [each.strip() for each in found[2].split(",") if each.strip()]
@@ -206,15 +217,17 @@ class _Names:
         self._hierarchy = TypeHierarchy(problem.domain.types)
         self._by_name: dict[str, list[str]] = {}
         for name in self.types:
-            self._by_name.setdefault(fold_name(name), []).append(name)
+            self._by_name.setdefault(fold_name(object_name(name)), []).append(name)
 
-    def find_name(self, value: Any) -> str:
-        """Return the object name in a text, or in a mapping with a name."""
+    def find_name(self, value: Any, types: Sequence[str] = ()) -> str:
+        """Return the term of the object of `types` that a text, or a mapping with a name, names."""
         if isinstance(value, Mapping):
             value = next((value[key] for key in ("name", "id") if isinstance(value.get(key), str)), value)
-        name = str(value)
+        name = find_term(str(value), self.types, types)
+        if name in self.types:
+            return name
         found = self._by_name.get(fold_name(name), [])
-        return name if name in found or len(found) != 1 else found[0]
+        return name if len(found) != 1 else found[0]
 
     def fits(self, name: str, parameter: Variable) -> bool:
         """Return whether the object `name` fits the type of `parameter`."""
@@ -232,7 +245,11 @@ def _resolve_call(problem: Problem, call: Call, names: _Names) -> ForeignStep:
 
 
 def _resolve_positional(action: Action, call: Call, names: _Names) -> ForeignStep:
-    given, parameters = [names.find_name(each) for each in call.positional], action.step_parameters
+    parameters = action.step_parameters
+    places = [*[each.types for each in parameters], *[()] * len(call.positional)]
+    is_whole = len(call.positional) == len(parameters)
+    pairs = zip(call.positional, places, strict=False)
+    given = [names.find_name(each, types if is_whole else ()) for each, types in pairs]
     step = Step(action.name, tuple(given))
     if len(given) == len(parameters):
         return ForeignStep(call.text, step, _find_unknown(action, given, names))
@@ -257,7 +274,7 @@ def _resolve_named(action: Action, call: Call, named: Mapping[str, Any], names: 
     parameters = {fold_name(each.name.removeprefix("?")): each for each in action.step_parameters}
     data = {fold_name(each.name): each.name for each in action.data}
     by_name = {fold_name(key): value for key, value in named.items()}
-    found = {key: names.find_name(by_name[key]) for key in parameters if key in by_name}
+    found = {key: names.find_name(by_name[key], each.types) for key, each in parameters.items() if key in by_name}
     _match_by_type(
         {key: names.find_name(each) for key, each in by_name.items() if key not in data}, parameters, found, names
     )

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from executor.agent.agent_events import GoalInstance
 from executor.agent.standing_goals.standing_goal import End, Resume, StandingGoal
+from executor.observe.discovery import place_facts
 from executor.run import LOOP_CHECK_SECONDS, find_running_loop, settle_future
 from executor.tools.containment import quote_value
 from planner.errors import InputError, did_you_mean, with_article
-from planner.language.declare.atom_syntax import NotationError, parse_literal
+from planner.language.declare.atom_syntax import NotationError, parse_literal, read_terms
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Not, Problem
 from planner.model.domain import TypeHierarchy
-from planner.model.object_names import is_name
+from planner.model.formulas import OPEN, is_variable
 
 if TYPE_CHECKING:
     from executor.agent.standing_goals.goal_log import GoalLog
@@ -129,8 +130,11 @@ def read_report(facts: tuple[Any, ...], problem: Problem) -> dict[Atom, bool]:
         holds, atom = not isinstance(part, Not), part.part if isinstance(part, Not) else part
         if not isinstance(atom, Atom):
             raise InputError(f"{quote_value(given)} is no fact", hint="such as 'pending(o7)', or 'not pending(o7)'")
+        found[read_terms(atom)] = holds
+    types = {each.name: each.types for each in problem.all_objects}
+    found = place_facts(found, problem.domain, lambda name: types.get(name, ()))
+    for atom in found:
         _check_fact(atom, problem)
-        found[atom] = holds
     if not found:
         raise InputError("nothing was reported", hint="such as agent.notify('pending(o7)')")
     return found
@@ -153,7 +157,7 @@ def _check_fact(atom: Atom, problem: Problem) -> None:
         if known is not None and not hierarchy.is_a(known.types, place.types):
             is_, wanted = (with_article(" or ".join(each)) for each in (known.types, place.types))
             raise InputError(f"{name!r} in {atom} is {is_}, not {wanted}")
-        if known is None and not is_name(name):
+        if known is None and (name == OPEN or is_variable(name)):
             raise InputError(f"{quote_value(name)} in {atom} is no name of an object")
         if known is None and len(place.types) > 1:
             hint = f"add {name!r} to the objects of the problem"

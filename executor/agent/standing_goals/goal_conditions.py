@@ -1,6 +1,7 @@
 """Read the condition and the goal of a standing goal, whose variables stand for objects that turn up.
 
-A name that is no object of the problem is a variable, with or without `?`. Its type follows from its places.
+A name that is no object of the problem is a variable, with or without `?`. Its type follows from its places. A name in
+quotes is always an object.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from planner.model.formulas import (
     substitute,
     walk,
 )
+from planner.model.object_names import protect_quoted
 
 MISTAKABLE: Final = 3
 """Least length of a variable's name at which its likeness to an object's name counts as a misspelling."""
@@ -104,7 +106,7 @@ def _read_parts(value: Any, place: Place) -> list[tuple[Formula, bool]]:
         raise InputError("a standing goal has no soft goals", hint=hint)
     items = [] if value is None else list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     for each in items:
-        if isinstance(each, str) and not each.lstrip().startswith("(") and NUMERIC.search(each):
+        if isinstance(each, str) and not each.lstrip().startswith("(") and NUMERIC.search(protect_quoted(each)[0]):
             hint = "give a function that returns the number: agent.maintain(stock, low=5, restore=…)"
             raise InputError(f"{quote_value(each)} compares numbers, and facts have none", hint=hint)
     return [read_item(each, place) for each in items]
@@ -128,7 +130,7 @@ def _terms_in(part: Formula, bare: bool) -> Iterator[str]:
     for term in terms:
         if is_variable(term):
             yield term
-        elif bare and term != "_":
+        elif bare and term != "_" and not term.endswith('"'):
             yield f"?{term}"
 
 

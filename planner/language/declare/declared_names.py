@@ -20,7 +20,7 @@ from planner.model.actions import DURATION, Action
 from planner.model.arithmetic import parse_number
 from planner.model.domain import ROOT_TYPE, DomainModel, TypeHierarchy
 from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Object, Variable, unmarked
-from planner.model.object_names import is_name, qualified_term, read_term
+from planner.model.object_names import find_term, is_name, qualified_term, read_term
 
 DEEPEST: Final = 200
 
@@ -219,6 +219,8 @@ class Scope:
     functions: list[Use] = field(default_factory=list)
     known_functions: Container[str] = NO_NAMES
     lasts: bool = False
+    places: Callable[[str], Sequence[Types_scope]] | None = None
+    """Returns the types of the arguments of a predicate, function or action, where two objects have one name."""
 
     def inside(self, variables: Iterable[Variable]) -> Scope:
         """Extend the scope by the variables of a quantifier."""
@@ -241,6 +243,9 @@ class Scope:
         variables = self.variables
         term = self.term
         args = [arg if arg in variables else term(arg, atom, place, bare=bare, may_open=may_open) for arg in atom.args]
+        if self.places is not None:
+            wanted = [*self.places(atom.predicate), *[()] * len(args)]
+            args = [find_term(arg, self.objects, types) for arg, types in zip(args, wanted, strict=False)]
         resolved = Atom(atom.predicate, tuple(args))
         if record:
             self.uses.append(Use(resolved, tuple([self.types_of(arg) for arg in args]), place))

@@ -42,7 +42,7 @@ from planner.model.domain import (
     resources_of,
 )
 from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Formula, Not, Number, Object
-from planner.model.object_names import is_name
+from planner.model.object_names import is_name, term_type
 from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal, seal
 from planner.model.timing import TOTAL_TIME
 from planner.model.unknown_facts import ROUNDING, find_hidden_variables
@@ -106,10 +106,21 @@ class ProblemBuilder:
         self._members: dict[tuple[str, ...], frozenset[str]] = {}
         self._unmentioned: list[Atom] = []
         self._scope = Scope(
-            "the problem", {}, self._objects, creators=_find_created(domain), known_functions=domain.functions
+            "the problem",
+            {},
+            self._objects,
+            creators=_find_created(domain),
+            known_functions=domain.functions,
+            places=self._find_places if any(map(term_type, self._objects)) else None,
         )
         self._conditions = Conditions(self._scope, domain.types)
         self._stated: list[tuple[Atom, Any, Place]] = []
+
+    def _find_places(self, name: str) -> list[tuple[str, ...]]:
+        """Return the types of the arguments of the predicate, function or action called `name`."""
+        domain = self._domain
+        declared = domain.predicates.get(name) or domain.functions.get(name) or domain.actions.get(name)
+        return [] if declared is None else [each.types for each in declared.parameters]
 
     def _check_finished(self) -> None:
         """Raise where the domain's file leaves something to problems in PDDL, or names an object that is not there."""

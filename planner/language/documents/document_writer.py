@@ -31,6 +31,7 @@ from planner.model.actions import (
 from planner.model.calendar import write_moment
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate, refuse_unfinished
 from planner.model.formulas import TRUE, Arithmetic, Atom, Expression, Object, Variable
+from planner.model.object_names import written_name
 from planner.model.problem import Goal, Metric, NumericMetric, Problem
 from planner.model.timing import GoalDeadline, TimedEffect
 from planner.problem_kinds import AnyDomain, AnyProblem
@@ -424,7 +425,7 @@ def write_variables_document(variables: tuple[Variable, ...]) -> dict[str, Any]:
 
 
 def _write_objects(objects: tuple[Object, ...]) -> dict[str, Any]:
-    return {each.name: _write_types(each.types) for each in objects}
+    return {written_name(each.name): _write_types(each.types) for each in objects}
 
 
 def _write_types(types: tuple[str, ...]) -> Any:

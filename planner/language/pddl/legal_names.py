@@ -30,6 +30,7 @@ from planner.model.actions import (
 )
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Predicate, has_durations
 from planner.model.formulas import OPEN, Object, Term, Variable, children, walk, with_children
+from planner.model.object_names import object_name
 from planner.model.problem import Goal, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME, TimedEffect
 
@@ -78,7 +79,7 @@ def make_distinct(kinds: Sequence[Iterable[str]], taken: set[str]) -> list[dict[
     for names, table in zip(kinds, tables, strict=True):
         for name in names:
             if name not in table:
-                table[name] = choose_free_name(make_legal(name), taken)
+                table[name] = choose_free_name(make_legal(object_name(name)), taken)
     return tables
 
 

@@ -101,18 +101,20 @@ _TIME: Final = re.compile(r"\s*(?:step\s+)?(\d+(?:\.\d*)?)\s*[:.)]", re.IGNORECA
 _STEP: Final = re.compile(r"\s*\(([^()]*)\)\s*(?:\[([^\]]*)\]\s*)?")
 _DURATION: Final = re.compile(r"\[[^\]]*\]\s*$")
 _WORD: Final = re.compile(r"[^\s();]+")
+_WRITTEN: Final = re.compile(r'[^\s();"]+')
+"""A word that plans write as it is declared."""
 
 
 def write_plan(plan: Plan) -> str:
     """Return `plan` as text; names that are no PDDL words are written as `export` writes them."""
     steps = name_as_written(plan.steps, plan.problem)
-    legal = all(_WORD.fullmatch(word) for step in steps for word in (step.action, *step.arguments))
+    legal = all(_WRITTEN.fullmatch(word) for step in steps for word in (step.action, *step.arguments))
     names = None if legal else Names.of(plan.problem)
 
     def write_words(step: Step) -> Iterator[str]:
-        yield step.action if names is None or _WORD.fullmatch(step.action) else names.actions[step.action]
+        yield step.action if names is None or _WRITTEN.fullmatch(step.action) else names.actions[step.action]
         for name in step.arguments:
-            yield name if names is None or _WORD.fullmatch(name) else names.objects[name]
+            yield name if names is None or _WRITTEN.fullmatch(name) else names.objects[name]
 
     lines = [f"({' '.join(write_words(step))})" for step in steps]
     if plan.times:
