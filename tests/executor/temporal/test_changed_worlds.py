@@ -21,6 +21,13 @@ MISFITS = {
     "an action takes another object": {"takes": {"guest": "guest"}},
 }
 """Changes of the domain, each of which the run does not fit."""
+RENAMED = {
+    "an action that it has taken": {"book": "reserve"},
+    "an action that waits": {"pause": "rest"},
+    "an action that it will take": {"pay": "settle"},
+    "all": {"book": "reserve", "pause": "rest", "pay": "settle"},
+}
+"""Renames that the domain declares: the run goes on."""
 
 
 class Trip:
@@ -29,10 +36,10 @@ class Trip:
     def __init__(self):
         self.book, self.is_asked, self.queue = [], False, f"trip {next(numbers)}"
 
-    def world(self, *, lacks=(), takes=None, also=(), **renamed):
+    def world(self, *, lacks=(), takes=None, also=(), was=None, **renamed):
         """Return a world of `renamed` actions that `lacks` handlers; booking `takes` objects, paying needs `also`."""
         names = NAMES | renamed
-        domain = self.domain = Domain("trip", types=["guest"])
+        domain = self.domain = Domain("trip", types=["guest"], was=was)
         domain.action(names["book"], takes or {}, provides=["room"], tags=["irreversible"])
         domain.action(names["pause"], requires=["room"], provides=["confirmed"])
         domain.action(names["pay"], requires=["room", "confirmed", *also], provides=["paid"], tags=["irreversible"])
@@ -93,6 +100,20 @@ def test_a_domain_that_no_longer_fits_leaves_the_run_waiting_with_the_reason(cha
         assert trip.book == ["book"]
         async with on_temporal(trip.world(), queue=trip.queue) as executor:
             return await executor.resume(trip.queue)
+
+    assert asyncio.run(main()).succeeded
+    assert trip.book == ["book", "pay"]
+
+
+@pytest.mark.parametrize("renamed", RENAMED.values(), ids=RENAMED)
+def test_a_run_goes_on_under_the_new_names_of_its_actions(renamed, on_temporal):
+    trip = Trip()
+
+    async def main():
+        await trip.begin(on_temporal)
+        world = trip.world(was={"actions": renamed}, **renamed)
+        async with on_temporal(world, queue=trip.queue) as executor:
+            return await executor.resume(trip.queue, results={"s2": True})
 
     assert asyncio.run(main()).succeeded
     assert trip.book == ["book", "pay"]
