@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 CLOCK = VirtualClock(1_790_000_000.0)
 """The clock of journals and of hosts."""
-EFFECTS = {"prepare": "prepared", "pay": "paid", "transfer": "paid", "seal": "sealed", "tip": "tipped"}
+EFFECTS = {
+    "prepare": "prepared",
+    "pay": "paid",
+    "transfer": "paid",
+    "seal": "sealed",
+    "tip": "tipped",
+    "stamp": "stamped",
+}
 """What each act brings about."""
 START, PRICE, TIP = 100, 60, 30
 """The money at first, and what a payment and a tip cost."""

@@ -15,6 +15,11 @@ MOST_CALLS = 12
 """Calls of an agent in one request."""
 
 
+def choose_arguments(schema: Any) -> dict[str, Any]:
+    """Return the first object that the schema of a tool lists for each of its parameters."""
+    return {name: each["enum"][0] for name, each in schema.get("properties", {}).items() if "enum" in each}
+
+
 class CallsDoor(Door):
     """`PlannedCalls`, driven by an agent that calls what is offered, and insists on paying."""
 
@@ -32,7 +37,8 @@ class CallsDoor(Door):
             if self.calls.is_reached:
                 return Told("SUCCEEDED")
             name = offered[0] if offered else "pay"
-            told = await self.calls.call(name)
+            schemas = {each.name: each.parameters for each in await self.calls.offers()}
+            told = await self.calls.call(name, choose_arguments(schemas.get(name, {})))
             if told.question is not None:
                 return self._tell(told)
             if not offered:
@@ -84,9 +90,10 @@ class ToolsetDoor(CallsDoor):
         from pydantic_ai.models.function import FunctionModel
 
         def choose(messages, info):
-            names = [each.name for each in info.function_tools]
-            is_over = not names or len(messages) > 2 * MOST_CALLS
-            return ModelResponse([TextPart("done") if is_over else ToolCallPart(names[0], {})])
+            if not info.function_tools or len(messages) > 2 * MOST_CALLS:
+                return ModelResponse([TextPart("done")])
+            tool = info.function_tools[0]
+            return ModelResponse([ToolCallPart(tool.name, choose_arguments(tool.parameters_json_schema))])
 
         return Other(FunctionModel(choose), toolsets=[self.toolset], output_type=[str, DeferredToolRequests])
 
@@ -167,5 +174,6 @@ class Caller:
 
         if not self.tools or len(messages) > 2 * MOST_CALLS:
             return AIMessage("done")
-        name = self.tools[0]["function"]["name"]
-        return AIMessage("", tool_calls=[{"name": name, "args": {}, "id": str(len(messages))}])
+        tool = self.tools[0]["function"]
+        call = {"name": tool["name"], "args": choose_arguments(tool["parameters"]), "id": str(len(messages))}
+        return AIMessage("", tool_calls=[call])

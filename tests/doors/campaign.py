@@ -47,6 +47,9 @@ WORDS = {
     "paid": {"is_paid": True},
     "budget": {"has_budget": True},
     "typed": {"has_types": True},
+    "within": {"reports": "within"},
+    "over": {"reports": "over"},
+    "found": {"has_found": True},
 }
 """What a scene may have, by the word for it in a token."""
 LOOKS = ("slow", "disagree")
@@ -169,6 +172,9 @@ def _draw_words(rng: random.Random) -> Iterator[str]:
         yield "budget"
     if rng.random() < 0.3 and not has_other_way:  # the other way returns no day
         yield "typed"
+    yield from filter(None, [rng.choices(("", "within", "over"), (17, 2, 1))[0]])
+    if rng.random() < 0.15:
+        yield "found"
 
 
 def _may_happen(tale: Tale, inside: str) -> bool:

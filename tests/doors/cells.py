@@ -29,8 +29,11 @@ SCENES = (
     Scene("paid already", is_paid=True),
     Scene("budget", has_budget=True),
     Scene("typed", has_types=True),
+    Scene("reported within", reports="within"),
+    Scene("reported over", reports="over"),
+    Scene("found", has_found=True),
 )
-UNREACHED = frozenset({"refused", "refused one way", "no form", "paid already"})
+UNREACHED = frozenset({"refused", "refused one way", "no form", "paid already", "reported over"})
 """Scenes in which no payment is begun, so that no fault strikes inside one."""
 
 
@@ -169,6 +172,18 @@ REFUSALS = (
         "other runs have reserved",
         "without a journal, nobody takes up the run of an agent whose caller was cancelled: it keeps its reservation",
         lambda story: story.scene.has_budget and "agent without journal" in story.names,
+    ),
+    Refusal(
+        "resumed",
+        "the outcomes or the risk of 'check' in time",
+        "no plan in time has an action with outcomes",
+        lambda story: bool(story.scene.reports) and story.door.flavour == "timed",
+    ),
+    Refusal(
+        "resumed",
+        "the tasks are done, and the goal does not hold",
+        "tasks say all that is done: no task is for an order that turns up",
+        lambda story: story.scene.has_found and story.door.flavour == "tasks",
     ),
     Refusal(
         "resumed",

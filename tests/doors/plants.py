@@ -17,17 +17,19 @@ from executor.journal.effects import LedgerInJournal
 from executor.journal.journal import Journal
 from executor.ledger.records import Outcome
 from executor.ledger.rulings import Sight
-from executor.loop import asker, clearance, evidence, flights, run_loop
+from executor.loop import aftermath, asker, clearance, evidence, flights, run_loop
 from executor.loop.attempt import Performer
 from executor.loop.books import BookInJournal
 from executor.loop.evidence import Evidence, View
 from executor.loop.flights import Flights
 from executor.loop.step import Stepper
 from executor.loop.step_identity import Brought, identify_step
-from executor.observe import step_verdict
+from executor.observe import beliefs, reports, step_verdict
+from executor.observe.discovery import find_new_objects
 from executor.observe.observe import Lookout, LookResult
 from executor.recovery.ask_people import Questions
 from executor.run import Run, RunOutcome
+from planner.model.object_names import is_name
 
 Patch = pytest.MonkeyPatch
 
@@ -129,7 +131,7 @@ def ignore_refusal(patch: Patch) -> None:
     patch.setattr(Stepper, "_ask_for_approval", approve)
 
 
-@plant("values become texts", "typed", "sequential:none:typed")
+@plant("values become texts", "typed or refused", "sequential:none:typed")
 def lose_types(patch: Patch) -> None:
     from executor.loop import step
 
@@ -300,3 +302,16 @@ def ignore_no(patch: Patch) -> None:
 @plant("the toolset offers irreversible steps out of turn", "not before what can fail", "planned-calls:none:no-form")
 def offer_everything(patch: Patch) -> None:
     patch.setattr(run_loop.Loop, "_defer_irreversible", lambda _, order, before, __: (order, before))
+
+
+@plant("what a handler reports is not heard", "reported is believed", "sequential:none:reported-over")
+def ignore_reports(patch: Patch) -> None:
+    patch.setattr(aftermath, "read_report", _returning(reports.NOTHING))
+
+
+@plant("only names without quotes join a run", "nothing named is dropped", "sequential:none:found")
+def drop_names(patch: Patch) -> None:
+    def find(*given: Any) -> dict[str, Any]:
+        return {name: types for name, types in find_new_objects(*given).items() if is_name(name)}
+
+    patch.setattr(beliefs, "find_new_objects", find)

@@ -40,7 +40,8 @@ class ExecutorDoor(Door):
     def _what(self) -> Any:
         if not self.is_listed:
             return self.problem
-        steps = [{"id": name, "action": name} for name in ("pay", "prepare", "seal")]
+        names = (*(["check"] if self.site.scene.reports else []), "pay", "prepare", "seal")
+        steps = [{"id": name, "action": name} for name in names]
         plan = {"initial": self.site.start, "goal": self.goal, "steps": steps}
         return ActionPlan.model_validate(plan)
 

@@ -17,14 +17,16 @@ from doors.faults import Fault
 from executor import ActionResult, ExecutionPolicy, World
 from executor.testing.virtual_time import current, die, now, sleep
 from htn.language.declare import Methods
-from planner import Domain, From
+from planner import Domain, From, Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from executor.journal import AnyJournal
 
-AMOUNT, DAY = Decimal("60.00"), date(2026, 11, 30)
+AMOUNT, DAY, SLIP = Decimal("60.00"), date(2026, 11, 30), b"No. 7"
+ORDER, FOUND_GOAL = 'o 7, "urgent"', "(forall (?o - order) (imply (pending ?o) (stamped ?o)))"
+"""The name of the order that turns up, and what is wanted of all orders."""
 LAG, SETTLES = 5.0, 8.0
 """Seconds by which a slow observer is behind, and that it says of itself."""
 LIMIT = 5.0
@@ -41,7 +43,8 @@ class Scene:
     `sight`: whether those who look at `paid` can say no. Where nobody looks at it, nobody sees what was sealed for
     an earlier request, so that only the ledger knows of the payment. `approval`: what a person says who is asked
     whether to pay, or "" where nobody is. `prepare`: how the reversible step goes that the goal needs, and that `pay`
-    does not need.
+    does not need. `reports`: the outcome that the check reports without which nothing is paid, or "" where there is
+    none. `has_found`: whether an order turns up, with a name that needs quotes, which the goal is about, too.
     """
 
     name: str
@@ -53,6 +56,13 @@ class Scene:
     is_paid: bool = False
     has_budget: bool = False
     has_types: bool = False
+    reports: Literal["", "within", "over"] = ""
+    has_found: bool = False
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the goal can be reached by whoever answers truthfully."""
+        return self.approval != "no" and self.prepare != "never" and self.reports != "over"
 
     def __str__(self) -> str:
         return self.name.replace(" ", "-")
@@ -91,13 +101,14 @@ class Site:
     def goal(self) -> list[str]:
         """What the latest caller wants: the second of two with wishes of their own wants more, so that nobody joins."""
         wants_more = self.fault.host == "two wishes at once" and self.callers > 1
-        return ["prepared", "sealed"] if wants_more else ["sealed"]
+        wanted = ["prepared", "sealed"] if wants_more else ["sealed"]
+        return [*wanted, FOUND_GOAL] if self.scene.has_found else wanted
 
     @property
     def problem(self) -> Any:
         """The problem of the latest caller."""
         if self.methods is not None:
-            goal = {} if len(self.goal) == 1 else {"goal": self.goal}
+            goal = {} if self.goal == ["sealed"] else {"goal": self.goal}
             return self.methods.problem(initial=self.start, tasks=["deal()"], **goal)
         objective = {"objective": "makespan"} if self.flavour == "timed" else {}
         return self.domain.problem(initial=self.start, goal=self.goal, **objective)
@@ -136,10 +147,18 @@ def _declare(scene: Scene, flavour: Flavour) -> Domain:
     if scene.has_budget:
         domain.function("budget", low=0)
     amount = {"amount": Annotated[Decimal, Field(default=AMOUNT)]}
+    within = {"requires": ["within"]} if scene.reports else {}
     actions = {
         "prepare": ({}, {"provides": ["prepared"]}),
-        "pay": (amount, {"provides": ["paid"], "tags": ["irreversible", *approved], **spends}),
+        "pay": (amount, {"provides": ["paid"], "tags": ["irreversible", *approved], **within, **spends}),
     }
+    if scene.reports:
+        outcomes = [Outcome("0.9", ["within"], name="within"), Outcome("0.1", ["over"], name="over")]
+        domain.predicate("within", tags=["trusted"])
+        domain.action("check", {}, provides=["within"], outcomes=outcomes, **time)
+    if scene.has_found:
+        domain.type("order")
+        domain.action("stamp", {"o": "order"}, requires=["pending(o)"], provides=["stamped(o)"], **time)
     # Where the form may not be there, no door owes it to the order of the declarations that it prepares first.
     for name in actions if scene.prepare == "well" else reversed(actions):
         parameters, fields = actions[name]
@@ -147,15 +166,16 @@ def _declare(scene: Scene, flavour: Flavour) -> Domain:
     if scene.has_other_way:
         slow = {"duration": 9} if time else {"cost": 9}  # a plan takes `pay` first
         domain.action("transfer", {}, provides=["paid"], tags=["irreversible"], **slow)
-    day = {"day": Annotated[date, From("paid", "data.day")]} if scene.has_types else {}
-    domain.action("seal", day, requires=["prepared", "paid"], provides=["sealed"], **time)
+    kept = {"day": Annotated[date, From("paid", "data.day")], "slip": Annotated[bytes, From("paid", "data.slip")]}
+    domain.action("seal", kept if scene.has_types else {}, requires=["prepared", "paid"], provides=["sealed"], **time)
     return domain
 
 
 def _declare_tasks(domain: Domain) -> Methods:
     methods = Methods(domain)
     methods.task("deal")
-    methods.method("plain", {}, task="deal()", subtasks=["prepare()", "pay()", "seal()"])
+    checks = ["check()"] if "check" in domain.model.actions else []
+    methods.method("plain", {}, task="deal()", subtasks=["prepare()", *checks, "pay()", "seal()"])
     return methods
 
 
@@ -184,11 +204,24 @@ def _bind_handlers(site: Site) -> None:
         async def transfer():
             bank.act("transfer")
 
+    if scene.reports:
+
+        @world.handler("check")
+        async def check():
+            return ActionResult(observed=(scene.reports,))
+
+    if scene.has_found:
+
+        @world.handler("stamp")
+        async def stamp(o):
+            bank.note("act", "stamp", str(o))
+
     if scene.has_types:
 
         @world.handler("seal")
-        async def seal_on(day):
+        async def seal_on(day, slip):
             bank.note("given", "day", repr(day))
+            bank.note("given", "slip", repr(slip))
             bank.act("seal")
     else:
 
@@ -220,7 +253,7 @@ class Payment:
         if self._receive(amount):
             sleep(self.site.limit + 10 * bank.pace)
         bank.act("pay")
-        return {"day": DAY}
+        return {"day": DAY, "slip": SLIP}
 
     async def in_loop(self, amount):
         bank, struck = self.site.bank, self._receive(amount)
@@ -229,7 +262,7 @@ class Payment:
             case "raises before":
                 raise ConnectionError("the bank does not answer")
             case "lies":
-                return {"day": DAY}
+                return {"day": DAY, "slip": SLIP}
             case "dies before":
                 await self._die()
             case "is cancelled before":
@@ -250,7 +283,7 @@ class Payment:
                 fill_disk()
         await asyncio.sleep(bank.pace)
         bank.note("return", "pay")
-        return {"day": DAY}
+        return {"day": DAY, "slip": SLIP}
 
     async def _wait_inside(self) -> None:
         self.site.inside.set()
@@ -294,6 +327,13 @@ def _bind_observers(site: Site) -> None:
         @site.world.observer("budget", conclusive=True, settle_within=0)
         async def budget():
             return bank.money()
+
+    if scene.has_found:
+        site.world.observer("pending(_)", conclusive=True, settle_within=0)(lambda: [ORDER])
+
+        @site.world.observer("stamped(_)", conclusive=True, settle_within=0)
+        async def stamped():
+            return [ORDER] if any((each.kind, each.what) == ("act", "stamp") for each in bank.log) else []
 
     if scene.sight == "blind":
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from unittest import mock
 
 from doors.bank import CLOCK, EFFECTS, Bank
 from doors.door import Door, Question, Told
-from doors.scenes import DAY, Site, clear_disk, make_site
+from doors.scenes import DAY, SLIP, Site, clear_disk, make_site
 from executor import joining
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING, SO
 from executor.journal import AnyJournal, Journal, Place, open_journal
@@ -253,7 +254,8 @@ def _reply(story: Story, question: Question) -> Any:
     if question.choices[:2] == (HAPPENED, NOTHING) or "doubt:" in question.name:
         return HAPPENED if bank.holds(about) else NOTHING
     if "fill:" in question.name:
-        return DAY.isoformat()
+        known = {"day": DAY.isoformat(), "slip": SLIP.decode()}
+        return json.dumps({name: each for name, each in known.items() if name in text})
     if GIVE_UP in question.choices:
         return GIVE_UP
     if SO in question.choices and bank.holds(about) and not DONE_BEFORE.search(text):
