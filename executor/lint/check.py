@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, Final
 
 from executor.observe.beliefs import CAREFUL, is_in_place
-from executor.plan_check.check_means import find_missing_fields
+from executor.plan_check.check_means import find_missing_fields, may_be_left
 from executor.tools.observers import Observer
 from executor.tools.world import World
 from planner.language.loading.load import FolderSource, Source
@@ -164,6 +165,8 @@ def _check_action(action: Action, world: World) -> Iterator[Finding]:
     place, effects, coverage = f"action {action.name}", Effects.of(action), Coverage(world)
     yield from _check_handlers(action, place, world)
     yield from _check_data_sources(action, place, world)
+    yield from _check_open_values(action, place, world)
+    yield from _check_outcomes(action, place)
     yield from _check_unseen_effects(action, place, effects, coverage)
     yield from _check_items(action, place, effects, coverage)
     if HARMLESS.isdisjoint(action.tags):
@@ -217,6 +220,47 @@ def _check_data_sources(action: Action, place: str, world: World) -> Iterator[Fi
         messages = find_missing_fields(parameter, world.model.actions.values(), world)
         if messages and all(messages):
             yield Finding(Level.ERROR, "no-field", place, messages[0], "mend the path, or the annotation")
+
+
+def _check_open_values(action: Action, place: str, world: World) -> Iterator[Finding]:
+    """Report data parameters that nothing in the domain and no handler gives a value."""
+    others = [each.name for each in world.model.actions.values() if each is not action]
+    names = [
+        each.name
+        for each in action.data
+        if not (each.has_default or each.source is not None or may_be_left(each, others, world))
+    ]
+    if names:
+        message = f"only a plan, a person or a language model can give {_join_texts(names)} a value"
+        hint = "where none of them does, no run begins: declare a default, or From(…) the result of another action"
+        yield Finding(Level.HINT, "asked-value", place, message, hint)
+
+
+def _check_outcomes(action: Action, place: str) -> Iterator[Finding]:
+    """Report two outcomes whose facts hold both when the action is done twice, and comes out differently."""
+    for first, then in permutations(action.outcomes, 2):
+        ended = [*negated_atoms(first.provides), *(each for each in first.modifies if not is_in_place(each))]
+        if any(_may_match(fact, each) for fact in ended for each in atoms_in(action.requires)):
+            continue  # it cannot be done again right after this outcome
+        given = positive_atoms(then.provides)
+        gone = [*negated_atoms(then.provides), *(each for each in then.modifies if not is_in_place(each))]
+        left = [fact for fact in positive_atoms(first.provides) if fact not in given]
+        left = [fact for fact in left if not any(_may_match(each, fact) for each in gone)]
+        new = [fact for fact in given if fact not in positive_atoms(first.provides)]
+        if left and new:
+            message = (
+                f"its outcomes do not exclude each other: done twice, it may leave both {fact_text(left[0])} "
+                f"and {fact_text(new[0])}"
+            )
+            hint = f'say "not {fact_text(left[0])}" in the outcome that provides {fact_text(new[0])}'
+            yield Finding(Level.HINT, "outcomes-together", place, message, hint)
+            return
+
+
+def _may_match(pattern: Atom, fact: Atom) -> bool:
+    """Return whether `pattern`, which an outcome ends, covers `fact` for some objects."""
+    pairs = zip(pattern.args, fact.args, strict=True) if pattern.predicate == fact.predicate else None
+    return pairs is not None and all(mine == other or OPEN in (mine, other) for mine, other in pairs)
 
 
 def _check_unseen_effects(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:

@@ -250,9 +250,11 @@ def _is_open(state: RunState, record: StepRecord, action: Action, parameter: Dat
 
 
 def find_lost_parameters(state: RunState, record: StepRecord, action: Action) -> tuple[DataParameter, ...]:
-    """Return the data parameters of a step whose values were in a result that this run does not have.
+    """Return the data parameters of a step whose values were in a result that this run does not have, or in none.
 
-    The step that they come from has happened: its handler did not live to return, or another run or a person did it.
+    The step that they come from has happened: its handler did not live to return, or another run or a person did it. Or
+    they come from no step, and nothing has left a value in working memory: the domain of an earlier process may have
+    lacked them.
     """
     return tuple([each for each in action.data if _explain_loss(state, record, action, each)])
 
@@ -272,6 +274,8 @@ def _explain_loss(state: RunState, record: StepRecord, action: Action, parameter
         with contain_errors():
             _find_value(state, record, action, parameter)
     except Missing as error:
+        if parameter.source is None and parameter.name not in record.plan.parameters:
+            return str(error)
         sources = _list_sources(state, record, action, parameter)
         results = [state.steps[each].result for each in sources if each in state.steps]
         is_lost = isinstance(error, Unkept) or not sources

@@ -58,7 +58,7 @@ def check_values(
         for parameter in action.data:
             given = parameter.name in each.parameters or parameter.name in memory
             before = [action.name for _, _, action in steps[:number]]
-            is_open = not (given or may_be_filled(parameter, fills=fills) or _may_be_left(parameter, before, world))
+            is_open = not (given or may_be_filled(parameter, fills=fills) or may_be_left(parameter, before, world))
             fact = facts.get(parameter.name)
             where = PlanPlace.of(number, each)
             if is_open and fact is None:
@@ -74,7 +74,7 @@ def may_be_filled(parameter: DataParameter, *, fills: bool) -> bool:
     return parameter.has_default or (fills and not parameter.fixed)
 
 
-def _may_be_left(parameter: DataParameter, actions: Iterable[str], world: World) -> bool:
+def may_be_left(parameter: DataParameter, actions: Iterable[str], world: World) -> bool:
     """Return whether a handler of one of `actions` may leave the value of `parameter` in working memory."""
     skills = (skill for action in dict.fromkeys(actions) for skill in world.skills.get(action, ()))
     return any(may_leave(each, parameter.name) for each in skills)
@@ -140,7 +140,7 @@ def _check_policy_means(
             yield PLAN.error("no-handler", f"{action.name} has no handler", "policy", hint=hint)
         for parameter in action.data:
             broken = find_missing_fields(parameter, taken, world)
-            is_given = parameter.name in memory or _may_be_left(parameter, names, world)
+            is_given = parameter.name in memory or may_be_left(parameter, names, world)
             if not (broken or is_given or may_be_filled(parameter, fills=fills)):
                 yield PLAN.error("missing-parameter", f"{action.name} lacks a value for {parameter.name!r}", "policy")
             if broken and all(broken):

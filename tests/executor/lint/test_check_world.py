@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from typing import Annotated
 
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, Facts, Seen, StepStatus, World
 from executor.lint.check import check_world
 from executor.testing import run_virtual
-from planner import Domain
+from planner import Atom, Domain, From, Outcome
 from planner.cli import main
 from planner.errors import DeclarationError
 from planner.lint.findings import Level
@@ -249,7 +250,7 @@ def test_goals_that_nobody_sees_are_told(goal, observed, told):
 
 
 FILE = """\
-from planner import Domain
+from planner import Atom, Domain, From, Outcome
 from executor import World
 
 door = Domain("door")
@@ -302,3 +303,52 @@ def test_a_file_without_a_world_is_checked_as_ever(tmp_path, capsys):
 def test_an_observer_that_does_not_fit_is_a_mistake_at_its_line():
     with pytest.raises(DeclarationError, match="no predicate 'att'"):
         office().observer("att(_, _)")(list)
+
+
+BOTH = {
+    "neither ends the other": ([["within"], ["over"]], [], True),
+    "one ends the other": ([["within", "not over"], ["over"]], [], True),
+    "each ends the other": ([["within", "not over"], ["over", "not within"]], [], False),
+    "the same fact, and nothing": ([["within"], []], [], False),
+    "one more fact": ([["within"], ["within", "over"]], [], False),
+    "it cannot be done again": ([["within", "not open"], ["over", "not open"]], ["open"], False),
+}
+"""Outcomes, what the action requires, and whether both facts may hold in the end."""
+
+
+@pytest.mark.parametrize("case", BOTH)
+def test_outcomes_that_do_not_exclude_each_other_are_told(case):
+    outcomes, requires, is_found = BOTH[case]
+    domain = Domain("receipts")
+    first, then = [Outcome("0.5", each) for each in outcomes]
+    domain.action("check", requires=requires, provides=outcomes[0], outcomes=[first, then], tags=["trusted"])
+    domain.action("pay", requires=["within", "not over"], provides=["paid"], tags=["trusted"])
+    world, reports = World(domain), ["within", "over"] if ["over"] in outcomes else ["over", "within"]
+    world.handler("check")(lambda: ActionResult(observed=[reports.pop(0)]))
+    world.handler("pay")(lambda: None)
+    found = [each for each in check_world(world) if each.rule == "outcomes-together"]
+    assert bool(found) is is_found
+    if not is_found:
+        return
+    assert found[0].level is Level.HINT
+    plan = ActionPlan.model_validate({"steps": [{"id": "1", "action": "check"}, {"id": "2", "action": "check"}]})
+    beliefs = run_virtual(Executor(world).run(plan)).state.beliefs
+    assert beliefs.holds(Atom("within"))
+    assert beliefs.holds(Atom("over"))
+
+
+@pytest.mark.parametrize(
+    ("how", "is_found"),
+    [("nothing", True), ("memory", False), ("another's result", False)],
+)
+def test_a_value_that_only_somebody_can_give_is_told(how, is_found):
+    domain = Domain("mail")
+    value = {"another's result": Annotated[int, From("ready", "n")]}.get(how, int)
+    domain.action("prepare", provides=["ready"])
+    domain.action("send", {"copies": value}, requires=["ready"], provides=["sent"])
+    world = World(domain)
+    world.handler("prepare")((lambda: ActionResult(values={"copies": 2})) if how == "memory" else lambda: {"n": 2})
+    world.handler("send")(lambda **_: None)
+    found = [each for each in check_world(world) if each.rule == "asked-value"]
+    assert bool(found) is is_found
+    assert all(each.level is Level.HINT and "copies" in each.message for each in found)
