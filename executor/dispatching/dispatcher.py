@@ -46,6 +46,8 @@ class Dispatcher:
     _moments: Moments | None = field(init=False, default=None)
     _quiet_until: int = field(init=False, default=0)
     """Tick before which nothing starts: shortly after something has ended."""
+    _looked: int | None = field(init=False, default=None)
+    """Tick at which it was last looked what may start, until it is waited for: what may since is no news yet."""
     _happened: int = field(init=False, default=0)
     """Number of steps that have ended and of changes at known times that have come about."""
 
@@ -230,9 +232,9 @@ class Dispatcher:
         An irreversible step that the plan takes twice waits for the end of the first one.
         """
         at_work = list(at_work)
-        if self._network is None or self.held or self.now() < self._quiet_until:
+        now = self._looked = self.now()
+        if self._network is None or self.held or now < self._quiet_until:
             return []
-        now = self.now()
         times = self._network.find_earliest(now)
         if isinstance(times, str):
             return []
@@ -282,7 +284,7 @@ class Dispatcher:
 
     def seconds_to_news(self) -> float | None:
         """Return the seconds until something may start, comes about, or is too late; None if nothing will."""
-        now = self.now()
+        now, self._looked = self.now() if self._looked is None else self._looked, None
         moments = [now + int(LONGEST_SLEEP * TICKS)] if self.timetable.to_come or self.find_left() else []
         moments += [ticks_of(Decimal(effect.time)) for _, effect in self.timetable.to_come[:1]]
         if self._quiet_until > now:
@@ -298,7 +300,7 @@ class Dispatcher:
             if each.weight is None and number not in self.timetable.reached
         ]
         moments += [each for each in due if each > now]
-        return None if not moments else max(min(moments) - now, 1) / TICKS
+        return None if not moments else max(min(moments) - self.now(), 1) / TICKS
 
     def find_passed(self) -> list[TimePassed]:
         """Return the changes at known times that have come about since, the earliest first; one at a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -321,3 +322,26 @@ def test_a_killed_step_starts_anew_by_the_clock(tmp_path: Path) -> None:
     outcome = run_virtual(watched.executor(journal=tmp_path / "runs.db").resume("r"), start=25)
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     assert "fly(ada)" in [str(act.step) for act in watched.world.acts], "there is no time for another walk"
+
+
+@dataclass
+class SlowClock(VirtualClock):
+    """A clock of a busy machine: each time that somebody reads it, `pace` seconds have passed."""
+
+    pace: float
+    epoch: float = 0.0
+
+    def time(self) -> float:
+        self.epoch += self.pace
+        return super().time()
+
+
+@pytest.mark.parametrize("pace", [0.00001 * number for number in range(10, 30)])
+def test_a_start_that_becomes_possible_while_it_is_looked_for_is_not_slept_through(tmp_path: Path, pace: float) -> None:
+    problem = read(tmp_path, TRIP, "ada bob - person", "(packed ada) (packed bob)")
+    watched = Watched(problem)
+    executor = watched.executor(concurrency=1)
+    executor.clock = SlowClock(pace)
+    outcome = run_virtual(executor.run(by_hand(problem, "pack(ada)", "pack(bob)")))
+    assert outcome.succeeded
+    assert max(watched.starts().values()) < 10.1
