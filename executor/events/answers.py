@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from executor.events.events import Asked, Purpose, event_to_data
 from executor.events.steps import StepRecord
 from executor.plans.created_objects import name_of
-from executor.tools.containment import quote_value
+from executor.tools.containment import call_or_else, quote_value
 from executor.tools.json_data import data_of, dump_json
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import FIELDS, result_of
@@ -215,6 +216,21 @@ def _check_values(question: Asked, answer: Any) -> None:
     if unknown is not None and (question.values or is_approval(question)):
         hint = f"it has {', '.join(question.values)}" if question.values else "it shows none that could be changed"
         raise InputError(f"{question.question!r} has no value {unknown!r}", hint=hint)
+    wrong = next((name for name, each in given.items() if not _may_be(question.values.get(name, {}), each)), None)
+    if wrong is not None:
+        kind = question.values[wrong].get("type") or " or ".join(map(str, question.values[wrong]["enum"]))
+        found = f"{quote_value(answer)} is no answer to {question.question!r}"
+        raise InputError(f"{found}: {wrong!r} cannot be {quote_value(given[wrong])}", hint=f"it is of the type {kind}")
+
+
+def _may_be(schema: Mapping[str, Any], value: Any) -> bool:
+    """Return whether a value may be of a plain type, as the run itself converts it: a number in a text is one."""
+    if "enum" in schema and not isinstance(value, bool):
+        return str(value) in map(str, schema["enum"])
+    if schema.get("type") not in ("integer", "number") or isinstance(value, bool):
+        return True
+    number = call_or_else(lambda: float(value), math.nan)
+    return not math.isnan(number) and (schema["type"] == "number" or number.is_integer())
 
 
 def make_wait_question(record: StepRecord, purpose: Purpose) -> Asked:

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 from executor.dispatching.dispatcher import Dispatcher
 from executor.events import events
-from executor.events.answers import UNDECIDED, asks_for_wait, find_wait_answer, make_wait_question
+from executor.events.answers import FILL, UNDECIDED, asks_for_wait, find_wait_answer, make_wait_question
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.reservations import Reservation
@@ -262,8 +262,10 @@ class Stepper:
 
         Where nobody fills open parameters, a person is asked for those whose values are lost.
         """
-        fill = self.asker.fill or filling.ask_for_lost
-        find = filling.find_lost_parameters if self.asker.fill is None else filling.find_open_parameters
+        fill, question = self.asker.fill or filling.ask_for_lost, f"{FILL}{record.id}"
+        is_asked = question in self.state.answers or question in self.state.questions
+        asks_for_open = self.asker.fill is not None or is_asked  # whoever drove the run before may have asked
+        find = filling.find_open_parameters if asks_for_open else filling.find_lost_parameters
         parameters = find(self.state, record, action)
         if not parameters:
             return ""

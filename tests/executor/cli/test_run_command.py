@@ -239,7 +239,7 @@ def test_approval_is_asked_for_and_given_later(run: Run, lamps: Callable[..., Pa
     for _ in range(2):  # one for each lamp
         found = json.loads(out)
         assert (code, found["status"]) == (Exit.NO_VERDICT, "WAITING")
-        question = next(iter(found["questions"]))
+        question = found["questions"][0]["question"]
         assert f"--resume {found['run']} --answer '{question}=…'" in err
         code, out, err = run(*words, "--resume", found["run"], "--answer", f"{question}=yes")
     assert code == Exit.OK, err

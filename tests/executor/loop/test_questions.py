@@ -1,0 +1,358 @@
+"""Questions of one kind: every kind, asked at every door, is answered at every other one, and counted in the world.
+
+A kind of question, a door that asks and a door that answers are a line each in `KINDS`, `ASKERS` and `ANSWERERS`; what
+the package has beside them fails a test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import textwrap
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from itertools import product
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+import jsonschema
+import pytest
+
+from executor import Agent, Executor, InDoubt, PlannedCalls, Wait, World
+from executor.events import answers
+from executor.events.answers import HAPPENED, form_of
+from executor.events.open_questions import load_open_questions, post_answer, read_open_questions
+from executor.journal import Journal
+from executor.testing import run_virtual
+from planner import Domain
+from planner.cli import main as command
+from planner.errors import InputError
+
+
+@dataclass(slots=True)
+class Office:
+    """A world with one action, `act`, whose effect is what the office has `done`."""
+
+    kind: str
+    done: list[Any] = field(default_factory=list)
+    domain: Domain = field(init=False)
+    world: World = field(init=False)
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.domain = Domain("office")
+        tags = ["irreversible", *(["needs_approval"] if self.kind == "approval" else [])]
+        values = {"amount": int} if self.kind in ("approval", "value") else {}
+        # what a waiting step brings about is what a second step needs: only that is an effect in the world
+        self.domain.action("ask", values, provides=["allowed"], tags=[*tags, "trusted"])
+        self.domain.action("act", requires=["allowed"], provides=["acted"], tags=["trusted"])
+        self.world = World(self.domain)
+        self.world.handler("ask")(getattr(self, f"ask_{self.kind}"))
+        self.world.handler("act")(lambda: self.done.append("act"))
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        return {"amount": 60} if self.kind == "approval" else {}
+
+    @property
+    def problem(self) -> Any:
+        return self.domain.problem("deal", goal=["acted"])
+
+    def ask_approval(self, amount: int) -> None:
+        self.done.append(amount)
+
+    def ask_value(self, amount: int) -> None:
+        self.done.append(amount)
+
+    def ask_doubt(self) -> None:
+        raise InDoubt("the line is dead")
+
+    def ask_choice(self) -> Wait:
+        return Wait("May it be?", choices=("sure", "no way"))
+
+    def ask_meaning(self) -> Wait:
+        return Wait("May it be?", choices={"sure": ["allowed"], "never": ["not allowed"]})
+
+    def ask_event(self) -> Wait:
+        return Wait(event="paid")
+
+    def ask_result(self) -> Wait:
+        return Wait("Ada looks")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of question: the prefix of its name, answers that fit, do not fit and mean no, and what is done then."""
+
+    prefix: str
+    fits: Any
+    misfit: Any
+    no: Any
+    done: tuple[Any, ...] = ("act",)
+
+
+KINDS = {
+    "approval": Kind("approve:", "yes", "perhaps", "no", (60, "act")),
+    "value": Kind("fill:", {"amount": 7}, {"amount": "many"}, "no", (7, "act")),
+    "doubt": Kind("doubt:", HAPPENED, "{}", "it did not happen"),
+    "choice": Kind("wait:", "sure", "perhaps", "no"),
+    "meaning": Kind("wait:", "sure", "perhaps", "never"),
+    "event": Kind("wait:", {"success": True}, {}, "no"),
+    "result": Kind("wait:", {"data": 5}, {}, "no"),
+}
+EDITED = {"values": {"amount": 20}}
+
+
+async def ask_to_fill(_: Any) -> Any:
+    from executor.loop.parameters import Fillings
+
+    return Fillings({}, question="How much?")
+
+
+def make_executor(office: Office, place: Path) -> Executor:
+    return Executor(office.world, place, fill=ask_to_fill if office.kind == "value" else None)
+
+
+async def ask_by_executor(office: Office, place: Path) -> None:
+    await make_executor(office, place).run(office.problem, run="r", memory=office.memory)
+
+
+async def ask_by_agent(office: Office, place: Path) -> None:
+    agent = Agent(office.world, office.domain.problem(), journal=place)
+    agent.executor.fill = ask_to_fill if office.kind == "value" else None
+    await agent.achieve(["acted"], memory=office.memory)
+
+
+async def ask_by_calls(office: Office, place: Path) -> None:
+    calls = PlannedCalls(office.world, office.problem, run="r", journal=place, memory=office.memory)
+    await calls.call("ask")
+
+
+async def ask_by_graph(office: Office, place: Path) -> None:
+    from doors.call_doors import Caller
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from executor.adapters.langgraph_nodes import planned_agent
+
+    calls = PlannedCalls(office.world, office.problem, run="r", journal=place, memory=office.memory)
+    graph = planned_agent(calls, Caller(), checkpointer=InMemorySaver())
+    ended = await graph.ainvoke({"messages": [("user", "Deal.")]}, {"configurable": {"thread_id": "1"}})
+    assert ended["__interrupt__"][0].value["form"] is not None
+    if office.kind == "approval":  # the graph asks before it calls
+        await calls.call("ask")
+
+
+ASKERS: dict[str, Callable[[Office, Path], Awaitable[None]]] = {
+    "Executor.run": ask_by_executor,
+    "agent": ask_by_agent,
+    "planned calls": ask_by_calls,
+    "langgraph": ask_by_graph,
+}
+NO_VALUES = {"planned calls", "langgraph"}
+"""Doors whose callers give all values themselves: a missing one is a wrong call, and no question."""
+
+
+def answer_here(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
+    run_virtual(make_executor(office, place).resume(run, answers={question: answer}))
+
+
+def answer_by_executor(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
+    executor = make_executor(office, place)
+    assert [each.question for each in executor.questions(run)] in ([question], [])
+    executor.answer(run, question, answer)
+    go_on(office, place, run)
+
+
+def answer_by_post(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
+    with Journal(place) as journal:
+        post_answer(journal, run, question, answer)
+    go_on(office, place, run)
+
+
+def answer_by_command(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
+    text = json.dumps(answer) if isinstance(answer, dict) else answer
+    with pytest.raises(SystemExit) as ended:
+        command(["runs", "answer", str(place), run, f"{question}={text}"])
+    if ended.value.code:
+        raise InputError("the command has refused it")
+    go_on(office, place, run)
+
+
+def answer_by_page(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
+    from executor.desk.pages.live_server import LiveServer
+    from executor.listening.addresses import Address, listen
+
+    address = Address("127.0.0.1", 0)
+    with Journal(place) as journal, listen(address) as listening:
+        server = LiveServer(listening, address, journal)
+        serving = Thread(target=server.serve_forever, daemon=True)
+        serving.start()
+        try:
+            shown = [each for each in server.runs.feed(run).page().run.questions if each.name == question]
+            given = {"run": run, "question": question, "answer": answer, "shown": shown[0].shown if shown else "?"}
+            status, said = send_answer(server, given)
+        finally:
+            server.shutdown()
+            serving.join()
+    if status != 200:
+        raise InputError(said)
+    go_on(office, place, run)
+
+
+def send_answer(server: Any, given: dict[str, Any]) -> tuple[int, str]:
+    found = urlsplit(server.url)
+    connection = HTTPConnection(found.hostname, found.port)
+    headers = {
+        "Content-Type": "application/json",
+        "Cookie": f"forethought={server.access.session}",
+        "Origin": f"http://{found.netloc}",
+        "Sec-Fetch-Site": "same-origin",
+    }
+    connection.request("POST", f"{found.path}answers", json.dumps(given), headers)
+    reply = connection.getresponse()
+    text = reply.read().decode()
+    connection.close()
+    return reply.status, text
+
+
+def answer_by_mcp(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
+    from doors.mcp_door import SERVED, WORLD_FILE
+
+    from executor.cli.execute import RunOptions
+    from executor.mcp_server.build_server import build_server
+    from executor.mcp_server.call_limits import CallLimits
+    from planner.language.loading.load import open_source
+
+    path = place.with_suffix(".py")
+    path.write_text(textwrap.dedent(WORLD_FILE), encoding="utf-8")
+    SERVED.append(office)
+    try:
+        options = RunOptions(str(path), None, is_real=True, journal=place, quiet=True)
+        server, _ = build_server(open_source(str(path)), None, options, CallLimits())
+    finally:
+        SERVED.pop()
+
+    async def call() -> Any:
+        from mcp import Client
+
+        async with Client(server, raise_exceptions=True) as client:
+            return await client.call_tool("answer", {"run": run, "question": question, "answer": answer})
+
+    told = asyncio.run(call())
+    if told.is_error:
+        raise InputError(told.content[0].text)
+
+
+ANSWERERS: dict[str, Callable[[Office, Path, str, str, Any], None]] = {
+    "Executor.resume": answer_here,
+    "Executor.answer": answer_by_executor,
+    "post_answer": answer_by_post,
+    "runs answer": answer_by_command,
+    "live page": answer_by_page,
+    "MCP": answer_by_mcp,
+}
+
+
+def go_on(office: Office, place: Path, run: str) -> None:
+    run_virtual(make_executor(office, place).resume(run))
+
+
+def ask(office: Office, asker: str, place: Path) -> tuple[str, Any]:
+    """Let the office be asked at a door, and return the run and its only question, as another process reads them."""
+    asyncio.run(ASKERS[asker](office, place))
+    with Journal(place) as journal:
+        [run] = [each.run for each in journal.runs()]
+        [asked] = load_open_questions(journal, run).values()
+    return run, asked
+
+
+def list_cells() -> Iterator[tuple[str, str, str]]:
+    for kind, asker, answerer in product(KINDS, ASKERS, ANSWERERS):
+        if kind != "value" or asker not in NO_VALUES:
+            yield kind, asker, answerer
+
+
+@pytest.mark.parametrize(("kind", "asker", "answerer"), [*list_cells()])
+def test_a_question_is_answered_at_every_door(kind: str, asker: str, answerer: str, tmp_path: Path) -> None:
+    office, cell, place = Office(kind), KINDS[kind], tmp_path / "runs.db"
+    run, asked = ask(office, asker, place)
+    assert asked.question.startswith(cell.prefix)
+    assert office.done == []
+    answer = ANSWERERS[answerer]
+    with pytest.raises(InputError):
+        answer(office, place, run, asked.question, cell.misfit)
+    with Journal(place) as journal:
+        assert [*load_open_questions(journal, run)] == [asked.question]  # it stays open
+    assert office.done == []
+    answer(office, place, run, asked.question, cell.fits)
+    go_on_to_the_end(office, place, run)
+    assert office.done == list(cell.done)
+    with pytest.raises(InputError, match=r"late|over|refused"):
+        answer(office, place, run, asked.question, cell.fits)
+    assert office.done == list(cell.done)
+
+
+def go_on_to_the_end(office: Office, place: Path, run: str) -> None:
+    """Go on with a run that a driver of an agent leaves to another one, step by step."""
+    with Journal(place) as journal:
+        if read_open_questions(journal, run).end:
+            return
+    calls = PlannedCalls(office.world, office.problem, run=run, journal=place, memory=office.memory)
+
+    async def main() -> None:
+        for step in await calls.next_steps():
+            await calls.call(step.action)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("kind", "answerer"), [each for each in product(KINDS, ANSWERERS) if each[0] not in ("value", "doubt")]
+)
+def test_no_is_a_refusal(kind: str, answerer: str, tmp_path: Path) -> None:
+    office, place = Office(kind), tmp_path / "runs.db"
+    run, asked = ask(office, "Executor.run", place)
+    ANSWERERS[answerer](office, place, run, asked.question, KINDS[kind].no)
+    with Journal(place) as journal:
+        assert asked.question not in load_open_questions(journal, run)
+        entries = [each.outcome.name for each in journal.ledger.entries()]
+    assert office.done == []
+    if kind != "meaning":  # there, it is a choice that means a fact
+        assert "REFUSED" in entries
+        again = run_virtual(make_executor(office, place).run(office.problem, run="again", memory=office.memory))
+        assert (again.status.name, office.done) == ("WAITING", [])
+        assert "was refused" in " ".join(again.questions[0].known)
+
+
+@pytest.mark.parametrize("answerer", ANSWERERS)
+def test_an_approval_with_other_values_is_carried_out_with_these(answerer: str, tmp_path: Path) -> None:
+    office, place = Office("approval"), tmp_path / "runs.db"
+    run, asked = ask(office, "Executor.run", place)
+    for wrong in ({"values": {"amount": "much"}}, {"values": {"sum": 20}}):
+        with pytest.raises(InputError):
+            ANSWERERS[answerer](office, place, run, asked.question, wrong)
+    assert office.done == []
+    ANSWERERS[answerer](office, place, run, asked.question, EDITED)
+    assert office.done == [20, "act"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_form_of_a_question_says_what_fits(kind: str, tmp_path: Path) -> None:
+    cell, place = KINDS[kind], tmp_path / "runs.db"
+    _, asked = ask(Office(kind), "Executor.run", place)
+    form = form_of(asked)
+    assert json.loads(json.dumps(form)) == form
+    jsonschema.validate(cell.fits, form)
+    if kind == "approval":
+        jsonschema.validate(EDITED, form)
+    if form:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(cell.misfit, form)
+
+
+def test_every_kind_of_question_is_here() -> None:
+    prefixes = {getattr(answers, name) for name in ("FILL", "DOUBT", "WAIT")} | {"approve:"}
+    assert {each.prefix for each in KINDS.values()} == prefixes
