@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from executor.errors import JournalError, RunError
 from executor.events.events import RunStarted, RunStatus, event_from_data
+from executor.events.memory_values import expand_event
 from executor.events.run_state import RunState
 from executor.journal import AnyJournal
 from executor.loop.run_loop import INTERRUPTED
@@ -192,8 +193,9 @@ async def follow_journal(executor: Executor, journal: AnyJournal, run: Run) -> R
                     run.follow(state)
                     following.enter_context(run.audience.at(state, run.id))
                 assert state is not None, "a run begins with RunStarted"
+                whole = expand_event(event, state.memory)
                 state.apply(event, entry.time)
-                run.audience.tell(event)
+                run.audience.tell(whole)
                 continue
             is_over = state is not None and state.status.is_over
             if is_over or is_last or run.called_off.is_set():

@@ -13,7 +13,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -44,6 +44,7 @@ from executor.events.answers import (
     read_told_result,
     read_wait_answer,
 )
+from executor.events.memory_values import WrittenMemory, complete_appended, list_set, shorten_event
 from executor.events.open_questions import explain_late
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -93,6 +94,7 @@ OUTSIDE_SOURCE: Final = "reported from outside"
 """Source of facts that a host reports."""
 LOOP_CHECK_SECONDS: Final = 0.1
 """Interval of checks whether the event loop of a run is still open, in seconds."""
+MEMORY_FULL: Final = "run %s: working memory has dropped %d of its entries (%s): it is full, with capacity=%d"
 POSTED_SECONDS: Final = 0.4
 """Interval of looks for posted answers while a question is open, in seconds: one read of a small table."""
 Done = TypeVar("Done")
@@ -199,6 +201,8 @@ class Run:
         """What the run was asked for, if it was begun here: see `executor.joining`."""
         self._task: asyncio.Task[RunOutcome] | None = None
         self._state: RunState | None = None
+        self._written: WrittenMemory
+        """The working memory as the journal has it."""
         self._inbox = Inbox(executor.clock)
         self._stepper: Stepper
         self._loop: Loop
@@ -215,6 +219,7 @@ class Run:
     def take(self, state: RunState) -> None:
         """Build the parts of the run on `state`, from which it goes on."""
         executor, self._state, self.is_elsewhere = self._executor, state, False
+        self._written = WrittenMemory(state.memory)
         asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
         aborted, paused = asyncio.Event(), asyncio.Event()
         lookout = self.make_lookout(state, aborted)
@@ -296,16 +301,16 @@ class Run:
         if self._lost is not None:
             raise self._lost
         kind, now = type(event).__name__, self._executor.clock.time()
-        journal = self._executor.journal
+        journal, short = self._executor.journal, shorten_event(event, self.state.memory)
         if kind in NOT_KEPT:
             pass
         elif journal is None:
-            self.recorded.append((event, now))
+            self.recorded.append((short, now))
             self.count = len(self.recorded)
         else:
             lost = dict[str, str]()
             try:
-                data = dump_json(run_events.event_to_data(event, lost))
+                data = self.write(event, lost)
                 if isinstance(event, run_events.MemorySet):
                     check_kept(lost, f"working memory {event.key!r}")
                 self.count = journal.append(self.id, kind, data, status=self._status_after(event), at=now)
@@ -314,10 +319,27 @@ class Run:
             except BaseException as error:
                 self._lost = error
                 raise
+            self._written.note(event)
             if lost:
                 self._warn_of_lost(event, lost)
-        self._apply(event, now)
-        self.audience.tell(event)
+        self._apply(short, now)
+        self.audience.tell(complete_appended(event, self.state.memory))
+        self._make_room(list(list_set(event)))
+
+    def write(self, event: run_events.Event, lost: dict[str, str] | None = None) -> str:
+        """Return `event` as JSON for the journal; what is not kept of its values is told to `lost` by its place."""
+        lost = {} if lost is None else lost
+        return dump_json(run_events.event_to_data(self._written.shorten(event, lost), lost))
+
+    def _make_room(self, newest: Sequence[str]) -> None:
+        """Drop entries of working memory if the `newest` have filled it, but for the last and those needed."""
+        memory = self.state.memory
+        if not newest or len(memory) <= memory.capacity:
+            return
+        dropped = memory.find_least_relevant({newest[-1], *self._loop.ladder.means.find_memory_needed()})
+        if dropped:
+            _LOG.warning(MEMORY_FULL, self.id, len(dropped), ", ".join(map(quote_value, dropped)), memory.capacity)
+            self.emit(run_events.MemoryDropped(tuple(dropped)))
 
     def _warn_of_lost(self, event: run_events.Event, lost: Mapping[str, str]) -> None:
         """Log which values of an event the journal does not keep."""

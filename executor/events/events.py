@@ -432,6 +432,13 @@ class MemorySet:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryDropped:
+    """Working memory was full, and dropped the entries `keys`."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """A run has ended; a run that is `WAITING` or `IN_DOUBT` can be resumed."""
 
@@ -465,6 +472,7 @@ Event = (
     | Answered
     | ProvedImpossible
     | MemorySet
+    | MemoryDropped
     | RunEnded
 )
 KINDS: Final[Mapping[str, type[Any]]] = {each.__name__: each for each in Event.__args__}
@@ -514,7 +522,7 @@ def event_from_data(kind: str, data: Mapping[str, Any]) -> Event:
             found[name] = tuple([read(each) for each in found[name]])
     if cls is ObjectsFound:
         found["objects"] = {name: tuple(types) for name, types in found["objects"].items()}
-    for name in ("steps", "choices", "known", "left", "creates", "again"):
+    for name in ("steps", "choices", "known", "left", "creates", "again", "keys"):
         if isinstance(found.get(name), list):
             found[name] = tuple(found[name])
     return cls(**found)  # type: ignore[no-any-return]  # one of the union

@@ -15,6 +15,7 @@ from executor.events import events
 from executor.events.answers import RETRY, interpret_answer, is_wait
 from executor.events.failures import Failures, Irreversible, Key, Spent, find_repetitions
 from executor.events.fluent_values import FluentValue, item_of
+from executor.events.memory_values import expand_event, list_set, share_versions
 from executor.events.steps import Results, StepRecord, Steps
 from executor.events.tasks import TASKS, Hierarchy
 from executor.observe.beliefs import Beliefs, is_in_place
@@ -32,6 +33,7 @@ from executor.plans.goals_served import Served, find_goals_served, find_goals_se
 from executor.plans.stated_steps import ConditionReader
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.context import Memory
+from executor.tools.value_changes import Versions, is_change
 from planner.lightweight import replace
 from planner.model import Atom, Constraint, DomainModel, Formula, Goal, Object, Problem, SoftGoal
 from planner.model.actions import positive_atoms
@@ -170,6 +172,8 @@ class RunState:
         """Apply an event that happened `at` a time in seconds since 1970; None if the time is unknown."""
         self.at = at
         self.version += not isinstance(event, _NO_NEWS)
+        if isinstance(event, events.StepReturned | events.StepEnded) and not list_set(event):
+            event = expand_event(event, self.memory)
         match event:
             case events.RunStarted(run, _, model, memory):
                 self.run, self.model, self.status = run, model, events.RunStatus.ACTIVE
@@ -188,7 +192,7 @@ class RunState:
                 self.spent.note_attempt(id_)
                 self._note_failed_attempt(record)
                 self.steps.move(record, events.StepStatus.RUNNING)
-                record.begin(attempt, skill, parameters, sources)
+                record.begin(attempt, skill, share_versions(parameters, self.memory), sources)
                 record.started, record.ended, record.begun_at = record.started or at, None, at
                 self._begin_irreversible(record)
                 self._close_waits(id_)
@@ -258,6 +262,9 @@ class RunState:
             case events.MemorySet(key, value, relevance, step):
                 self.memory.restore(key, value, relevance, at=at, step=step)
                 self.given -= {key}
+            case events.MemoryDropped(keys):
+                for key in keys:
+                    self.memory.drop(key, at)
             case events.RunEnded(status, reason):
                 self.status, self.reason, self.metrics = status, reason, event.metrics
                 if status.is_over:
@@ -385,7 +392,10 @@ class RunState:
         if event.status is events.StepStatus.FAILED and record.attempts and record.plan.supposes:
             self.beliefs.adopt(self.beliefs.refute(parse_suppositions(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
-            self._remember(event.result.get("values") or {}, event.step)
+            values = event.result.get("values") or {}
+            self._remember(values, event.step)
+            if any(is_change(each) for each in values.values()):
+                record.result = {**event.result, "values": Versions({key: self.memory.version(key) for key in values})}
         if counts:
             self.beliefs.record_action(record.step)
             self.kept = self.kept.after(before, record.step) if self.kept is not None else None

@@ -22,6 +22,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from executor.events import events
 from executor.events.answers import FILL, read_changes, read_filled_values
+from executor.events.memory_values import MEMORY
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.plans.action_plan import REFERENCE, references
@@ -126,7 +127,6 @@ def read_filling_answer(request: FillRequest, answer: Any) -> Fillings:
 APPROVAL: Final = "approval"
 """Source of values with which a step was approved."""
 PLAN: Final = "plan"
-MEMORY: Final = "memory"
 FILLED: Final = "filled"
 """Source of values that were filled in."""
 DEFAULT: Final = "default"

@@ -13,6 +13,7 @@ from executor.plan_check.check_means import check_values
 from executor.plan_check.unobservable_conditions import find_unobservable, find_unobservable_nodes
 from executor.plans.action_plan import PlanStep
 from executor.plans.partial_order import find_wanted_facts
+from executor.tools.returned_values import list_texts
 from executor.tools.world import World
 from planner.language.declare import resolve_action
 from planner.model import Atom
@@ -70,6 +71,18 @@ class RemainingMeans:
         """Return why a step of `policy`, as data, can never begin from the believed state."""
         found = find_unobservable_nodes(policy, self.state.problem, self.world, self.state.beliefs)
         return "; ".join(f"{each}; {each.hint}" for each in found)
+
+    def find_memory_needed(self) -> set[str]:
+        """Return the entries of working memory that a later step may need, as far as anybody can know.
+
+        These are the data parameters of all actions, as another plan may take any, and the texts in the code of the
+        handlers of steps that are not over.
+        """
+        names = {each.name for action in self.world.model.actions.values() for each in action.data}
+        steps = (*self.state.with_status(*BEGUN), *self.state.pending())
+        actions = dict.fromkeys([*(each.step.action for each in steps), *self._list_policy()])
+        skills = (skill for action in actions for skill in self.world.skills.get(action, ()))
+        return names.union(*(list_texts(each.function) for each in skills))
 
     def _list_policy(self) -> Iterable[str]:
         """Return the actions that the policy of the run may take."""

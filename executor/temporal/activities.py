@@ -224,8 +224,8 @@ class WorldActivities:
             memory.restore(key, value)
 
         def remember(key: str, value: Any, relevance: float = 0.0, *, step: str = "") -> None:
-            memory.restore(key, value, relevance, step=step)
-            notes.memory.append([key, value, relevance])
+            memory.restore(key, memory.follow(key, value), relevance, step=step)
+            notes.memory.append([key, memory.version(key).read() if key in memory else None, relevance])
 
         memory.listen(remember)
         client = None if self._client is None else self._client.for_run(given["asked"])

@@ -33,6 +33,7 @@ from executor.events.events import (
     event_from_data,
     event_to_data,
 )
+from executor.events.memory_values import complete_appended, list_set, shorten_event
 from executor.events.run_state import RunState
 from executor.executor import Executor
 from executor.observe.observe import Lookout
@@ -96,10 +97,12 @@ class WorkflowRun(Run):
         """Keep an event, and apply it."""
         kind, now = type(event).__name__, self._executor.clock.time()
         if kind not in NOT_KEPT:
-            self._entries.append((kind, dump_json(event_to_data(event)), now))
-        self._apply(event, now)
+            self._entries.append((kind, self.write(event), now))
+            self._written.note(event)
+        self._apply(shorten_event(event, self.state.memory), now)
         if not workflow.unsafe.is_replaying():
-            self.audience.tell(event)
+            self.audience.tell(complete_appended(event, self.state.memory))
+        self._make_room(list(list_set(event)))
 
     async def follow_plan(self) -> RunEnded:
         """Drive the run until it ends or waits, and return its end, which is not kept yet."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
@@ -18,7 +18,8 @@ from executor.tools.containment import as_plain_number, as_plain_text, quote_val
 from executor.tools.isolated_values import copy_value, replace_iterators
 from executor.tools.kept_values import Lost
 from executor.tools.results import ActionResult, Wait
-from planner.errors import InputError
+from executor.tools.value_changes import Appended, Spliced, Version, is_change
+from planner.errors import InputError, kind_of
 from planner.language.declare.fields import find_definition
 from planner.model import Action
 
@@ -40,19 +41,20 @@ class MemoryChange:
 
 @dataclass(slots=True)
 class _Entry:
-    changes: list[MemoryChange] = field(default_factory=list)
+    changes: list[tuple[Version, float | None, str]] = field(default_factory=list)
+    """The versions of the value, each with its time and its step."""
     relevance: float = 0.0
 
     @property
     def value(self) -> Any:
-        return self.changes[-1].value
+        return self.changes[-1][0].read()
 
 
 class Memory:
     """Working memory: values by name, each with all changes that led to it.
 
-    Beyond `capacity` entries, the one with the lowest relevance is dropped, and among equals the oldest. Threads may
-    share a memory. Its methods return copies of values.
+    Beyond `capacity` entries, the one with the lowest relevance is dropped, and among equals the oldest; a run says so,
+    and keeps what a later step needs. Threads may share a memory. Its methods return copies of values.
     """
 
     def __init__(self, capacity: int = CAPACITY, on_set: Callable[..., None] | None = None) -> None:
@@ -62,9 +64,13 @@ class Memory:
         self._entries: dict[str, _Entry] = {}
         self._on_set = on_set
         self._guard = threading.RLock()
+        self.dropped: dict[str, float | None] = {}
+        """The entries for which there was no room, with the time when each was dropped."""
 
     def listen(self, on_set: Callable[..., None]) -> None:
         """Call `on_set(key, value, relevance)` instead of storing a value that is set; `on_set` must call `restore`.
+
+        The value may be `Appended`: `follow` returns what it makes of the entry.
 
         If a step sets the value, `on_set` also gets the keyword `step`.
         """
@@ -72,8 +78,8 @@ class Memory:
 
     def of_step(self, step: str) -> Memory:
         """Return a view of the memory that records the step with the id `step` as the setter of values."""
-        found = Memory(self.capacity, partial(self._on_set or self.restore, step=step))
-        found._entries, found._guard = self._entries, self._guard
+        found = Memory(self.capacity, partial(self._on_set or self._set_here, step=step))
+        found._entries, found._guard, found.dropped = self._entries, self._guard, self.dropped
         return found
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -88,25 +94,79 @@ class Memory:
         """Set `key` to `value`; None removes the key. Raises `InputError` for a key that is no text."""
         if not isinstance(key, str):
             raise InputError(f"a key of working memory must be a text, got {quote_value(key)}")
-        (self._on_set or self.restore)(as_plain_text(key), copy_value(replace_iterators(value)), relevance)
+        (self._on_set or self._set_here)(as_plain_text(key), copy_value(replace_iterators(value)), relevance)
+
+    def append(self, key: str, piece: Any) -> None:
+        """Add `piece` to the end of a text if both are texts, else as an item to the end of a list.
+
+        There need not be one yet. The cost grows with the piece, not with what is there. Raises `InputError` where
+        there is something else.
+        """
+        if not isinstance(key, str):
+            raise InputError(f"a key of working memory must be a text, got {quote_value(key)}")
+        piece = copy_value(replace_iterators(piece))
+        with self._guard:
+            relevance = self._entries[key].relevance if key in self._entries else 0.0
+        (self._on_set or self._set_here)(as_plain_text(key), Appended(piece), relevance)
+
+    def follow(self, key: str, value: Any) -> Any:
+        """Return the change, or the whole value, that `value` makes of the entry `key` if it is `Appended`."""
+        if type(value) is not Appended:
+            return value
+        before, is_text = self._entries[key].value if key in self._entries else None, type(value.piece) is str
+        if before is None:
+            return value.piece if is_text else [value.piece]
+        if type(before) is list or (is_text and type(before) is str):
+            return Spliced(len(before), value.piece if type(before) is str else [value.piece])
+        raise InputError(f"working memory {key!r} is {kind_of(before)}: nothing can be appended to it")
+
+    def _set_here(self, key: str, value: Any, relevance: float = 0.0, *, step: str = "") -> None:
+        with self._guard:
+            self.restore(key, self.follow(key, value), relevance, step=step)
+            for each in self.find_least_relevant({key}):
+                self.drop(each)
+
+    def drop(self, key: str, at: float | None = None) -> None:
+        """Drop an entry for which there is no room."""
+        with self._guard:
+            if self._entries.pop(key, None) is not None:
+                self.dropped[key] = at
 
     def restore(self, key: str, value: Any, relevance: float = 0.0, *, at: float | None = None, step: str = "") -> None:
-        """Set `key` to `value` without calling `on_set`, with the time `at` and `step`; None removes the key."""
+        """Set `key` to `value` without calling `on_set`, with the time `at` and `step`; None removes the key.
+
+        A `value` that is a change is one of the present value of `key`. Nothing is dropped. Raises `KeyError` for a
+        change of a value that there is not.
+        """
         with self._guard:
             entry = self._entries.pop(key, None) or _Entry()
             if value is None:
                 return
-            entry.changes.append(MemoryChange(value, at, step))
+            if is_change(value) and not entry.changes:
+                raise KeyError(f"working memory has no {key!r} to change")
+            made = entry.changes[-1][0].change(value) if is_change(value) else Version(value)
+            entry.changes.append((made, at, step))
             entry.relevance = relevance
             self._entries[key] = entry
-            self._make_room(key)
+            self.dropped.pop(key, None)
+
+    def version(self, key: str) -> Version:
+        """Return the present version of `key`, which there must be."""
+        return self._entries[key].changes[-1][0]
+
+    def find_least_relevant(self, needed: Collection[str] = ()) -> list[str]:
+        """Return the entries to drop that are more than there is room for, as far as they are not `needed`."""
+        with self._guard:
+            excess = len(self._entries) - self.capacity
+            others = [key for key in self._entries if key not in needed] if excess > 0 else []
+            return sorted(others, key=lambda key: self._entries[key].relevance)[: max(excess, 0)]
 
     def history(self, key: str) -> tuple[MemoryChange, ...]:
         """Return the changes of `key` since it was added, oldest first, the present value last."""
         with self._guard:
             entry = self._entries.get(key)
             changes = [] if entry is None else entry.changes
-            return tuple([MemoryChange(copy_value(each.value), each.at, each.step) for each in changes])
+            return tuple([MemoryChange(copy_value(version.read()), at, step) for version, at, step in changes])
 
     def merge(self, values: Mapping[str, Any]) -> None:
         """Set all of `values`."""
@@ -127,8 +187,13 @@ class Memory:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], capacity: int = CAPACITY) -> Memory:
-        """Make a memory with `values`."""
+        """Make a memory with `values`; raises `InputError` if there is no room for all."""
         memory = cls(capacity)
+        if len(values) > capacity:
+            raise InputError(
+                f"working memory has room for {capacity} entries, and is given {len(values)}",
+                hint=f"Executor(…, capacity={len(values)}) or more",
+            )
         memory.merge(values)
         return memory
 
@@ -141,11 +206,6 @@ class Memory:
     def __iter__(self) -> Iterator[str]:
         with self._guard:
             return iter(list(self._entries))
-
-    def _make_room(self, newest: str) -> None:
-        while len(self._entries) > self.capacity:
-            others = (key for key in self._entries if key != newest)
-            del self._entries[min(others, key=lambda key: self._entries[key].relevance)]
 
 
 @dataclass(slots=True, eq=False)

@@ -25,6 +25,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from executor.tools.containment import as_plain_text, contain_errors
+from executor.tools.value_changes import Edited, Spliced
 from planner.errors import InputError, kind_of
 from planner.language.declare.marks import Entity
 from planner.model import Object
@@ -48,6 +49,13 @@ class Lost:
 
     def __repr__(self) -> str:
         return f"<{self.what}, which the journal does not keep>"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """Stands for a value that was written as `data` before."""
+
+    data: Any
 
 
 _TYPES: Final[Mapping[type[Any], tuple[str, Callable[[Any], Any]]]] = {
@@ -81,6 +89,8 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "frozenset": lambda items: frozenset(map(recall_value, items)),
     "map": lambda pairs: {recall_value(key): recall_value(each) for key, each in pairs},
     "lost": Lost,
+    "spliced": lambda parts: Spliced(int(parts[0]), recall_value(parts[1]), int(parts[2])),
+    "edited": lambda fields: Edited({name: recall_value(each) for name, each in fields.items()}),
 }
 """Functions that read the values of each mark."""
 
@@ -98,6 +108,10 @@ class Keeper:
             return value
         if kind is str:
             return _write_text(value)
+        if depth and kind is list:
+            return self._keep_items(value, place, depth)
+        if depth and kind is dict and all(map(_is_plain_key, value)):
+            return self._keep_mapping(value, place, depth)
         try:
             with contain_errors():
                 return self._keep(value, place, depth)
@@ -141,6 +155,8 @@ class Keeper:
                 return {_MARK + mark: sorted(self._keep_items(value, place, depth), key=repr)}
             case Lost():
                 return {f"{_MARK}lost": value.what}
+            case Kept():
+                return value.data
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
             return self._keep_fields(fields, place, depth)
@@ -156,7 +172,7 @@ class Keeper:
 
     def _keep_mapping(self, value: Mapping[Any, Any], place: str, depth: int) -> dict[str, Any]:
         keys = list(value)
-        is_plain = all(type(key) is str and _write_text(key) is key for key in keys)
+        is_plain = all(map(_is_plain_key, keys))
         if is_plain and not (len(keys) == 1 and keys[0].startswith(_MARK)):
             return self._keep_fields(value, place, depth)
         pairs = [[self.keep(key, place, depth - 1), self.keep(value[key], f"{place}.{key}", depth - 1)] for key in keys]
@@ -165,6 +181,16 @@ class Keeper:
     def _lose(self, what: str, place: str) -> dict[str, str]:
         self.lost[place.removeprefix(".")] = what
         return {f"{_MARK}lost": what}
+
+
+def mark_changes(data: Any) -> Any:
+    """Return `data`, of which some parts are changes of earlier data, with marks for these."""
+    match data:
+        case Spliced(begin, middle, end):
+            return {f"{_MARK}spliced": [begin, middle, end]}
+        case Edited(fields):
+            return {f"{_MARK}edited": {name: mark_changes(each) for name, each in fields.items()}}
+    return data
 
 
 class UnkeptError(InputError):
@@ -177,6 +203,11 @@ def check_kept(lost: Mapping[str, str], what: str) -> None:
         inside = place.partition(".")[2]
         where = f"has {kind} at {inside}" if inside else f"cannot be {kind}"
         raise UnkeptError(f"{what} {where}: the journal does not keep it", hint=HINT)
+
+
+def _is_plain_key(key: Any) -> bool:
+    """Return whether `key` can be a key of a JSON object as it is."""
+    return type(key) is str and _write_text(key) is key
 
 
 def _write_text(text: str) -> Any:

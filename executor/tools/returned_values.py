@@ -280,6 +280,13 @@ def may_leave(skill: Skill, name: str) -> bool:
     return code is None or any(name in each.co_consts or "Wait" in each.co_names for each in _iterate_codes(code))
 
 
+def list_texts(function: Callable[..., Any]) -> set[str]:
+    """Return the texts that the code of `function` has as constants."""
+    code = getattr(_find_function(function), "__code__", None)
+    codes = () if code is None else _iterate_codes(code)
+    return {each for code in codes for each in code.co_consts if isinstance(each, str)}
+
+
 def _iterate_codes(code: types.CodeType) -> Iterator[types.CodeType]:
     """Yield the code of a function and of its nested functions."""
     yield code

@@ -335,6 +335,8 @@ def _line_about_run(event: events.Event) -> str:
             return "what was observed proves that no plan reaches the goal"
         case events.MemorySet(key, value):
             return f"remembers {key} = {line_of(value)}"
+        case events.MemoryDropped(keys):
+            return f"working memory is full, and has dropped {line_of(', '.join(keys))}"
         case events.RunEnded(status, reason):
             return f"{status_text(status)}: {status.value}{f' ({line_of(reason)})' if reason else ''}"
     return type(event).__name__

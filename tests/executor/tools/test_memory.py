@@ -5,8 +5,10 @@ import json
 import pytest
 
 from executor import ActionResult, Executor, Journal, Memory, MemoryChange, RunStatus, World
+from executor.events.events import MemoryDropped
 from executor.testing import run_virtual
 from planner import Domain
+from planner.errors import InputError
 
 
 def office(*, is_killed=False):
@@ -107,3 +109,59 @@ def test_a_memory_of_no_run_has_no_times():
     assert memory.history("number")[0].value == [1]
     memory.set("number", None)
     assert (memory.history("number"), "number" in memory) == ((), False)
+
+
+def make_pad(pieces, **more):
+    """Return a world whose steps leave an entry each in working memory, and a problem of so many steps."""
+    domain = Domain("pad", types=["page"])
+    domain.action("write", {"page": "page"}, provides=["written(page)"], tags=["trusted"])
+    domain.action("sum_up", {"total": int}, provides=["summed"], tags=["trusted"])
+    world, sums = World(domain), []
+    world.handler("write")(lambda page: ActionResult(values={f"about {page}": 1, **more}))
+    world.handler("sum_up")(sums.append)
+    pages = {f"p{number}": "page" for number in range(pieces)}
+    return world, domain.problem(objects=pages, goal=[*(f"written({each})" for each in pages), "summed"]), sums
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_full_memory_says_what_it_dropped_and_keeps_what_a_later_step_needs(is_kept, tmp_path, caplog):
+    world, problem, sums = make_pad(6)
+    heard = []
+    executor = Executor(world, tmp_path / "runs.db" if is_kept else None, capacity=3, listeners=(heard.append,))
+    outcome = run_virtual(executor.run(problem, run="r", memory={"total": 7}))
+    assert (outcome.status, sums) == (RunStatus.SUCCEEDED, [7])
+    memory = outcome.state.memory
+    gone = [key for event in heard if isinstance(event, MemoryDropped) for key in event.keys]
+    assert gone == [f"about p{number}" for number in range(4)]
+    assert list(memory.dropped) == gone
+    assert memory.to_dict() == {"total": 7, "about p4": 1, "about p5": 1}
+    assert "about p0" in caplog.text
+    assert "capacity=3" in caplog.text
+    if is_kept:
+        again = Executor(world, tmp_path / "runs.db", capacity=1).state_of("r").memory
+        assert (again.to_dict(), again.dropped) == (memory.to_dict(), memory.dropped)
+
+
+def test_a_memory_that_has_only_what_is_needed_grows_beyond_its_capacity():
+    world, problem, sums = make_pad(1)
+    outcome = run_virtual(Executor(world, capacity=1).run(problem, memory={"total": 7}))
+    assert (outcome.status, sums) == (RunStatus.SUCCEEDED, [7])
+    assert outcome.state.memory.to_dict() == {"total": 7, "about p0": 1}
+
+
+def test_what_the_handler_of_a_later_step_names_is_kept():
+    domain = Domain("pad")
+    domain.action("first", provides=["first"], tags=["trusted"])
+    domain.action("second", requires=["first"], provides=["second"], tags=["trusted"])
+    world, read = World(domain), []
+    world.handler("first")(lambda: ActionResult(values={"wanted": 1, "other": 2, "last": 3}))
+    world.handler("second")(lambda context: read.append(context.memory.get("wanted")))
+    outcome = run_virtual(Executor(world, capacity=2).run(domain.problem(goal=["second"])))
+    assert (outcome.status, read) == (RunStatus.SUCCEEDED, [1])
+    assert list(outcome.state.memory.dropped) == ["other"]
+
+
+def test_more_values_than_there_is_room_for_are_refused():
+    world, problem, _ = make_pad(1)
+    with pytest.raises(InputError, match="has room for 1 entries, and is given 2"):
+        run_virtual(Executor(world, capacity=1).run(problem, memory={"total": 7, "more": 8}))

@@ -52,6 +52,7 @@ STORY = [
     events.GoalDropped("cake", 3.0),
     events.GoalChanged({}, "tea will do"),
     events.MemorySet("mood", "calm"),
+    events.MemoryDropped(("mood", "tune")),
     events.HandlerRaised("s1", "Traceback (most recent call last):\nPowerError: no power"),
     events.ProvedImpossible({"missing": "cake"}),
     events.RunResumed("r"),
