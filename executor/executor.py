@@ -26,6 +26,7 @@ from executor.events import stored_runs
 from executor.events.events import (
     BEGUN,
     Asked,
+    ChildBegun,
     Event,
     GoalDropped,
     Note,
@@ -34,6 +35,7 @@ from executor.events.events import (
     RunResumed,
     RunStarted,
     RunStatus,
+    StepEnded,
     event_to_data,
 )
 from executor.events.open_questions import load_open_questions, post_answer
@@ -60,7 +62,7 @@ from executor.journal.effects import leave_in_doubt
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
 from executor.loop.books import BookHere, BookInJournal, list_begun, read_events
-from executor.loop.children import STEP
+from executor.loop.children import STEP, RunKey
 from executor.loop.driver import Driver
 from executor.loop.flights import Book
 from executor.loop.locks_and_rates import Slots, Turns
@@ -382,6 +384,24 @@ class Executor:
     def _place(self) -> str:
         """The place of the journal, "" without one."""
         return "" if self.journal is None else str(self.journal.place)
+
+    def key_of(self, run: str) -> RunKey:
+        """Return by what the run is known in this process."""
+        return RunKey(self._place or id(self.performer), run)
+
+    def list_awaited(self, run: str) -> list[str]:
+        """Return the runs for which handlers of a run wait that another process drives, as the journal says."""
+        here = find_leader(self._name_by_id(run))
+        if self.journal is None or (here is not None and here.is_driven_here) or not self.journal.is_driven(run):
+            return []
+        begun = dict[str, set[str]]()
+        for event, _ in self._read_events(run):
+            match event:
+                case ChildBegun(step, child, place) if place == self._place:
+                    begun.setdefault(step, set()).add(child)
+                case StepEnded(step):
+                    begun.pop(step, None)
+        return sorted(set().union(*begun.values()))
 
     def _name_by_id(self, run: str) -> Hashable:
         """Return by what a run at work is found by its id."""

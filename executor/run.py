@@ -52,6 +52,7 @@ from executor.journal.posted_answers import PostedAnswer
 from executor.learning.experience import Pricing
 from executor.loop.abandoned_calls import is_left_at_work
 from executor.loop.aftermath import object_to_result
+from executor.loop.children import wait_for
 from executor.loop.clearance import Clearance
 from executor.loop.dispatch import Inbox
 from executor.loop.driver import Driver
@@ -720,22 +721,33 @@ class Run:
         assert self._task is not None, "a run is made by Executor.start"
         self._task.add_done_callback(lambda _: act())
 
+    @property
+    def is_driven_here(self) -> bool:
+        """Whether the run has a plan, and this process carries it out."""
+        return self._state is not None and not self.is_elsewhere
+
     def __await__(self) -> Generator[Any, None, RunOutcome]:
         return self._wait_for_end().__await__()
 
     async def _wait_for_end(self) -> RunOutcome:
         """Wait for the outcome; where the last caller is cancelled, the run is broken off."""
         assert self._task is not None, "a run is made by Executor.start"
+        if not self._task.done():
+            with wait_for(self._executor.key_of(self.id), self._executor.list_awaited):
+                return await self._follow_task(self._task)
+        return await self._task
+
+    async def _follow_task(self, task: asyncio.Task[RunOutcome]) -> RunOutcome:
         try:
-            return await asyncio.shield(self._task)
+            return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if self._task.done():
+            if task.done():
                 raise
             if not self.withdraw():
                 self.stop_following()
                 raise
             self.break_off()
-            return await self._task
+            return await task
 
     def stop_following(self) -> None:
         """Wait no more for a run that goes on for others."""

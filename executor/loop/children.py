@@ -1,16 +1,21 @@
 """Nested runs: a run that the handler of a step begins is a child of that step, with a name of its own.
 
-The name follows from the step, so that another attempt at it, in whichever process, comes to the same child.
+The name follows from the step, so that another attempt at it, in whichever process, comes to the same child. A handler
+that would wait for a run which waits for its own is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
+
+from executor.errors import RunError
 
 DIGITS: Final = 10
 """Hexadecimal digits of a child's name: they tell the children of one step apart."""
@@ -19,6 +24,13 @@ DIGITS: Final = 10
 class _CanBeCalledOff(Protocol):
     def cancel_soon(self) -> None:
         """Call the run off, from any thread."""
+
+
+class RunKey(NamedTuple):
+    """A run, by the place of its journal, or else by what tells executors apart, and by its id."""
+
+    place: str | int
+    run: str
 
 
 @dataclass(slots=True)
@@ -31,6 +43,8 @@ class Child:
 
     key: str
     """The run and the step."""
+    run: RunKey | None = None
+    """The run of the step, if it is of this process."""
     since: Callable[[], Any] = lambda: ""
     tell: Callable[[str, str], None] = lambda _run, _place: None
     above: Child | None = None
@@ -65,3 +79,40 @@ def is_below(key: str) -> bool:
     while step is not None and step.key != key:
         step = step.above
     return step is not None
+
+
+_waiting: Final[dict[RunKey, list[RunKey]]] = {}
+"""The runs of this process for which the handlers of a run wait."""
+_guard: Final = threading.Lock()
+
+
+@contextmanager
+def wait_for(run: RunKey, list_awaited: Callable[[str], Iterable[str]]) -> Iterator[None]:
+    """Note in the body that the handler at work waits for `run`.
+
+    Raise `RunError` if `run` waits for the run of the handler, itself or through others. `list_awaited` returns the
+    runs of the same journal for which handlers of a run wait in other processes.
+    """
+    step = STEP.get(None)
+    own = None if step is None else step.run
+    if step is None or own is None:
+        yield
+        return
+    with _guard:
+        reached = [run]
+        for each in reached:
+            elsewhere = () if each in _waiting or each.place != run.place else list_awaited(each.run)
+            further = [*_waiting.get(each, ()), *(RunKey(run.place, name) for name in elsewhere)]
+            reached += [other for other in further if other not in reached]
+        if own in reached:
+            asked = "itself" if run == own else f"run {run.run!r}, which waits for it"
+            found = f"a handler of run {own.run!r} ({step.key}) waits for {asked}: neither would ever end"
+            raise RunError(found, hint="ask for another goal in the handler, or begin that run outside of it")
+        _waiting.setdefault(own, []).append(run)
+    try:
+        yield
+    finally:
+        with _guard:
+            _waiting[own].remove(run)
+            if not _waiting[own]:
+                del _waiting[own]

@@ -25,7 +25,7 @@ from executor.loop import parameters as filling
 from executor.loop.abandoned_calls import call_of
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, run_check
-from executor.loop.children import STEP, Child, is_below
+from executor.loop.children import STEP, Child, RunKey, is_below
 from executor.loop.clearance import Clearance
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.look_first import FirstLook
@@ -643,7 +643,8 @@ class Stepper:
                 self.emit(begun)
 
         key, above = f"{self.state.run}/{record.id}", STEP.get(None)
-        child = self._children[record.id] = Child(key, lambda: record.started, tell, above)
+        run = RunKey(str(self.state.journal or "") or id(self.performer), self.state.run)
+        child = self._children[record.id] = Child(key, run, lambda: record.started, tell, above)
         before = STEP.set(child)
         try:
             yield

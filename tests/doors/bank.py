@@ -17,11 +17,15 @@ EFFECTS = {
     "prepare": "prepared",
     "pay": "paid",
     "transfer": "paid",
+    "wire": "wired",
     "seal": "sealed",
+    "seal_wired": "sealed",
     "tip": "tipped",
     "stamp": "stamped",
 }
 """What each act brings about."""
+PAYMENTS = ("pay", "transfer", "wire")
+"""The acts that take the price."""
 START, PRICE, TIP = 100, 60, 30
 """The money at first, and what a payment and a tip cost."""
 
@@ -89,5 +93,5 @@ class Bank:
 
     def money(self) -> int:
         """Return what is left."""
-        costs = {"pay": PRICE, "transfer": PRICE, "tip": TIP}
+        costs = {**dict.fromkeys(PAYMENTS, PRICE), "tip": TIP}
         return START - sum(costs.get(each.what, 0) for each in self.log if each.kind == "act")

@@ -25,6 +25,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TextIO, get_args
 
+from doors.bank import PAYMENTS
 from doors.cells import find_broken, makes_sense
 from doors.command_door import play_by_commands
 from doors.door import APART, DOORS, find_doors, list_pairs
@@ -44,6 +45,7 @@ WORDS = {
     "late": {"prepare": "late"},
     "never": {"prepare": "never"},
     "other-way": {"has_other_way": True},
+    "detour": {"has_detour": True},
     "paid": {"is_paid": True},
     "budget": {"has_budget": True},
     "typed": {"has_types": True},
@@ -172,6 +174,8 @@ def _draw_words(rng: random.Random) -> Iterator[str]:
         yield "budget"
     if rng.random() < 0.3 and not has_other_way:  # the other way returns no day
         yield "typed"
+    elif rng.random() < 0.2:
+        yield "detour"
     yield from filter(None, [rng.choices(("", "within", "over"), (17, 2, 1))[0]])
     if rng.random() < 0.15:
         yield "found"
@@ -302,7 +306,7 @@ def main() -> int:
             counts += Counter(stories=1, violations=bool(broken))
             if story is not None:
                 counts += Counter(
-                    payments=len(story.bank.acts("pay", "transfer")),
+                    payments=len(story.bank.acts(*PAYMENTS)),
                     deaths=story.crashes,
                     questions=len(story.asked),
                     needless=len(story.needless),

@@ -24,6 +24,7 @@ SCENES = (
     Scene("approved", approval="yes"),
     Scene("refused", approval="no"),
     Scene("refused one way", approval="no", has_other_way=True),
+    Scene("detour", has_detour=True),
     Scene("late form", prepare="late"),
     Scene("no form", prepare="never"),
     Scene("paid already", is_paid=True),

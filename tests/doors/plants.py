@@ -22,6 +22,7 @@ from executor.loop.attempt import Performer
 from executor.loop.books import BookInJournal
 from executor.loop.evidence import Evidence, View
 from executor.loop.flights import Flights
+from executor.loop.other_ways import OtherWays
 from executor.loop.step import Stepper
 from executor.loop.step_identity import Brought, identify_step
 from executor.observe import beliefs, reports, step_verdict
@@ -224,6 +225,11 @@ def keep_reservations(patch: Patch) -> None:
 @plant("a step is done once more unasked", "irreversible at most once", "sequential:none:blind")
 def accept_repetitions(patch: Patch) -> None:
     patch.setattr(asker, "_is_accepted", _returning(True))
+
+
+@plant("a payment takes the place of another one unasked", "irreversible at most once", "sequential:none:detour")
+def pay_in_its_place(patch: Patch) -> None:
+    patch.setattr(OtherWays, "_find_replaced", _returning(None))
 
 
 @plant("each step in doubt may be tried again", "irreversible at most once", "sequential:killed-after-acting:blind")

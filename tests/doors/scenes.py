@@ -53,6 +53,8 @@ class Scene:
     prepare: Literal["well", "late", "never"] = "well"
     has_other_way: bool = False
     """Whether another irreversible action brings the same."""
+    has_detour: bool = False
+    """Whether the goal is reached by another irreversible action and another seal, too; the seal breaks once."""
     is_paid: bool = False
     has_budget: bool = False
     has_types: bool = False
@@ -131,7 +133,7 @@ def make_site(
 ) -> Site:
     """Make the world of one process; it has a `name` of its own where others of the same domain share its ledger."""
     domain = _declare(scene, flavour)
-    methods = _declare_tasks(domain) if flavour == "tasks" else None
+    methods = _declare_tasks(domain, scene) if flavour == "tasks" else None
     world = World(domain if methods is None else methods.model, name=name)
     site = Site(bank, scene, fault, flavour, folder, journal, domain, methods, world)
     _bind_handlers(site)
@@ -166,16 +168,22 @@ def _declare(scene: Scene, flavour: Flavour) -> Domain:
     if scene.has_other_way:
         slow = {"duration": 9} if time else {"cost": 9}  # a plan takes `pay` first
         domain.action("transfer", {}, provides=["paid"], tags=["irreversible"], **slow)
+    if scene.has_detour:
+        slow = {"duration": 9} if time else {"cost": 9}
+        domain.action("wire", {}, provides=["wired"], tags=["irreversible"], **slow)
+        domain.action("seal_wired", {}, requires=["prepared", "wired"], provides=["sealed"], **time)
     kept = {"day": Annotated[date, From("paid", "data.day")], "slip": Annotated[bytes, From("paid", "data.slip")]}
     domain.action("seal", kept if scene.has_types else {}, requires=["prepared", "paid"], provides=["sealed"], **time)
     return domain
 
 
-def _declare_tasks(domain: Domain) -> Methods:
+def _declare_tasks(domain: Domain, scene: Scene) -> Methods:
     methods = Methods(domain)
     methods.task("deal")
-    checks = ["check()"] if "check" in domain.model.actions else []
+    checks = ["check()"] if scene.reports else []
     methods.method("plain", {}, task="deal()", subtasks=["prepare()", *checks, "pay()", "seal()"])
+    if scene.has_detour:
+        methods.method("wired", {}, task="deal()", subtasks=["prepare()", "wire()", "seal_wired()"])
     return methods
 
 
@@ -227,7 +235,21 @@ def _bind_handlers(site: Site) -> None:
 
         @world.handler("seal")
         async def seal():
+            bank.note("call", "seal")
+            if scene.has_detour and _count(bank, "call", "seal") == 1:
+                return ActionResult.failed("the seal is broken")
             bank.act("seal")
+            return None
+
+    if scene.has_detour:
+
+        @world.handler("wire")
+        async def wire():
+            bank.act("wire")
+
+        @world.handler("seal_wired")
+        async def seal_wired():
+            bank.act("seal_wired")
 
 
 def _count(bank: Bank, kind: str, what: str) -> int:

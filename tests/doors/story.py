@@ -239,13 +239,15 @@ def _could_be_seen(story: Story, question: Question) -> bool:
         return False
     about = next((fact for act, fact in EFFECTS.items() if f"{act}(" in question.text), "paid")
     is_doubt = question.choices[:2] == (HAPPENED, NOTHING) and "still at work" not in question.text
-    return is_doubt or ("again:" in question.name and story.bank.holds(about))
+    is_in_place = "in its place" in question.text
+    return is_doubt or ("again:" in question.name and not is_in_place and story.bank.holds(about))
 
 
 def _reply(story: Story, question: Question) -> Any:
     """Answer as a person who approves as the scene says, looks what happened, and wants to pay once.
 
-    Who is shown that it was done before says no; nobody looks before an approval that does not show it.
+    Who is shown that it, or something else for the same, was done before says no; nobody looks before an approval that
+    does not show it.
     """
     bank, text = story.bank, question.text
     if story.fault.host == "later by hand" and not bank.holds("paid"):
@@ -258,6 +260,8 @@ def _reply(story: Story, question: Question) -> Any:
         return json.dumps({name: each for name, each in known.items() if name in text})
     if GIVE_UP in question.choices:
         return GIVE_UP
+    if "in its place" in text:
+        return "no"
     if SO in question.choices and bank.holds(about) and not DONE_BEFORE.search(text):
         return SO
     if "again:" in question.name or DONE_BEFORE.search(text):
