@@ -10,6 +10,7 @@ from executor.foreign_tools.foreign_tools import ForeignTools
 from executor.foreign_tools.tool import ForeignTool, ToolAnswer, ToolServerError
 from executor.foreign_tools.tool_options import ToolOptions
 from executor.tools.containment import call_contained
+from executor.tools.streaming import streamed
 from planner.errors import InputError
 from planner.language.declare.action_parameters import is_context
 from planner.language.declare.fields import find_definition
@@ -64,7 +65,7 @@ class FunctionSource:
             raise ToolServerError(f"there is no function {name}")
         from pydantic import TypeAdapter
 
-        returned = await call_contained(function, arguments)
+        returned = await call_contained(streamed(function), arguments)
         return ToolAnswer(TypeAdapter(Any).dump_python(returned, mode="json"))
 
     def function_of(self, name: str) -> Callable[..., Any] | None:

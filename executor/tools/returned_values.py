@@ -24,6 +24,7 @@ from pydantic import BaseModel
 
 from executor.tools.containment import as_plain_text, call_or_else, describe_error, quote_value
 from executor.tools.results import ActionResult, Metrics, Wait
+from executor.tools.streaming import STREAM, find_generator, read_item_type
 from executor.tools.world import Skill
 from planner.errors import InputError
 from planner.language.declare.declared_names import fold_name
@@ -63,7 +64,8 @@ def result_of(returned: Any) -> ActionResult:
     if issubclass(kind, str):
         return ActionResult(text=returned, data=as_plain_text(returned))
     if issubclass(kind, GeneratorType | AsyncGeneratorType):
-        raise InputError("the handler returned a generator", hint="return what it yields, as a list")
+        hint = "declare the handler itself with `yield`, or return what the generator yields, as a list"
+        raise InputError("the handler returned a generator", hint=hint)
     given = _fields_of(returned, kind)
     if given is None:
         return _read_data(_attributes_of(returned, kind), returned)
@@ -271,7 +273,7 @@ def may_leave(skill: Skill, name: str) -> bool:
     The return annotation decides if there is one. Otherwise the handler has to take a context, or its code to use
     `Wait` or the name as a constant.
     """
-    if skill.takes_context:
+    if skill.takes_context and skill.context_as != STREAM:
         return True
     found = _find_return_type(skill.function)
     if found is not Any:
@@ -296,6 +298,7 @@ def _iterate_codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _find_function(function: Callable[..., Any]) -> Any:
+    function = find_generator(function) or function
     return function if hasattr(function, "__code__") else getattr(function, "__call__", function)  # noqa: B004 - its code
 
 
@@ -307,7 +310,8 @@ def describe_return_type(function: Callable[..., Any]) -> str:
 
 def _find_return_type(function: Callable[..., Any]) -> Any:
     try:
-        return get_type_hints(_find_function(function), include_extras=True).get("return", Any)
+        found = get_type_hints(_find_function(function), include_extras=True).get("return", Any)
+        return found if find_generator(function) is None else read_item_type(found)
     except Exception:  # noqa: BLE001 - annotations may name what is not to be had here
         return Any
 

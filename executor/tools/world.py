@@ -15,6 +15,7 @@ from executor.tools.json_observers import UNSET, Reading, ReadOnlyTool, make_htt
 from executor.tools.observers import Observer
 from executor.tools.sql_observers import make_query_look, parse_observed
 from executor.tools.step_policy import DEFAULT, ExecutionPolicy, Rate, is_amount
+from executor.tools.streaming import STREAM, streamed
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare import Domain, resolve_action
 from planner.language.declare.action_parameters import check_handler, check_takes_some, is_context
@@ -54,13 +55,14 @@ class Skill:
         parameters = inspect.signature(function).parameters
         anything = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
         own = find_context(parameters)
-        call = function if inspect.isfunction(function) or inspect.ismethod(function) else type(function).__call__
+        handler = streamed(function, own)
+        call = handler if inspect.isfunction(handler) or inspect.ismethod(handler) else type(handler).__call__
         return cls(
             name,
             action,
-            function,
-            own,
-            inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call),
+            handler,
+            own if handler is function else own or STREAM,
+            inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(call),
             None if anything else frozenset(parameters) - {own},
         )
 
