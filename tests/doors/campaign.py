@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import random
 import signal
 import sys
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, islice
@@ -35,6 +37,8 @@ from doors.registry import DOORS as REGISTERED
 from doors.scenes import Scene
 from doors.story import Moves, Story, play
 from doors.temporal_door import play_on_temporal, serve
+from executor.journal import DatabaseAddress, Place, read_place
+from executor.journal.postgres.connection import Database
 
 assert REGISTERED is DOORS
 WORDS = {
@@ -77,6 +81,8 @@ class Tale:
     looks: str = ""
     host: str = ""
     moves: Moves = ((),)
+    journal: str = ""
+    """The database in which its journal is, in place of a file; no part of its token."""
 
     def __str__(self) -> str:
         wrong = [", ".join(each or "-" for each in self.calls), self.looks, self.host]
@@ -125,13 +131,37 @@ class Tale:
             return play_by_commands(*told, moves)
         if self.door == "temporal":
             return asyncio.run(play_on_temporal(*told, serve, moves))
-        play_so = play_in_processes if in_processes else play
-        return play_so(find_doors(self.door), *told, moves)
+        if in_processes:
+            return play_in_processes(find_doors(self.door), *told, moves)
+        with make_place(self.journal) as place:
+            return play(find_doors(self.door), *told, moves, place=place)
 
     @property
     def has_journal(self) -> bool:
         """Whether its doors have a journal."""
         return find_doors(self.door)[0].has_journal
+
+    @property
+    def may_be_in_processes(self) -> bool:
+        """Whether it can happen in real processes: they share a journal, and take no hour."""
+        return self.has_journal and not any(each.is_virtual for each in find_doors(self.door))
+
+
+@contextmanager
+def make_place(address: str) -> Iterator[Place | None]:
+    """Make a schema for the journal of one story in the database at `address`; None without one."""
+    if not address:
+        yield None
+        return
+    made = read_place(address)
+    assert isinstance(made, DatabaseAddress), "--journal is one"
+    place = replace(made, schema=f"story_{os.getpid()}")
+    try:
+        yield place
+    finally:
+        database = Database(place)
+        database.run(f"DROP SCHEMA IF EXISTS {place.schema} CASCADE")
+        database.close()
 
 
 def draw_at_pair(seed: int) -> Tale:
@@ -285,22 +315,24 @@ def main() -> int:
     parser.add_argument("--pairs", action="store_true", help="draw two doors for each story")
     parser.add_argument("--only", action="append", help="play the story of this token, and print it (may be repeated)")
     parser.add_argument("--processes", action="store_true", help="play in real processes and real time")
+    parser.add_argument("--journal", default="", help="keep journals in this database: postgresql://…")
     parser.add_argument("--plant", help="plant this bug of `doors.plants` before")
     given = parser.parse_args()
     logging.getLogger("executor").setLevel(logging.CRITICAL)  # handlers raise on purpose
     if given.plant is not None:
         _plant(given.plant)
     if given.only is not None:
-        return max([_show(Tale.parse(each), in_processes=given.processes) for each in given.only])
+        tokens = [replace(Tale.parse(each), journal=given.journal) for each in given.only]
+        return max([_show(each, in_processes=given.processes) for each in tokens])
     totals = Counter[str]()
     give("| door | stories | payments | deaths | questions | a look could have answered | violations |")
     give("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for door in ["pairs"] if given.pairs else given.door or DOORS:
         counts, started = Counter[str](), time.perf_counter()
         draw_next = draw_at_pair if given.pairs else partial(draw, door)
-        tales = map(draw_next, count(given.first))
-        fitting = (each for each in tales if each.has_journal or not given.processes)
-        has_stories = given.pairs or draw(door, 0).has_journal or not given.processes
+        tales = (replace(draw_next(number), journal=given.journal) for number in count(given.first))
+        fitting = (each for each in tales if each.may_be_in_processes or not given.processes)
+        has_stories = given.pairs or draw(door, 0).may_be_in_processes or not given.processes
         for tale in islice(fitting, given.runs if has_stories else 0):
             story, broken = play_within(tale, MOST_SECONDS, in_processes=given.processes)
             counts += Counter(stories=1, violations=bool(broken))

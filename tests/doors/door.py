@@ -54,6 +54,8 @@ class Door:
     has_journal: ClassVar[bool] = True
     has_occasion: ClassVar[bool] = False
     """Whether it asks for an occasion, such as a due time: what was done for none is not done for it."""
+    is_virtual: ClassVar[bool] = False
+    """Whether it waits for an hour: its stories happen in virtual time only."""
     name: ClassVar[str]
 
     def __init__(self, site: Site) -> None:

@@ -22,7 +22,7 @@ door("without journal", ExecutorDoor, has_journal=False)
 door("agent", AgentDoor)
 door("room", RoomDoor)
 for _verb in ("maintain", "when", "at", "every"):
-    door(_verb, StandingDoor, verb=_verb, has_occasion=_verb in ("at", "every"))
+    door(_verb, StandingDoor, verb=_verb, has_occasion=_verb in ("at", "every"), is_virtual=_verb == "every")
 door("planned calls", CallsDoor)
 door("pydantic-ai", ToolsetDoor)
 door("langgraph", GraphDoor)
