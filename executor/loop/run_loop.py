@@ -186,7 +186,8 @@ class Loop:
         pending = state.pending()
         if state.model == "reactive" and pending and not (self._tasks or self._must_pause):
             await self.stepper.conditions.look_ahead(pending[0])
-        if self._surprises_seen == state.surprises or (state.model == OFFERED and not pending):
+        is_waiting = state.model == OFFERED and (not pending or bool(state.with_status(StepStatus.WAITING)))
+        if self._surprises_seen == state.surprises or is_waiting:  # what waits has not brought about anything yet
             return
         self._surprises_seen = state.surprises
         start = self.ladder.options.find_furthest_start()

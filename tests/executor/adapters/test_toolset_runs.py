@@ -591,3 +591,19 @@ def test_a_refusal_of_a_call_holds_whatever_the_action_is(tags, decided) -> None
     assert bank == ([] if waits or decided in {False, "not now"} else ["pay"])
     if decided in {False, "not now"}:
         assert "approval was refused" in report.reason
+
+
+def test_an_approved_call_goes_on_though_a_later_step_rests_on_it(tmp_path) -> None:
+    domain, done = Domain("d"), list[str]()
+    domain.action("ask", provides=["allowed"], tags=["trusted", "irreversible", "needs_approval"])
+    domain.action("act", requires=["allowed"], provides=["acted"], tags=["trusted"])
+    world = World(domain)
+    world.handler("ask")(lambda: done.append("ask"))
+    world.handler("act")(lambda: done.append("act"))
+    calls = PlannedCalls(world, domain.problem(goal=["acted"]), run="r", journal=tmp_path / "runs.db")
+
+    async def main() -> str:
+        asked = await calls.call("ask")
+        return (await calls.answer(asked.question["question"], "yes")).status
+
+    assert (asyncio.run(main()), done) == ("SUCCEEDED", ["ask"])
