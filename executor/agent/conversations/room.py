@@ -22,7 +22,7 @@ from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.run_goals import NO_TERMS, RunTerms
 from executor.arguments import check_named
 from executor.errors import ModelError
-from executor.events.answers import is_clear, is_filling
+from executor.events.answers import is_clear, is_filling, is_wait
 from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.language_model.checked_answers import ask_checked
@@ -283,6 +283,8 @@ class Room:
     async def _answer_run(self, text: str, tell: agent_events.Tell) -> Achieved | None:
         """Answer the run that waits for `text`; None where no run does."""
         for errand, asked in self._errands.open_questions() if self.record.open is None else ():
+            if is_wait(asked) and not asked.choices:
+                continue  # any sentence would do as its answer
             if is_filling(asked) and room_record.read_decision(text) is False:
                 return await self._errands.cancel_run(errand, tell)
             answer: Any = text
