@@ -10,6 +10,7 @@ from typing import Any, Final
 from executor.loop.parameters import find_schema
 from planner.lightweight import replace
 from planner.model import Action, Problem, TypeHierarchy
+from planner.model.object_names import written_name
 from planner.plan import Step
 
 MOST_NAMES: Final = 50
@@ -58,7 +59,7 @@ def _make_schema(action: Action, problem: Problem, planned: Collection[Step]) ->
         fitting = [each.name for each in problem.all_objects if hierarchy.is_a(each.types, parameter.types)]
         if planned:
             fitting = list(dict.fromkeys(each.arguments[place] for each in planned))
-        listed = {"enum": fitting} if 0 < len(fitting) <= MOST_NAMES else {}
+        listed = {"enum": list(map(written_name, fitting))} if 0 < len(fitting) <= MOST_NAMES else {}
         properties[name] = {"type": "string", "description": " or ".join(parameter.types), **listed}
         required.append(name)
     for each in action.data:

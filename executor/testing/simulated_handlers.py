@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_arg
 
 from pydantic import BaseModel
 
-from executor.plans.created_objects import name_of
+from executor.plans.created_objects import term_of_value
 from executor.plans.suppositions import sensed_by
 from executor.testing import virtual_time
 from executor.testing.faults import Fault, FaultKind
@@ -30,6 +30,7 @@ from planner.model import OPEN, Action, Atom, DomainModel, Outcome
 from planner.model.actions import positive_atoms
 from planner.model.arithmetic import Exact, exact_value
 from planner.model.domain import ROOT_TYPE
+from planner.model.object_names import object_name
 from planner.plan import Step
 from planner.semantics.numeric_state import NumberChange
 from planner.semantics.simulation import bind_parameters
@@ -358,7 +359,7 @@ class Deed:
     def _format_rows(self, items: list[Atom]) -> list[Any]:
         """Return the values of the open arguments of `items`, as a handler lists them."""
         places = [place for place, arg in enumerate(self.action.lists[0].args) if arg == OPEN]
-        rows = [tuple([fact.args[place] for place in places]) for fact in items]
+        rows = [tuple([object_name(fact.args[place]) for place in places]) for fact in items]
         return [row[0] for row in rows] if len(places) == 1 else rows
 
     def _tell(self, items: list[Atom], *, success: bool) -> list[Atom]:
@@ -373,9 +374,9 @@ class Deed:
         return replace(self._fail("it stopped half way"), observed=tuple(map(str, items)))
 
     def _list_junk(self) -> ActionResult:
-        """List a name that cannot stand in facts."""
+        """List a value that has no name."""
         items = self._tell(self._list_items()[:1], success=False)
-        return ActionResult(data=[*self._format_rows(items), "order 7, perhaps"])
+        return ActionResult(data=[*self._format_rows(items), {"perhaps": 7}])
 
     def _fail(self, reason: str) -> ActionResult:
         return ActionResult.failed(f"{self.step}: {reason}")
@@ -386,7 +387,8 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
     names = [each.name.removeprefix("?") for each in action.parameters]
 
     def deed(context: Any, parameters: dict[str, Any]) -> tuple[Script, bool]:
-        step = Step(action.name, tuple([name_of(parameters[name]) for name in names]))
+        given = simulated.truth.place(Atom(action.name, tuple([term_of_value(parameters[name]) for name in names])))
+        step = Step(action.name, given.args)
         struck = simulated.strike(Atom(step.action, step.arguments), skill)
         key = f"{context.run}/{context.step}" if context is not None else str(step)
         acts = len(simulated.acts)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from executor.events.fluent_values import is_numeric_fluent, value_of
-from executor.plans.created_objects import name_of
+from executor.plans.created_objects import term_of_value
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.true_state import instances
 from executor.testing.virtual_time import now
@@ -18,6 +18,7 @@ from executor.tools.observers import CANNOT_SAY, Seen
 from planner.language.declare.local_closed_world import listings_of
 from planner.model import OPEN, Atom, DomainModel
 from planner.model.domain import numeric_fluents
+from planner.model.object_names import object_name
 
 if TYPE_CHECKING:
     from executor.testing.simulated_world import SimulatedWorld
@@ -126,8 +127,8 @@ def look_at(
     is_number = is_numeric_fluent(pattern.predicate, simulated.problem.domain)
 
     async def look(**arguments: Any) -> Any:
-        args = tuple([OPEN if arg == OPEN else name_of(arguments[arg]) for arg in pattern.args])
-        fact = Atom(pattern.predicate, args)
+        args = [OPEN if arg == OPEN else term_of_value(arguments[arg]) for arg in pattern.args]
+        fact = simulated.truth.place(Atom(pattern.predicate, tuple(args)))
         struck = simulated.strike(fact, skill, source="observer")
         when = now() - lag
         if is_number:
@@ -182,7 +183,7 @@ def _format_answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]]
     places = [place for place, arg in enumerate(fact.args) if arg == OPEN]
     if not places:
         return bool(seen)
-    rows = [tuple([each.args[place] for place in places]) for each in seen]
+    rows = [tuple([object_name(each.args[place]) for place in places]) for each in seen]
     return [row[0] for row in rows] if len(places) == 1 else rows
 
 

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -27,6 +27,7 @@ from planner.model.actions import DURATION, Literal, When
 from planner.model.arithmetic import Exact, exact_value, show_number
 from planner.model.domain import Axiom
 from planner.model.formulas import atoms_in, comparisons_in, conjunction, conjuncts, exact_decimal
+from planner.model.object_names import find_term
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.plan import Step
 from planner.semantics.durations import duration_of
@@ -341,6 +342,14 @@ class Truth:
         """Record that `step` was done once more without a change."""
         with self._lock:
             return self._do(Act(now(), Atom(step.action, step.arguments), by))
+
+    def place(self, item: Atom) -> Atom:
+        """Return a fact or a step in which each name means the object whose type fits its place."""
+        domain, universe = self.simulation.problem.domain, self.simulation.rules.universe
+        known: tuple[Mapping[str, Any], ...] = (domain.actions, domain.predicates, domain.functions)
+        places = next((each[item.predicate].parameters for each in known if item.predicate in each), ())
+        named = [find_term(arg, universe, each.types) for arg, each in zip(item.args, places, strict=False)]
+        return Atom(item.predicate, (*named, *item.args[len(named) :]))
 
     def change(self, literals: Iterable[str]) -> Act:
         """Make `literals` such as `at(r1, hall)`, `not open(d1)` and `fuel(r1) = 3` true, from outside."""

@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol
 
 NAME: Final = r"[^\s(),;?!='\"\[\]{}|\ud800-\udfff]+"
 """A name without quotes: no space, and no sign that the notation itself uses."""
 _PLAIN: Final = re.compile(rf"{NAME}\Z")
 _QUOTED: Final = re.compile(rf'(?:({NAME}):)?("(?:[^"\\]|\\.)*")', re.DOTALL)
 _STANDS_ALONE: Final = re.compile(rf"(?<![^\s(,=<>]){_QUOTED.pattern}(?![^\s),=!<>])", re.DOTALL)
+
+
+class Terms(Protocol):
+    """Tells which terms stand for objects."""
+
+    def __contains__(self, term: str, /) -> bool: ...
 
 
 def is_name(text: object) -> bool:
@@ -66,7 +72,7 @@ def written_name(term: str) -> str:
     return name if read_term(name) == term else term
 
 
-def find_term(text: str, known: Container[str], types: Iterable[str] = ()) -> str:
+def find_term(text: str, known: Terms, types: Iterable[str] = ()) -> str:
     """Return the term among `known` that `text` is or names in a place of `types`; `text` where there is none."""
     name = object_name(text)
     own = [qualified_term(name, each) for each in types]

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from planner import Domain
 from planner.language.pddl.export import Export, Level, export
 from planner.model.actions import Action, CostFunction, When
 from planner.model.domain import Axiom, DomainModel, Predicate
 from planner.model.formulas import And, Atom, Exists, Forall, Imply, Not, Number, Object, Or, Variable
+from planner.model.object_names import term_of
 from planner.model.problem import Goal, Problem
 from planner.validation.validate import check_steps
 
@@ -129,7 +131,34 @@ def doors() -> Example:
     return Example(Problem("two", domain, objects, (Atom("here", ("Hall",)),), goal), 5, "strips")
 
 
-EXAMPLES = {"mail": mail(), "lamps": lamps(), "tower": tower(), "doors": doors()}
+def orders() -> Example:
+    """Objects of any names, among them two that share one."""
+    domain = Domain("shop", types=["order", "customer"])
+    domain.action("send", {"o": "order", "c": "customer"}, requires=["bears(o, c)"], provides=["sent(o)"])
+    names = [
+        "o 7",
+        "Müller & Söhne",
+        "https://x/a?b=1",
+        'say "no", (yes) ; \\',
+        "_",
+        "?x",
+        "",
+        "define",
+        "7",
+        "注文",
+        "A",
+        "a",
+    ]
+    terms = list(map(term_of, names))
+    problem = domain.problem(
+        objects={**dict.fromkeys(terms, "order"), 'customer:"o 7"': "customer"},
+        initial=[f"bears({each}, {terms[0]})" for each in terms],
+        goal=[f"sent({each})" for each in terms],
+    )
+    return Example(problem, len(names), "strips")
+
+
+EXAMPLES = {"mail": mail(), "lamps": lamps(), "tower": tower(), "doors": doors(), "orders": orders()}
 STRIPS = [name for name, example in EXAMPLES.items() if example.level == "strips"]
 
 

@@ -13,9 +13,10 @@ from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use
 from planner.language.declare.fields import Place, check_text, format_count, name_types
 from planner.lightweight import dataclass, replace
-from planner.model import DomainModel, Predicate, Variable
+from planner.model import Action, DomainModel, Predicate, Variable
 from planner.model.domain import lists_patterns
 from planner.model.formulas import unmarked
+from planner.model.object_names import term_type
 
 
 class Vocabulary:
@@ -215,6 +216,10 @@ def read_network(
     domain: HtnDomain, types: Types, scope: Scope, fields: Mapping[str, Any], places: Mapping[str, Place]
 ) -> Network:
     """Return the initial network that `fields` describe."""
+    if any(map(term_type, scope.objects)):
+        heads: dict[str, Action | Task] = {**domain.classical.actions, **domain.tasks}
+        places_of = {name: [each.types for each in head.parameters] for name, head in heads.items()}
+        scope = replace(scope, places=lambda name: places_of.get(name, ()))
     draft = NetworkReader(scope, types.parents).read(fields, places)
     words = Vocabulary(domain.classical, types, domain.tasks)
     for use in draft.uses:

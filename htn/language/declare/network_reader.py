@@ -18,8 +18,8 @@ from planner.language.declare.fields import Place
 from planner.language.declare.marks import PredicateRef
 from planner.lightweight import dataclass, replace
 from planner.model import OPEN, TRUE, Atom, Equals, Formula, Not, Variable
-from planner.model.formulas import conjunction, conjuncts, unmarked
-from planner.model.object_names import is_name
+from planner.model.formulas import conjunction, conjuncts, substitute, unmarked
+from planner.model.object_names import is_name, protect_quoted
 
 PARTS: Final = ("subtasks", "ordered", "ordering", "constraints")
 """The fields of a network."""
@@ -132,7 +132,7 @@ class NetworkReader:
 
 def _split_label(text: str, place: Place) -> tuple[str, str]:
     """Return the label of a subtask, or "", and the rest of `text`."""
-    labelled = _LABELLED.match(text)
+    labelled = _LABELLED.match(protect_quoted(text)[0])
     if labelled is None:
         return "", text
     if not is_name(labelled[1]):
@@ -144,8 +144,9 @@ def _parse_pddl(text: str, place: Place) -> Atom:
     """Parse a task in PDDL syntax, which distinguishes parameters from objects of the same name."""
     from planner.language.pddl import parse_condition
 
+    plain, terms = protect_quoted(text)
     try:
-        found = parse_condition(text, source=str(place.location))
+        found = substitute(parse_condition(plain, source=str(place.location)), terms)
     except PddlError as error:
         raise place.error(f"{error.message}, in {abbreviate(text.strip())}", error.hint) from None
     if not isinstance(found, Atom):
