@@ -19,6 +19,7 @@ from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower
 from executor.report.progress import count_text
 from executor.tools.containment import is_asynchronous
+from executor.tools.step_policy import is_amount
 from executor.tools.world import World
 from planner.errors import InputError, did_you_mean
 from planner.model import OPEN
@@ -62,6 +63,11 @@ _PARTS: Final[Kinds] = {
         lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1,
         "a positive number of entries",
         "such as capacity=1000",
+    ),
+    "tells_after": (
+        lambda value: value is None or (is_amount(value) and value > 0),
+        "a number of seconds above 0, or None",
+        "such as tells_after=60",
     ),
     "recovery": (lambda value: isinstance(value, Recovery), "a Recovery", "such as Recovery(weight=1)"),
     "learned": (

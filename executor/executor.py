@@ -139,7 +139,9 @@ class Executor:
     with a journal, it is that of the journal unless another is given.
 
     `look` says what is looked at before the first step: what the plan rests on and its irreversible steps are for
-    ("plan"), all that is relevant to the goal ("goal"), or nothing ("never").
+    ("plan"), all that is relevant to the goal ("goal"), or nothing ("never"). A handler without a time limit that is
+    still at work after `tells_after` seconds is told as progress and in a warning, then whenever that time has doubled;
+    None tells nothing.
     """
 
     world: World
@@ -161,6 +163,7 @@ class Executor:
     client: ModelAccess | None = None
     clock: Clock = WALL
     look: Look = "plan"
+    tells_after: float | None = 60.0
     performer: Performer = field(init=False, default_factory=Performer)
     book: Book = field(init=False)
     """The ledger of what irreversible steps have done: that of the journal, or of the world without one."""

@@ -254,6 +254,7 @@ class Run:
             executor.clock,
             self._check_driven,
             lambda: 0 if executor.journal is None else executor.journal.token(self.id),
+            executor.tells_after,
             paused,
         )
         state.memory.listen(

@@ -7,6 +7,7 @@ irreversible one when its handler is about to be called, after its lock, its rat
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from executor.loop.clearance import Clearance
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.look_first import FirstLook
 from executor.loop.preconditions import StepConditions
+from executor.loop.slow_calls import SlowCall
 from executor.observe.observe import Lookout
 from executor.observe.reports import literal_of, read_report
 from executor.observe.step_verdict import Expected
@@ -41,12 +43,13 @@ from executor.tools.json_data import data_of, dump_json_value
 from executor.tools.results import ActionResult, Wait
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import Skill, World
-from planner.errors import InputError
+from planner.errors import InputError, printable
 from planner.language.documents.document_conditions import Notation
 from planner.lightweight import replace
 from planner.model import Action
 from planner.model.arithmetic import exact_value
 
+_LOG: Final = logging.getLogger(__name__)
 PATIENCE: Final = 30.0
 """Longest wait of a step without time limit for what others have reserved, in seconds."""
 LOOK: Final = 5.0
@@ -128,6 +131,8 @@ class Stepper:
     """Function whether an irreversible step must not begin now."""
     find_doom: Callable[[], str] = field(init=False, default=lambda: "")
     """Function that returns why a later step can never begin; an empty text if all may."""
+    tells_after: float | None = None
+    """Seconds after which a handler without time limit is told to be still at work; None: never."""
     paused: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when no more steps may begin: open approvals and fillings are not waited for."""
     dispatcher: Dispatcher | None = field(init=False, default=None)
@@ -561,7 +566,12 @@ class Stepper:
             self._check_held_back(record, another, plan)
         if not is_irreversible:
             start()
-        begin = start if is_irreversible else self.check_driven
+        slow = SlowCall(None if policy.timeout is not None else self.tells_after, partial(self._tell_slow, record))
+
+        def begin() -> None:
+            (start if is_irreversible else self.check_driven)()
+            slow.begin()
+
         try:
             try:
                 arguments = await self._load_objects(record, skill.action, skill.function, policy) | filled_in[0]
@@ -592,6 +602,7 @@ class Stepper:
             )
             return None
         finally:
+            slow.end()
             self._contexts.pop(record.id, None)
         if attempt.traceback:
             self.emit(events.HandlerRaised(record.id, attempt.traceback))
@@ -715,6 +726,12 @@ class Stepper:
             return await (await_within(made, policy.timeout) if entities.loads and policy.timeout is not None else made)
         except OutOfTime:
             raise InputError(f"objects of {record.step} were not loaded within {policy.timeout} s") from None
+
+    def _tell_slow(self, record: StepRecord, seconds: float) -> None:
+        """Tell that the handler of a step is still at work after so many seconds."""
+        text = f"{record.step} has been running for {seconds:.0f} s; it has no timeout: write timeout=… in its policy"
+        _LOG.warning("run %s: %s", self.state.run, printable(text))
+        self.emit(events.StepProgress(record.id, text))
 
     def _note_model_call(self, step: str, metrics: Mapping[str, Any]) -> None:
         self.emit(events.ModelAsked(step, metrics))
