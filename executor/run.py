@@ -13,6 +13,7 @@ import logging
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -70,7 +71,7 @@ from executor.recovery.ask_people import Asking, Callback
 from executor.recovery.ladder import Ladder
 from executor.recovery.options import Options
 from executor.report.live import Audience
-from executor.report.progress import status_text
+from executor.report.progress import status_text, summary
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
 from executor.tools.json_data import dump_json, load_json
 from executor.tools.kept_values import UnkeptError, check_kept
@@ -142,6 +143,28 @@ class RunOutcome:
     def recovery(self) -> tuple[run_events.RungTaken, ...]:
         """The rungs of recovery that were taken, and those tried in vain."""
         return tuple(self.state.rungs)
+
+    @property
+    def summary(self) -> str:
+        """A summary for people and prompts; `executor.summary(outcome.state, limit)` gives a shorter or longer one."""
+        return summary(self.state)
+
+    @property
+    def current(self) -> tuple[StepRecord, ...]:
+        """The steps that are at work, wait, or are in doubt; without any, the next step of the plan, if one is left."""
+        begun = self.state.with_status(*run_events.BEGUN)
+        return tuple(begun or self.state.pending()[:1])
+
+    @property
+    def counts(self) -> Mapping[run_events.StepStatus, int]:
+        """The number of steps by status, of all that ever were in the plan."""
+        return Counter(each.status for each in self.steps)
+
+    @property
+    def last_result(self) -> Mapping[str, Any] | None:
+        """The result of the step that was done last, with the fields of `ActionResult`; None if none has one."""
+        done = [self.state.steps[id_] for id_ in reversed(self.state.finished)]
+        return next((each.result for each in done if each.status.is_done and each.result is not None), None)
 
     @property
     def succeeded(self) -> bool:

@@ -193,8 +193,10 @@ class View:
 
 
 LIMIT: Final = 4000
-LEAST: Final = 2000
-"""Least characters of a summary: the headings alone may need them."""
+LEAST: Final = 100
+"""Least characters of a summary."""
+WHOLE: Final = 2000
+"""Characters in which all headings have room."""
 ROUND: Final = 3
 """Lines of one part before the next part gets its turn."""
 NAME: Final = 60
@@ -224,17 +226,31 @@ class SummaryPart:
 
 
 def summary(state: RunState, limit: int = LIMIT) -> str:
-    """Summarise a run for a prompt in at most `limit` characters; raises `InputError` for a limit below 2000.
+    """Summarise a run for a prompt in at most `limit` characters; raises `InputError` for a limit below 100.
 
-    The summary quotes texts of tools and people as they are: treat the quotations as untrusted.
+    Below 2000 characters, parts that have no room are counted only, the least relevant first. The summary quotes texts
+    of tools and people as they are: treat the quotations as untrusted.
     """
     if limit < LEAST:
         raise InputError(f"a summary in {limit} characters says nothing", hint=f"give it {LEAST} at least")
     head = _write_head(state)
     parts = [part for part in _make_parts(state) if part.total]
-    _fill(parts, limit - len(head))
-    body = ("".join((part.heading, *part.shown, part.rest)) for part in parts)
-    return "".join((head, *body)).rstrip("\n")
+    kept, more = _select_parts(parts, limit - len(head))
+    _fill(kept, limit - len(head) - len(more))
+    body = ("".join((part.heading, *part.shown, part.rest)) for part in kept)
+    text = "".join((head, *body, more)).rstrip("\n")
+    return text if len(text) <= limit else text[: limit - len(CUT)] + CUT
+
+
+def _select_parts(parts: Sequence[SummaryPart], room: int) -> tuple[Sequence[SummaryPart], str]:
+    """Return the first parts whose headings fit into `room` characters, and the line that counts the others."""
+    more = ""
+    for kept in range(len(parts), -1, -1):
+        left = len(parts) - kept
+        more = f"and {count_text(left, 'part')} more\n" if left else ""
+        if sum(len(part.heading) + len(part.rest) for part in parts[:kept]) + len(more) <= room:
+            return parts[:kept], more
+    return (), more
 
 
 def _fill(parts: Sequence[SummaryPart], room: int) -> None:

@@ -18,7 +18,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Final
 from uuid import UUID
 
@@ -80,6 +80,8 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "time": time.fromisoformat,
     "duration": lambda parts: timedelta(*parts),
     "uuid": UUID,
+    "path": Path,
+    "pure-path": PurePath,
     "complex": lambda parts: complex(float(parts[0]), float(parts[1])),
     "float": float,
     "integer": lambda digits: int(digits, 16),
@@ -140,7 +142,7 @@ class Keeper:
             case str():
                 return _write_text(as_plain_text(value))
             case PurePath():
-                return str(value)
+                return {f"{_MARK}{'path' if isinstance(value, Path) else 'pure-path'}": str(value)}
             case BaseModel():
                 fields = dict(value)  # with the extra ones
                 return self._keep_fields(fields, place, depth)

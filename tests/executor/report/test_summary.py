@@ -11,7 +11,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor import ActionPlan, Note, Provenance, Rung, RunStatus, StepStatus
+from executor import ActionPlan, Executor, Note, Provenance, Rung, RunStatus, StepStatus, Wait, World
 from executor.events.events import (
     Asked,
     Disagreement,
@@ -28,7 +28,8 @@ from executor.events.events import (
     StepWaiting,
 )
 from executor.events.run_state import RunState
-from executor.report.progress import _TITLES, LEAST, summary
+from executor.report.progress import _TITLES, LEAST, WHOLE, summary
+from executor.testing import run_virtual
 from executor.tools.context import Memory
 from planner import Domain
 from planner.errors import InputError
@@ -150,7 +151,7 @@ def any_run(dice):
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(seed=st.integers(0, 10**9), limit=st.integers(LEAST, 6000))
+@given(seed=st.integers(0, 10**9), limit=st.integers(WHOLE, 6000))
 def test_a_summary_keeps_to_its_length_and_counts_what_it_leaves_out(seed, limit):
     state = any_run(random.Random(seed))
     text, whole = summary(state, limit), summary(state, 10**7)
@@ -186,8 +187,26 @@ def test_steps_that_a_change_of_plan_left_out_are_told_of():
     assert "Pending, in order" not in found
 
 
+@settings(max_examples=examples(100), deadline=None)
+@given(seed=st.integers(0, 10**9), limit=st.integers(LEAST, WHOLE))
+def test_a_short_summary_keeps_the_most_relevant_parts_and_counts_the_others(seed, limit):
+    state = any_run(random.Random(seed))
+    text, whole = summary(state, limit), summary(state, 10**7)
+    assert len(text) <= limit
+    assert text[:50] == whole[:50]
+    if text.endswith(" more") and "\nand " in text:
+        shown, everything = parts(text.rpartition("\nand ")[0]), parts(whole)
+        assert list(shown) == list(everything)[: len(shown)]
+        assert f"and {len(everything) - len(shown)} part" in text
+
+
+def test_a_summary_of_1500_characters_tells_of_a_small_run():
+    state = state_of(3)
+    assert summary(state, 1500) == summary(state)
+
+
 def test_a_summary_of_nothing_is_refused():
-    with pytest.raises(InputError, match="give it 2000 at least"):
+    with pytest.raises(InputError, match="give it 100 at least"):
         summary(state_of(1), LEAST - 1)
 
 
@@ -200,3 +219,25 @@ def test_memory_ranks_by_relevance_and_then_by_when_it_was_set():
     memory.capacity = 4
     memory.set("e", "E", relevance=1)
     assert "c" not in memory, "what is least relevant here makes room there"
+
+
+def test_an_outcome_has_its_state_as_values():
+    domain = Domain("trip")
+    domain.action("book", provides=["booked"], tags=["trusted"])
+    domain.action("confirm", requires=["booked"], provides=["confirmed"], tags=["trusted"])
+    domain.action("pay", requires=["confirmed"], provides=["paid"], tags=["trusted"])
+    world = World(domain)
+    world.handler("book")(lambda: {"number": 7})
+    world.handler("confirm")(lambda: Wait(event="confirmed"))
+    world.handler("pay")(lambda: None)
+    executor = Executor(world)
+
+    first = run_virtual(executor.run(domain.problem(goal=["paid"]), run="r"))
+    assert [each.step.action for each in first.current] == ["confirm"]
+    assert first.counts == {StepStatus.SUCCEEDED: 1, StepStatus.WAITING: 1, StepStatus.PENDING: 1}
+    assert first.last_result["data"] == {"number": 7}
+    assert first.summary == summary(first.state)
+    last = run_virtual(executor.resume("r", results={"s2": {"success": True, "data": "yes"}}))
+    assert last.current == ()
+    assert last.counts == {StepStatus.SUCCEEDED: 3}
+    assert last.last_result["data"] is None
