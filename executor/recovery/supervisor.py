@@ -298,7 +298,7 @@ class Supervisor:
         state = self.state
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
         failed = [each for each in trouble if not each.is_done]  # a doubt may have been settled: it happened
-        causes = [*bars, *(state.describe_causes(failed) or self._asked or self._describe_lacking())]
+        causes = [*(state.describe_causes(failed) or self._asked or self._describe_lacking()), *bars]
         if state.undecided_questions:
             status = events.RunStatus.IN_DOUBT if self.list_open_doubts() else events.RunStatus.WAITING
             return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
@@ -333,7 +333,7 @@ class Supervisor:
         state, left = self.state, await self.ladder.compensation.finish_undo()
         tried = [each.reason for each in state.rungs if not each.found and each.reason]
         bars = [each for each in dict.fromkeys(tried) if each.endswith(NOT_REPEATED)]
-        causes = [*bars, *(state.given_up or [state.describe_lacking()])]
+        causes = [*(state.given_up or [state.describe_lacking()]), *bars]
         reason = _compose_reason(causes, [*tried, *state.describe_causes(trouble), *left])
         if left and state.undecided_questions:
             return end_run(state, events.RunStatus.WAITING, reason)
