@@ -15,7 +15,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.effects import EffectFinder, Facts
 from executor.loop.purposes import Purposes
-from executor.observe.condition_facts import patterns_of
+from executor.observe.condition_facts import list_conjuncts, patterns_of
 from executor.observe.observe import Lookout, LookResult, Survey, adopt_look
 from planner.lightweight import dataclass, field
 from planner.model import Atom, DomainModel, Formula
@@ -157,13 +157,13 @@ class FirstLook:
 
         Parts about objects that are still to be created tell nothing to other runs.
         """
-        if self.state.hierarchy is not None:
-            return self.state.hierarchy.list_tasks(record.id)
-        if not self.state.has_goal or self.state.is_undoing:
-            return []
-        exists = self.state.objects.exists
+        hierarchy, state = self.state.hierarchy, self.state
+        tasks = [] if hierarchy is None else hierarchy.list_tasks(record.id)
+        if not state.has_goal or state.is_undoing:
+            return tasks
+        aims, exists = list_conjuncts(state.goal, state.beliefs.simulation.rules.universe), state.objects.exists
         parts = [part for part in self._find_purposes().list_goals(record) if all(map(exists, atoms_in(part)))]
-        return [*map(self._name, parts)]
+        return [*tasks, *(self._name(part) for part in parts if hierarchy is None or part in aims)]
 
     def _name(self, part: Formula) -> str:
         """Return a part of the goal as text, with real names."""

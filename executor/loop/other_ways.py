@@ -17,7 +17,7 @@ from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Flight, Outcome
-from executor.ledger.rulings import FIRST, Asker, Ruling, Sight, Verdict, find_last_done, rule
+from executor.ledger.rulings import FIRST, HELD, Asker, Ruling, Sight, Verdict, find_last_done, rule
 from executor.loop.asker import describe_asker, describe_replacement
 from executor.loop.evidence import Evidence, View, find_last_time
 from executor.loop.flights import Flights
@@ -56,6 +56,10 @@ class OtherWays:
                 view = replace(seen, traces=view.traces)
             sight, is_other_way = view.sight, wanted.shares_only_goals(told)
             if is_other_way:
+                if flight is not None and await self._is_settled(flight, told):
+                    flight, entries, told = None, *(await self._read(item, wanted))[1:]
+                    if told is None:
+                        continue
                 replaced = self._find_replaced(record, told, entries, known)
                 if replaced is not None:
                     return replaced, None, view
@@ -91,7 +95,7 @@ class OtherWays:
             if flight is None:  # it has left an entry
                 _, entries = await self.flights.book.read(item)
         told = [(each, Brought.read(each.brings)) for each in entries]
-        told = [(each, it) for each, it in told if _is_for_same(wanted, each, it) and self._may_tell(wanted, each, it)]
+        told = [(each, it) for each, it in told if _is_for_same(wanted, each, it)]
         found = [each for each, _ in told]
         if flight is not None:
             brought = Brought.read(flight.brings)
@@ -107,6 +111,15 @@ class OtherWays:
         asker = replace(asker, accepts=False, approves=False, repeats=True)
         is_alive = flight is not None and await self.flights.is_alive(flight)
         return rule(sight, flight, entries, asker, is_alive=is_alive)
+
+    async def _is_settled(self, flight: Flight, told: Brought) -> bool:
+        """Return whether a flight that is over is seen to have happened; settle it if so."""
+        if flight.is_waiting or await self.flights.is_alive(flight):
+            return False
+        if await self.evidence.look_at(told.facts, flight, 0.0) is not Sight.HOLDS:
+            return False
+        self.flights.end(flight, Outcome.DONE, seen=True, reason=HELD)
+        return True
 
     def _find_replaced(
         self, record: StepRecord, told: Brought, entries: Sequence[Entry], known: AbstractSet[Atom]
@@ -134,12 +147,6 @@ class OtherWays:
         renamed = self.state.objects.renamed
         return {renamed(each): holds for each, holds in told.facts.items() if not isinstance(each, FluentValue)}
 
-    def _may_tell(self, wanted: Brought, entry: Entry, told: Brought) -> bool:
-        """Return whether an entry tells something of another way: of this run's own ones, those that were done do."""
-        is_own = entry.run == self.state.run
-        is_word = entry.outcome is Outcome.DONE if is_own else entry.outcome is not Outcome.NOT_DONE
-        return is_word or not wanted.shares_only_goals(told)
-
     def _is_taken_into_account(
         self, record: StepRecord, item: str, wanted: Brought, told: Brought, known: AbstractSet[Atom]
     ) -> bool:
@@ -164,5 +171,8 @@ def _is_for_same(wanted: Brought, other: Flight | Entry, told: Brought) -> bool:
 
     What was done with another value was something else, but not what is in doubt, or was refused.
     """
-    is_done = isinstance(other, Entry) and other.outcome is Outcome.DONE
+    outcome = other.outcome if isinstance(other, Entry) else None
+    if outcome is Outcome.NOT_DONE and wanted.shares_only_goals(told):
+        return False
+    is_done = outcome is Outcome.DONE
     return not told.differs(wanted) or (told.shares_fact(wanted) and not is_done)

@@ -170,7 +170,7 @@ def _declare(scene: Scene, flavour: Flavour) -> Domain:
         domain.action("transfer", {}, provides=["paid"], tags=["irreversible"], **slow)
     if scene.has_detour:
         slow = {"duration": 9} if time else {"cost": 9}
-        domain.action("wire", {}, provides=["wired"], tags=["irreversible"], **slow)
+        domain.action("wire", {}, provides=["wired"], tags=["irreversible"], **spends, **slow)
         domain.action("seal_wired", {}, requires=["prepared", "wired"], provides=["sealed"], **time)
     kept = {"day": Annotated[date, From("paid", "data.day")], "slip": Annotated[bytes, From("paid", "data.slip")]}
     domain.action("seal", kept if scene.has_types else {}, requires=["prepared", "paid"], provides=["sealed"], **time)

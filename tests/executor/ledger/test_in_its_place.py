@@ -6,6 +6,8 @@ the other way is all that is left.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -23,12 +25,15 @@ ORDER = {"objects": {"o7": "order"}, "goal": ["booked(o7)"]}
 class Till:
     """A till at which an order is paid, and booked; `paid` has the payments, and `broken` the actions that fail."""
 
-    def __init__(self, *, timed: bool = False, seen: bool = True, broken: tuple[str, ...] = ("book",)) -> None:
+    def __init__(
+        self, *, timed: bool = False, seen: bool = True, broken: tuple[str, ...] = ("book",), approved: bool = False
+    ) -> None:
         self.domain, self.paid, self.broken = Domain("till", types=["order"]), [], {*broken}
         slow = {"duration": 9} if timed else {"cost": 9}
         time = {"duration": 1} if timed else {}
         order = {"o": "order"}
-        self.domain.action("pay", order, provides=["paid(o)"], tags=["irreversible"], **time)
+        tags = ["irreversible", *(["needs_approval"] if approved else [])]
+        self.domain.action("pay", order, provides=["paid(o)"], tags=tags, **time)
         self.declare_booking(time)
         self.domain.action("wire", order, provides=["wired(o)"], tags=["irreversible"], **slow)
         self.domain.action("bookw", order, requires=["wired(o)"], provides=["booked(o)"], **time)
@@ -43,11 +48,14 @@ class Till:
         self.world = World(declared)
         self.booked = list[str]()
         for name in self.domain.model.actions:
-            self.world.handler(name)(lambda name=name, **given: self.act(name, **given))
+            self.world.handler(name)(self.make_handler(name))
         self.world.observer("booked(_)", conclusive=True, settle_within=0)(lambda: list(self.booked))
         for name, fact in (("pay", "paid"), ("wire", "wired")) if seen else ():
             observe = self.world.observer(f"{fact}(_)", conclusive=True, settle_within=0)
             observe(lambda name=name: ["o7"] if name in self.paid else [])
+
+    def make_handler(self, name: str) -> Any:
+        return lambda **given: self.act(name, **given)
 
     def act(self, name: str, **_: Any) -> None:
         if name in self.broken:
@@ -115,6 +123,32 @@ def test_a_patch_of_another_run_is_asked_too(tmp_path):
     helpless = open_executor(till, tmp_path, recovery=Recovery(rungs=()))
     assert run_virtual(helpless.run(till.problem, run="a")).status is RunStatus.FAILED
     outcome = run_virtual(open_executor(till, tmp_path).run(till.problem, run="b"))
+    assert (outcome.status, till.paid) == (RunStatus.WAITING, ["pay"])
+    assert "Run 'a' has done pay(o7) for booked(o7) at " in outcome.questions[0].text
+
+
+class SlowTill(Till):
+    """A till that pays at once, and says so much later."""
+
+    def make_handler(self, name: str) -> Any:
+        return self.pay if name == "pay" else super().make_handler(name)
+
+    async def pay(self, **_: Any) -> None:
+        self.paid.append("pay")
+        await asyncio.sleep(1000)
+
+
+def test_what_a_cancelled_run_is_seen_to_have_paid_is_asked_about_by_a_patch_of_another(tmp_path):
+    till = SlowTill()
+
+    async def main():
+        executor = open_executor(till, tmp_path)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                await executor.run(till.problem, run="a")
+        return await executor.run(till.problem, run="b")
+
+    outcome = run_virtual(main())
     assert (outcome.status, till.paid) == (RunStatus.WAITING, ["pay"])
     assert "Run 'a' has done pay(o7) for booked(o7) at " in outcome.questions[0].text
 
@@ -190,6 +224,16 @@ def test_another_method_of_a_task_is_asked(tmp_path):
     problem = how.problem(objects={"o7": "order"}, tasks=["deal(o7)"])
     outcome = run_virtual(open_executor(till, tmp_path).run(problem))
     check_asked(outcome, till, "deal(o7)")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_refused_is_not_paid_in_another_way(model, tmp_path):
+    till = Till(timed=model == "timed", approved=True)
+    executor = open_executor(till, tmp_path, **({} if model == "timed" else {"model": model}))
+    waiting = run_virtual(executor.run(till.problem, run="a"))
+    outcome = run_virtual(executor.resume("a", answers={waiting.questions[0].question: "no"}))
+    assert (outcome.status, till.paid) == (RunStatus.WAITING, [])
+    assert "Pay(o7) is for the same, and it was refused" in outcome.questions[0].text
 
 
 def test_a_call_that_an_agent_of_another_framework_chooses_is_asked(tmp_path):
