@@ -206,6 +206,8 @@ class PlanRun:
         """The version of the workers' domain, if the run has to go on by what they have now."""
         self._misfit = ""
         """Why the events do not fit the domain: there is no run as long as they do not."""
+        self._untold: _News | None = None
+        """What came before it was known that they do not fit, for the workflow that goes on."""
         self._is_parked = self._is_over = self._is_moving = self._is_called_off = self._is_interrupted = False
         self._searching: workflow.ActivityHandle[dict[str, Any]] | None = None
         self._refusal: dict[str, Any] = {}
@@ -256,6 +258,7 @@ class PlanRun:
         if self._entries:
             run = self._run = self._rebuild(executor, given)
             if run is None:
+                self._untold = news
                 return self._end_as_misfit()
             if news == _News() and not self._is_called_off and (lack := run.find_lack_still()):
                 return RunEnded(RunStatus.WAITING, lack)
@@ -324,12 +327,11 @@ class PlanRun:
     def _note_end(self, ended: RunEnded) -> None:
         """Keep how the run ended, unless it waits for the same as before."""
         self._is_over = ended.status.is_over
-        if is_lacking(ended.reason) and self._find_reason() == ended.reason:
-            return
-        if self._run is None:
+        is_known = is_lacking(ended.reason) and self._find_reason() == ended.reason
+        if self._run is not None:
+            self._run.leave() if is_known else self._run.end(ended)
+        elif not is_known:
             self._entries.append(("RunEnded", dump_json(event_to_data(ended)), WorkflowClock().time()))
-        else:
-            self._run.end(ended)
 
     def _find_reason(self) -> str:
         """Return the reason why the run waits, or is over; an empty text where it does not."""
@@ -399,7 +401,9 @@ class PlanRun:
         self._is_moving = False
         if parked and self._news is not None:
             return
-        early = {}
+        news, early = self._untold or self._news, {}
+        if news is not None and self._news is not None and news is not self._news:
+            news.add(self._news)
         if self._run is not None:
             early = self._run.early_results
             self._run.leave()
@@ -411,7 +415,7 @@ class PlanRun:
             "early": {event: make_plain(data_of(result)) for event, result in (early | self._early).items()},
             "claims": self._limits.claims,
             "parked": parked,
-            "news": None if self._news is None else self._news.write(),
+            "news": None if news is None else news.write(),
             "called_off": self._is_called_off,
             "search": None,
             "moved": "",

@@ -6,9 +6,10 @@ from itertools import count
 import pytest
 
 from executor import RunError, RunStatus, StepStatus, Wait, World
-from executor.events.events import RunEnded
+from executor.events.events import FactsSeen, RunEnded
 from executor.plan_check.remaining_means import LACKING
 from planner import Domain
+from planner.model import Atom
 
 pytest.importorskip("temporalio", reason="the extra `temporal` is not installed")
 pytestmark = pytest.mark.timeout(120)
@@ -150,6 +151,27 @@ def test_a_missing_handler_leaves_the_run_waiting_until_a_worker_has_it(on_tempo
 
     assert asyncio.run(main()).succeeded
     assert trip.book == ["book", "pay"]
+
+
+def test_what_was_told_where_a_domain_does_not_fit_is_known_where_it_does(on_temporal):
+    trip, notes = Trip(), []
+
+    async def main():
+        await trip.begin(on_temporal)
+        async with on_temporal(trip.world(lacks=["pay"]), queue=trip.queue) as executor:
+            await executor.resume(trip.queue, results={"s2": True})
+        async with on_temporal(trip.world(book="reserve"), queue=trip.queue) as executor:
+            run = executor.follow(trip.queue)
+            await run.report({Atom("stamped"): True})
+            with pytest.raises(RunError, match="lacks what the rest of the plan needs"):
+                await run
+        async with on_temporal(trip.world(), queue=trip.queue) as executor:
+            await executor.resume(trip.queue)
+            notes.extend([each async for each in executor.follow(trip.queue).events()])
+
+    asyncio.run(main())
+    told = [note for each in notes if isinstance(each, FactsSeen) for note in each.facts]
+    assert [(note.source, note.holds) for note in told if note.fact == Atom("stamped")] == [("meanwhile", True)]
 
 
 def test_a_run_that_waits_for_a_domain_can_be_called_off(on_temporal):
