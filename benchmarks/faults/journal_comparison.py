@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from benchmarks.faults.fault_run import RUN, Carried, carry_out
 from benchmarks.faults.fault_setting import Setting
 from benchmarks.faults.fault_verdict import Ending, Verdict, judge_run
 from benchmarks.report import format_table
+from executor.errors import NoRunError
 from executor.journal import Place, open_journal
 from planner.cli.output import give, is_terminal, tell
 
@@ -56,7 +58,8 @@ def _carry_out_twice(
             drawn = replace(draw(number, seed), has_journal=True)
             in_file = carry_out(drawn, Path(folder))
             in_database = carry_out(drawn, Path(folder), place=place)
-            journal.delete(RUN)  # all runs have this name: chance depends on it
+            with suppress(NoRunError):  # it was refused before it began
+                journal.delete(RUN)  # all runs have this name: chance depends on it
             both = in_file, in_database
             yield Compared(
                 drawn,

@@ -14,6 +14,7 @@ from benchmarks.faults.fault_campaign import format_report, run_campaign
 from benchmarks.faults.fault_run import Carried, carry_out
 from benchmarks.faults.fault_setting import KINDS, MODELS, TIMEOUT, Setting, draw_setting, plan_shipped
 from benchmarks.faults.fault_verdict import REPEATS, Ending, Violation, judge_run
+from benchmarks.faults.journal_comparison import compare_journals
 from executor.events.events import RunEnded, RunStatus
 from executor.events.failures import Tried
 from executor.testing import Fault, FaultKind, Observe
@@ -135,3 +136,12 @@ def test_giving_up_is_judged_by_what_can_still_be_reached(carried: Carried) -> N
     for tray in ("r2-tray1", "r1-tray1"):
         tried["put_down", ("r2", tray, "sample", "office")] = Tried(1, carried.simulated.facts, spent=False)
     assert judge_run(courier(), carried).ending is Ending.SPENT
+
+
+def test_journals_are_compared_after_a_run_that_no_journal_knows_as_it_was_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = carry_out(replace(draw_setting(3), has_journal=True), tmp_path)
+    assert refused.refusal
+    compare_journals([3, 4], 0, draw_setting, tmp_path / "other.db")
+    assert "2 runs, 0 of them not the same" in capsys.readouterr().err
