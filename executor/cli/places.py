@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
@@ -34,10 +38,15 @@ def history_place(text: str | Place | TemporalAddress) -> Place | TemporalAddres
     return journal_place(text) if isinstance(text, str) else text
 
 
-def open_history(place: Place | TemporalAddress) -> AbstractContextManager[EffectHistory]:
-    """Open what keeps runs so that they can be read; raises `InputError` where there is no file."""
+def open_history(place: Place | TemporalAddress, *, writes: bool = False) -> AbstractContextManager[EffectHistory]:
+    """Open what keeps runs so that they can be read; raises `InputError` where there is no file.
+
+    Of a file in a folder that cannot be written, a copy is opened, unless somebody `writes`.
+    """
     from executor.journal import DatabaseAddress
 
+    if isinstance(place, Path) and not writes and place.is_file() and not os.access(place.parent, os.W_OK):
+        return _open_copy(place)
     if isinstance(place, Path | DatabaseAddress):
         return open_existing(place)
     from executor.temporal.temporal_journal import TemporalJournal
@@ -52,6 +61,18 @@ def _import_temporal() -> ModuleType:
     except ModuleNotFoundError:
         hint = "pip install 'forethought[temporal]'"
         raise InputError("the SDK of Temporal is not installed", hint=hint) from None
+
+
+@contextmanager
+def _open_copy(place: Path) -> Iterator[AnyJournal]:
+    """Open a copy of the journal in a file: SQLite has to write beside one that it reads."""
+    with TemporaryDirectory() as folder:
+        for end in ("", "-wal", "-lock"):
+            source = Path(f"{place}{end}")
+            if source.is_file():
+                shutil.copyfile(source, Path(folder, f"{place.name}{end}"))
+        with open_existing(Path(folder, place.name)) as journal:
+            yield journal
 
 
 def open_existing(place: Place) -> AnyJournal:

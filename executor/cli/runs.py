@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -82,7 +83,8 @@ def answer(
     from executor.cli.run import read_answer, split_pairs
     from executor.events.open_questions import post_answer, read_open_questions
 
-    with open_existing(journal) as opened:
+    place: AbstractContextManager[Any] = open_history(journal, writes=bool(answers))
+    with place as opened:
         if not answers:
             found, posted = read_open_questions(opened, run), opened.posted.read(run)
             lines = [_describe_as_json(found)] if as_json else _list_questions(opened, found, posted)
@@ -148,7 +150,7 @@ def ledger(
     from executor.ledger.records import Outcome
     from executor.loop.books import WORDS, list_doubtful, settle_by_word
 
-    with open_history(journal) as opened:
+    with open_history(journal, writes=bool(settled)) as opened:
         past = _find_past_effects(opened, domain)
         flights = list_doubtful(opened, [*past[0], *opened.ledger.flights()])
         entries = [*past[1], *opened.ledger.entries()]

@@ -304,3 +304,22 @@ def test_staying_needs_a_journal(capsys) -> None:
         command(["run", "courier", "--stay", "--time-limit", "none"])
     assert end.value.code == 2
     assert "--journal PLACE" in capsys.readouterr().err
+
+
+def test_runs_are_listed_where_nothing_can_be_written(tmp_path: Path, capsys, monkeypatch) -> None:
+    world, _ = letters()
+    executor = Executor(world, tmp_path / "runs.db")
+    asyncio.run(executor.run(world.domain.problem(goal=["sent"]), run="r"))
+    executor.journal.close()
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    monkeypatch.setattr(
+        "os.access", lambda path, mode: mode != os.W_OK or tmp_path not in (Path(path), Path(path).parent)
+    )
+    for words in (["list"], ["answer", "r"]):
+        with pytest.raises(SystemExit) as ended:
+            command(["runs", words[0], str(tmp_path / "runs.db"), *words[1:]])
+        assert not ended.value.code
+    out = capsys.readouterr().out
+    assert "r  WAITING" in out
+    assert "approve:s2  May send() be done? (yes or no)" in out
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
