@@ -15,11 +15,12 @@ from http.client import HTTPConnection
 from itertools import product
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
+from pydantic import Field
 
 from executor import Agent, Executor, InDoubt, PlannedCalls, Wait, World
 from executor.events import answers
@@ -45,17 +46,14 @@ class Office:
     def __post_init__(self) -> None:
         self.domain = Domain("office")
         tags = ["irreversible", *(["needs_approval"] if self.kind == "approval" else [])]
-        values = {"amount": int} if self.kind in ("approval", "value") else {}
+        known = {"approval": Annotated[int, Field(default=60)], "value": int}
+        values = {"amount": known[self.kind]} if self.kind in known else {}
         # what a waiting step brings about is what a second step needs: only that is an effect in the world
         self.domain.action("ask", values, provides=["allowed"], tags=[*tags, "trusted"])
         self.domain.action("act", requires=["allowed"], provides=["acted"], tags=["trusted"])
         self.world = World(self.domain)
         self.world.handler("ask")(getattr(self, f"ask_{self.kind}"))
         self.world.handler("act")(lambda: self.done.append("act"))
-
-    @property
-    def memory(self) -> dict[str, Any]:
-        return {"amount": 60} if self.kind == "approval" else {}
 
     @property
     def problem(self) -> Any:
@@ -117,17 +115,17 @@ def make_executor(office: Office, place: Path) -> Executor:
 
 
 async def ask_by_executor(office: Office, place: Path) -> None:
-    await make_executor(office, place).run(office.problem, run="r", memory=office.memory)
+    await make_executor(office, place).run(office.problem, run="r")
 
 
 async def ask_by_agent(office: Office, place: Path) -> None:
     agent = Agent(office.world, office.domain.problem(), journal=place)
     agent.executor.fill = ask_to_fill if office.kind == "value" else None
-    await agent.achieve(["acted"], memory=office.memory)
+    await agent.achieve(["acted"])
 
 
 async def ask_by_calls(office: Office, place: Path) -> None:
-    calls = PlannedCalls(office.world, office.problem, run="r", journal=place, memory=office.memory)
+    calls = PlannedCalls(office.world, office.problem, run="r", journal=place)
     await calls.call("ask")
 
 
@@ -137,7 +135,7 @@ async def ask_by_graph(office: Office, place: Path) -> None:
 
     from executor.adapters.langgraph_nodes import planned_agent
 
-    calls = PlannedCalls(office.world, office.problem, run="r", journal=place, memory=office.memory)
+    calls = PlannedCalls(office.world, office.problem, run="r", journal=place)
     graph = planned_agent(calls, Caller(), checkpointer=InMemorySaver())
     ended = await graph.ainvoke({"messages": [("user", "Deal.")]}, {"configurable": {"thread_id": "1"}})
     assert ended["__interrupt__"][0].value["form"] is not None
@@ -145,14 +143,70 @@ async def ask_by_graph(office: Office, place: Path) -> None:
         await calls.call("ask")
 
 
+async def ask_by_mcp(office: Office, place: Path) -> None:
+    told = await call_server(office, place, "run", {"about": {"goal": ["acted"]}, "name": "r"})
+    [asked] = told.structured_content["questions"]
+    assert asked["question"].startswith(KINDS[office.kind].prefix)
+
+
+async def ask_by_command(office: Office, place: Path) -> None:
+    from doors.mcp_door import SERVED
+
+    SERVED.append(office)
+    words = ["run", str(write_world(place)), "--real", "--journal", str(place), "--run", "r", "--time-limit", "none"]
+
+    def run() -> None:
+        with pytest.raises(SystemExit):
+            command(words)
+
+    try:
+        thread = Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        SERVED.remove(office)
+
+
+def write_world(place: Path) -> Path:
+    """Write the file that loads the office which is served last."""
+    from doors.mcp_door import WORLD_FILE
+
+    path = place.with_suffix(".py")
+    path.write_text(textwrap.dedent(WORLD_FILE), encoding="utf-8")
+    return path
+
+
+async def call_server(office: Office, place: Path, name: str, arguments: dict[str, Any]) -> Any:
+    """Call a tool of an MCP server of its own for the office."""
+    from doors.mcp_door import SERVED
+    from mcp import Client
+
+    from executor.cli.execute import RunOptions
+    from executor.mcp_server.build_server import build_server
+    from executor.mcp_server.call_limits import CallLimits
+    from planner.language.loading.load import open_source
+
+    path = write_world(place)
+    SERVED.append(office)
+    try:
+        options = RunOptions(str(path), None, is_real=True, journal=place, quiet=True)
+        server, _ = build_server(open_source(str(path)), None, options, CallLimits())
+    finally:
+        SERVED.remove(office)
+    async with Client(server, raise_exceptions=True) as client:
+        return await client.call_tool(name, arguments)
+
+
 ASKERS: dict[str, Callable[[Office, Path], Awaitable[None]]] = {
     "Executor.run": ask_by_executor,
     "agent": ask_by_agent,
     "planned calls": ask_by_calls,
     "langgraph": ask_by_graph,
+    "MCP": ask_by_mcp,
+    "command line": ask_by_command,
 }
-NO_VALUES = {"planned calls", "langgraph"}
-"""Doors whose callers give all values themselves: a missing one is a wrong call, and no question."""
+FILLS = {"Executor.run", "agent"}
+"""Doors that ask for missing values; at the others, a missing one is a wrong call."""
 
 
 def answer_here(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
@@ -219,29 +273,7 @@ def send_answer(server: Any, given: dict[str, Any]) -> tuple[int, str]:
 
 
 def answer_by_mcp(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
-    from doors.mcp_door import SERVED, WORLD_FILE
-
-    from executor.cli.execute import RunOptions
-    from executor.mcp_server.build_server import build_server
-    from executor.mcp_server.call_limits import CallLimits
-    from planner.language.loading.load import open_source
-
-    path = place.with_suffix(".py")
-    path.write_text(textwrap.dedent(WORLD_FILE), encoding="utf-8")
-    SERVED.append(office)
-    try:
-        options = RunOptions(str(path), None, is_real=True, journal=place, quiet=True)
-        server, _ = build_server(open_source(str(path)), None, options, CallLimits())
-    finally:
-        SERVED.pop()
-
-    async def call() -> Any:
-        from mcp import Client
-
-        async with Client(server, raise_exceptions=True) as client:
-            return await client.call_tool("answer", {"run": run, "question": question, "answer": answer})
-
-    told = asyncio.run(call())
+    told = asyncio.run(call_server(office, place, "answer", {"run": run, "question": question, "answer": answer}))
     if told.is_error:
         raise InputError(told.content[0].text)
 
@@ -271,7 +303,7 @@ def ask(office: Office, asker: str, place: Path) -> tuple[str, Any]:
 
 def list_cells() -> Iterator[tuple[str, str, str]]:
     for kind, asker, answerer in product(KINDS, ASKERS, ANSWERERS):
-        if kind != "value" or asker not in NO_VALUES:
+        if kind != "value" or asker in FILLS:
             yield kind, asker, answerer
 
 
@@ -300,7 +332,7 @@ def go_on_to_the_end(office: Office, place: Path, run: str) -> None:
     with Journal(place) as journal:
         if read_open_questions(journal, run).end:
             return
-    calls = PlannedCalls(office.world, office.problem, run=run, journal=place, memory=office.memory)
+    calls = PlannedCalls(office.world, office.problem, run=run, journal=place)
 
     async def main() -> None:
         for step in await calls.next_steps():
@@ -322,7 +354,7 @@ def test_no_is_a_refusal(kind: str, answerer: str, tmp_path: Path) -> None:
     assert office.done == []
     if kind != "meaning":  # there, it is a choice that means a fact
         assert "REFUSED" in entries
-        again = run_virtual(make_executor(office, place).run(office.problem, run="again", memory=office.memory))
+        again = run_virtual(make_executor(office, place).run(office.problem, run="again"))
         assert (again.status.name, office.done) == ("WAITING", [])
         assert "was refused" in " ".join(again.questions[0].known)
 
