@@ -18,6 +18,8 @@ STATUSES = frozenset(
     {"SUCCEEDED", "UNVERIFIED", "LOWERED", "IMPOSSIBLE", "FAILED", "COMPENSATED", "IN_DOUBT", "CANCELLED", "WAITING"}
     | {"REFUSED", "OPEN", "PARTIAL", "RAISED"}
 )
+OVER = frozenset({"SUCCEEDED", "UNVERIFIED", "LOWERED", "IMPOSSIBLE", "COMPENSATED", "CANCELLED"})
+"""Statuses of runs that are over; a step of an agent may have failed, too."""
 GOOD = frozenset({"SUCCEEDED", "UNVERIFIED"})
 
 
@@ -97,6 +99,14 @@ def judge_refused(story: Story) -> Iterator[str]:
     """Look whether anything was paid by whoever was refused."""
     if story.scene.approval == "no" and story.bank.acts(*PAYMENTS):
         yield f"refused, and done: {story.bank.acts(*PAYMENTS)[0].what}"
+
+
+@promise("questions close with their run")
+def judge_closed(story: Story) -> Iterator[str]:
+    """Look whether a run that is over still asks something."""
+    for each in story.told:
+        if each.questions and each.status in OVER:
+            yield f"{each.status}, and asks {each.questions[0].name}"
 
 
 @promise("looked at before")
