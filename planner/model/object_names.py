@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Protocol
 
@@ -92,6 +92,13 @@ def protect_quoted(text: str) -> tuple[str, dict[str, str]]:
         return name
 
     return _STANDS_ALONE.sub(stand_in, text), terms
+
+
+def restore_quoted(text: str, terms: Mapping[str, str]) -> str:
+    """Put the `terms` that `protect_quoted` took out of `text` back."""
+    for name, term in terms.items():
+        text = text.replace(name, term)
+    return text
 
 
 def _quote(name: str) -> str:

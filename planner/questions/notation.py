@@ -12,7 +12,7 @@ from planner.lightweight import Final, replace
 from planner.model import OPEN, Atom, Not, Problem, TypeHierarchy, Variable
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.domain import creates_objects, uncertain_actions
-from planner.model.object_names import protect_quoted
+from planner.model.object_names import protect_quoted, restore_quoted
 from planner.model.spelling import spell_fact
 from planner.plan import Plan, Step, name_as_written
 from planner.problem_kinds import resolve_classical
@@ -105,7 +105,7 @@ def read_facts(problem: Problem, given: AnyState) -> list[Atom]:
     if isinstance(given, Atom | Not):
         raise InputError("a state is made of several facts", hint=f"give a list: ['{given}']")
     if isinstance(given, str):
-        if _NEGATION.search(_COMMENT.sub("", given)):
+        if _NEGATION.search(_COMMENT.sub("", protect_quoted(given)[0])):
             hint = "leave it out: what is not given does not hold"
             raise InputError("found a negation in a state, expected facts that hold", hint=hint)
         given = split_expressions(given)
@@ -116,17 +116,18 @@ def read_facts(problem: Problem, given: AnyState) -> list[Atom]:
 
 def split_expressions(text: str) -> list[str]:
     """Split a text into facts or steps: PDDL expressions, or terms between commas, semicolons and line breaks."""
-    if text.lstrip()[:1] in ("(", ";"):
-        plain = _COMMENT.sub("", text)
+    plain, terms = protect_quoted(text)
+    if plain.lstrip()[:1] in ("(", ";"):
+        plain = _COMMENT.sub("", plain)
         found = _PDDL_PARTS.findall(plain)
         pattern = _PDDL_PARTS
     else:
-        plain, pattern = text, _PARTS
-        found = _PARTS.findall(text)
+        pattern = _PARTS
+        found = _PARTS.findall(plain)
     rest = pattern.sub("", plain).strip(" \t\r\n,;")
     if rest:
         raise InputError(f"found {abbreviate(rest)} outside of facts or steps", hint="write (p a b) or p(a, b)")
-    return found
+    return [restore_quoted(each, terms) for each in found]
 
 
 def read_fact(problem: Problem, given: AnyFact) -> Atom:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.agent.agent_events import GoalInstance
 from executor.agent.standing_goals.standing_goal import End, Resume, StandingGoal
-from executor.observe.discovery import place_facts
+from executor.observe.discovery import describe_misfit, place_facts
 from executor.run import LOOP_CHECK_SECONDS, find_running_loop, settle_future
 from executor.tools.containment import quote_value
 from planner.errors import InputError, did_you_mean, with_article
@@ -130,11 +130,12 @@ def read_report(facts: tuple[Any, ...], problem: Problem) -> dict[Atom, bool]:
         holds, atom = not isinstance(part, Not), part.part if isinstance(part, Not) else part
         if not isinstance(atom, Atom):
             raise InputError(f"{quote_value(given)} is no fact", hint="such as 'pending(o7)', or 'not pending(o7)'")
+        _check_fact(atom, problem)
         found[read_terms(atom)] = holds
     types = {each.name: each.types for each in problem.all_objects}
     found = place_facts(found, problem.domain, lambda name: types.get(name, ()))
     for atom in found:
-        _check_fact(atom, problem)
+        _check_objects(atom, problem)
     if not found:
         raise InputError("nothing was reported", hint="such as agent.notify('pending(o7)')")
     return found
@@ -151,12 +152,20 @@ def _check_fact(atom: Atom, problem: Problem) -> None:
         raise InputError(f"{atom} is derived, and nobody can report it", hint="report the facts that it follows from")
     if len(atom.args) != len(predicate.parameters):
         raise InputError(f"{atom} has {len(atom.args)} arguments, but {predicate.name} has {len(predicate.parameters)}")
+
+
+def _check_objects(atom: Atom, problem: Problem) -> None:
+    """Raise `InputError` for an object in a fact that cannot be of the problem."""
+    domain = problem.domain
+    predicate = domain.predicates[atom.predicate]
     objects, hierarchy = {each.name: each for each in problem.all_objects}, TypeHierarchy(domain.types)
     for name, place in zip(atom.args, predicate.parameters, strict=True):
         known = objects.get(name)
         if known is not None and not hierarchy.is_a(known.types, place.types):
             is_, wanted = (with_article(" or ".join(each)) for each in (known.types, place.types))
             raise InputError(f"{name!r} in {atom} is {is_}, not {wanted}")
+        if known is None and (misfit := describe_misfit(name, place.types, domain)):
+            raise InputError(f"{misfit}, in {atom}")
         if known is None and (name == OPEN or is_variable(name)):
             raise InputError(f"{quote_value(name)} in {atom} is no name of an object")
         if known is None and len(place.types) > 1:

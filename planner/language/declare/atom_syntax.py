@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from planner.model import Arithmetic, Atom, Equals, Formula, Not, NumericEffect
 from planner.model.formulas import OPEN, is_variable, substitute, substitute_expression
-from planner.model.object_names import NAME, is_name, protect_quoted, read_term
+from planner.model.object_names import NAME, is_name, protect_quoted, read_term, restore_quoted
 
 _TERM: Final = rf"\??{NAME}"
 _ATOM: Final = re.compile(rf"\s*({NAME})\s*(?:\(\s*({_TERM}(?:\s*,\s*{_TERM})*)?\s*\)\s*)?\Z")
@@ -85,7 +85,7 @@ def reading_quoted(parse: Callable[[str], Parsed]) -> Callable[[str], Parsed]:
         try:
             found = parse(plain)
         except NotationError as mistake:
-            shown = [None if each is None else _restore_text(each, terms) for each in (mistake.problem, mistake.hint)]
+            shown = [None if each is None else restore_quoted(each, terms) for each in (mistake.problem, mistake.hint)]
             raise NotationError(str(shown[0]), shown[1]) from None
         restored: Parsed = _restore_terms(found, terms)
         if any(name in str(restored) for name in terms):
@@ -102,12 +102,6 @@ def _restore_terms(found: Any, terms: Mapping[str, str]) -> Any:
     if isinstance(found, Formula):
         return substitute(found, terms)
     return substitute_expression(found, terms) if isinstance(found, Arithmetic) else found
-
-
-def _restore_text(text: str, terms: Mapping[str, str]) -> str:
-    for name, term in terms.items():
-        text = text.replace(name, term)
-    return text
 
 
 @reading_quoted

@@ -205,7 +205,6 @@ def test_problems_come_as_text_of_either_language(parcels, mode) -> None:
         ("plan", {"about": {"state": ["at(moon)"]}}, "moon"),
         ("plan", {"about": {"objects": {"b2": "parcl"}}}, "unknown type 'parcl'"),
         ("plan", {"about": {"objects": {"box": "room"}}}, "already"),
-        ("plan", {"about": {"objects": {"b 2": "parcel"}}}, "no name"),
         ("plan", {"about": {"domain_text": "/etc/passwd"}}, "no domain"),
         ("plan", {"about": {"gaol": []}}, "gaol"),
         ("plan", {"mode": "quick"}, "mode"),

@@ -7,13 +7,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from planner import Atom, Domain, Entity, Status, load, solve, validate
-from planner.language.declare.atom_syntax import NotationError, parse_atom, parse_literal
+from planner.language.declare.atom_syntax import KEYWORDS, NotationError, parse_atom, parse_literal
 from planner.language.documents.document_writer import write_json, write_yaml
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import export
 from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.model.object_names import find_term, object_name, qualified_term, read_term, term_of, written_name
 from planner.plan_json import read_json_plan
+from planner.questions.notation import read_facts, read_step, split_expressions
+from planner.testing import steps_from
 
 NAMES = (
     "o 7",
@@ -181,3 +183,20 @@ def test_a_name_in_two_types_means_the_one_that_fits_its_place():
     found = solve(problem)
     assert found.status is Status.OPTIMAL
     assert found.cost == 3
+
+
+@given(names)
+@example(list(NAMES))
+@settings(max_examples=20, deadline=None)
+def test_questions_take_states_and_steps_about_any_names(given_names):
+    problem = problem_of(given_names)
+    facts = [str(each) for each in problem.initial]
+    assert read_facts(problem, ", ".join(facts)) == list(problem.initial)
+    stated = [each for each in problem.initial if each.args[0].lower() not in KEYWORDS]
+    pddl = [f"({each.predicate} {' '.join(each.args)})" for each in stated]
+    assert read_facts(problem, " ".join(pddl)) == stated
+    steps = "\n".join([f"send({', '.join(each.args)})" for each in problem.initial])
+    assert [each.arguments for each in steps_from(steps)] == [each.args for each in problem.initial]
+    assert [read_step(problem, each).arguments for each in split_expressions(steps)] == [
+        each.args for each in problem.initial
+    ]

@@ -616,7 +616,7 @@ def test_one_attends_at_a_time() -> None:
         (lambda agent: [agent.when("lit", "dark") for _ in range(2)], "already a standing goal"),
         (lambda agent: agent.notify(), "nothing was reported"),
         (lambda agent: agent.notify("pending"), "has 0 arguments"),
-        (lambda agent: agent.notify("pending(top)"), "'top' in pending(top) is a shelf, not an order"),
+        (lambda agent: agent.notify('pending(shelf:"top")'), "'top' is a shelf, not an order"),
         (lambda agent: agent.notify("penden(o1)"), "did you mean 'pending'"),
         (lambda agent: agent.notify(7), "is no fact"),
         (lambda agent: agent.notify("(or (lit) (dark))"), "no fact"),
