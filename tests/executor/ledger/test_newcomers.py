@@ -53,7 +53,7 @@ def test_a_task_that_was_done_by_its_other_method_is_not_paid_again_unasked(tmp_
     desk.is_down = False
     outcome = run_virtual(executor.run(desk.problem, join=False))
     assert outcome.status is RunStatus.WAITING
-    assert "Cash(o1) has brought about what it is for" in outcome.questions[0].text
+    assert "card(o1) would be done in its place" in outcome.questions[0].text
     assert desk.bank == ["cash"]
 
 

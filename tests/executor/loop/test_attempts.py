@@ -144,17 +144,14 @@ def test_memory_and_what_was_read_outlive_the_process(tmp_path, at):
     assert outcome.status is RunStatus.SUCCEEDED, (at, outcome.reason)
 
 
-def test_memory_of_the_same_entries_is_left_after_a_restart():
-    memory, log = Memory(2), []
-    memory.listen(lambda *changed: (log.append(changed), memory.restore(*changed)))
+def test_a_full_memory_drops_the_least_relevant_entry_and_says_so():
+    memory = Memory(2)
     memory.set("aim", 1, relevance=5)
     memory.set("x", 1)
     memory.get("x")
     memory.set("y", 2)
-    again = Memory(2)
-    for each in log:
-        again.restore(*each)
-    assert memory.to_dict() == again.to_dict() == {"aim": 1, "y": 2}
+    assert memory.to_dict() == {"aim": 1, "y": 2}
+    assert [*memory.dropped] == ["x"]
 
 
 @pytest.mark.parametrize("key", [("user", 1), 5, None])

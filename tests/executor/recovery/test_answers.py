@@ -86,7 +86,7 @@ def test_what_did_not_happen_is_done_again(tmp_path, answer):
         ({"create": {"t": "T-9"}}, "no answer"),
         ("{created: t}", "no answer"),
         ({"created": {"t": "T-0"}}, "an object that was there before"),
-        ({"created": {"t": "no name"}}, "with a name"),
+        ({"created": {"t": ["no name"]}}, "with a name"),
         ("maybe", "no answer"),
     ],
     ids=str,
