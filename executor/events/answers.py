@@ -405,9 +405,8 @@ def form_of(question: Asked) -> dict[str, Any]:
     if is_wait(question):
         refusal: dict[str, Any] = {"type": "string", "pattern": _NO_PATTERN}
         return {"anyOf": [{"enum": list(question.choices)}, refusal]} if question.choices else {}
-    forms: list[dict[str, Any]] = [{"enum": [each for each in question.choices if each != HAPPENED]}]
-    if not question.creates:
-        forms = [{"enum": list(question.choices)}]
+    choices = [each for each in question.choices if each != HAPPENED or not question.creates]
+    forms: list[dict[str, Any]] = [{"enum": choices}]
     if may_be_refused_in_words(question):
         forms.append({"type": "string", "pattern": _NO_PATTERN})
     if is_approval(question) and question.values:

@@ -307,3 +307,21 @@ def test_a_run_of_an_earlier_version_asks_when_it_is_taken_up(tmp_path):
     assert [each.question for each in run_virtual(executor.resume("r")).questions] == ["wait:s1"]
     assert run_virtual(executor.resume("r", answers={"wait:s1": "t1"})).succeeded
     assert shop.bank == ["paid"]
+
+
+@pytest.mark.parametrize("wait", [CHOICES, Wait(event="signed")], ids=["choice", "event"])
+def test_a_run_at_work_takes_an_answer_that_another_process_posts(wait, tmp_path):
+    shop, place = Shop(wait), tmp_path / "runs.db"
+
+    async def main():
+        run = Executor(shop.world, place, stay=True).start(shop.domain.problem(goal=["paid"]), run="r")
+        async for event in run.events():
+            if type(event).__name__ == "Asked":
+                break
+        elsewhere = Executor(Shop(wait).world, place)
+        [asked] = elsewhere.questions("r")
+        elsewhere.answer("r", asked.question, "t1")
+        return await asyncio.wait_for(run, 60)
+
+    assert asyncio.run(main()).succeeded
+    assert shop.bank == ["paid"]
