@@ -350,7 +350,7 @@ class Lookout:
         if type(answer) is not Failure:  # its class may be a property that raises
             try:
                 with contain_errors():
-                    found = observer.read(look, answer, self._objects.plan_name)
+                    found = observer.read(look, answer, self._objects.plan_name, self._world.model)
                     facts = place_facts(found.facts, self._world.model, self._objects.declared_types)
                     return replace(found, facts=facts)
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text

@@ -22,6 +22,7 @@ from temporalio.client import Client
 from executor.background_searches import SearchStopped, run_search
 from executor.events.answers import as_journal_data
 from executor.events.events import Asked, StepStatus, event_from_data
+from executor.events.fluent_values import places_of
 from executor.executor import Executor
 from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.abandoned_calls import Call, find_abandoned
@@ -31,6 +32,7 @@ from executor.loop.books import BookHere
 from executor.loop.children import STEP, Child
 from executor.loop.locks_and_rates import Slots, Turns, wait_for_handler
 from executor.loop.parameters import Fill, FillRequest, check_fillings, convert_value
+from executor.observe.discovery import describe_misfit
 from executor.observe.observe import Failure, Lookout
 from executor.plans.action_plan import ActionPlan
 from executor.plans.created_objects import Bindings
@@ -46,12 +48,13 @@ from executor.temporal.value_data import make_plain, read_value, unpack_entries,
 from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Memory, Outline, OutlineStep
 from executor.tools.json_data import data_of, load_json
+from executor.tools.observers import Facts, Observer
 from executor.tools.results import ActionResult
 from executor.tools.step_policy import ExecutionPolicy, Rate
 from executor.tools.world import Skill, World
 from planner.errors import ForethoughtError, InputError, NoPlan
 from planner.lightweight import replace
-from planner.model import Action, Atom
+from planner.model import Action, Atom, DomainModel
 from planner.plan import Step
 
 BEAT: Final = 0.25
@@ -273,8 +276,7 @@ class WorldActivities:
             return {"about": str(look), "failed": answer.reason}
         try:
             with contain_errors():
-                observer.read(look, answer)
-                return {"about": str(look), "answer": write_answer(answer)}
+                return {"about": str(look), "answer": _write_checked(observer, look, answer, self.world.model)}
         except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
             return {"about": str(look), "failed": f"failed: {describe_error(error)}"}
 
@@ -446,6 +448,14 @@ def write_policy(policy: ExecutionPolicy) -> dict[str, Any]:
     told = [rate.most, rate.seconds, list(rate.by), rate.wait] if isinstance(rate, Rate) else None
     lock = list(policy.lock) if isinstance(policy.lock, tuple) else policy.lock
     return {"timeout": policy.timeout, "lock": lock, "rate": told, "cache_for": policy.cache_for}
+
+
+def _write_checked(observer: Observer, look: Atom, answer: Any, domain: DomainModel) -> Any:
+    """Return the data of a valid answer; of one with entities of a wrong class, the facts that name them."""
+    facts = observer.read(look, answer, domain=domain).facts
+    places = [each for fact in facts for each in places_of(fact, domain)]
+    has_misfits = any(describe_misfit(term, parameter.types, domain) for term, parameter in places)
+    return write_answer(Facts({str(each): facts[each] for each in facts}) if has_misfits else answer)
 
 
 def _read_policy(data: Mapping[str, Any], own: ExecutionPolicy) -> ExecutionPolicy:

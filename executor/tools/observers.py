@@ -100,7 +100,6 @@ class Observer:
     arities: Mapping[str, int] = field(default_factory=dict)
     tolerances: Mapping[str, Number] = field(default_factory=dict)
     """Tolerances of the numeric fluents, by name."""
-    domain: DomainModel | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
@@ -132,7 +131,7 @@ class Observer:
         fluents = [domain.functions[each] for each in sorted(numeric_fluents(domain)) if each in domain.functions]
         arities |= {each.name: len(each.parameters) for each in fluents}
         tolerances = {each.name: each.tolerance for each in fluents}
-        return cls(name, plain, function, parameters, arities=arities, tolerances=tolerances, domain=domain, **options)
+        return cls(name, plain, function, parameters, arities=arities, tolerances=tolerances, **options)
 
     @property
     def settles_doubt(self) -> bool:
@@ -166,10 +165,17 @@ class Observer:
         """Return the object names for each parameter of the function in `look`."""
         return tuple([(name, look.args[at]) for name, at in self.parameters.items()])
 
-    def read(self, look: Atom, answer: Any, plan_name: Callable[[str], str] = str) -> Sighting:
+    def read(
+        self,
+        look: Atom,
+        answer: Any,
+        plan_name: Callable[[str], str] = str,
+        domain: DomainModel | None = None,
+    ) -> Sighting:
         """Convert `answer` to truth values of the facts of `look`; raises `InputError` for an invalid answer.
 
-        `look` has the plan's names of objects, and `plan_name` returns those of the real names in the answer.
+        `look` has the plan's names of objects, and `plan_name` returns those of the real names in the answer. Where the
+        answer has an entity of a class that `domain` does not have in its place, only the facts about such are in it.
         """
         version = None
         if isinstance(answer, Seen):
@@ -190,7 +196,7 @@ class Observer:
         if isinstance(look, FluentValue):
             return self._read_values(look, answer, version, plan_name)
         answered = self._read_rows(answer)
-        misfits = [row for row in map(self._name_misfits, answered) if row]
+        misfits = [row for row in (self._name_misfits(each, domain) for each in answered) if row]
         if misfits:
             return Sighting({self._fill_pattern(look, row): True for row in misfits}, None, version)
         rows = [tuple([plan_name(term_of_value(value)) for value in row]) for row in answered]
@@ -252,13 +258,13 @@ class Observer:
                 raise InputError(f"the observer {self.name} {problem}")
         return rows
 
-    def _name_misfits(self, row: tuple[Any, ...]) -> tuple[str, ...]:
+    def _name_misfits(self, row: tuple[Any, ...], domain: DomainModel | None) -> tuple[str, ...]:
         """Return the terms of a row with an entity of a class that its place does not have; nothing for other rows."""
-        if self.domain is None or not any(isinstance(value, Entity) for value in row):
+        if domain is None or not any(isinstance(value, Entity) for value in row):
             return ()
-        places = self.domain.predicates[self.pattern.predicate].parameters
+        places = domain.predicates[self.pattern.predicate].parameters
         pairs = zip(row, self.open, strict=True)
-        misfits = [name_misfit(value, places[at].types, self.domain) for value, at in pairs]
+        misfits = [name_misfit(value, places[at].types, domain) for value, at in pairs]
         named = [misfit or term_of_value(value) for misfit, value in zip(misfits, row, strict=True)]
         return tuple(named) if any(misfits) else ()
 
