@@ -216,3 +216,10 @@ def check_texts(what: str, given: object) -> tuple[str, ...]:
     if isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(each, str) for each in given):
         return tuple(given)
     raise InputError(f"{what} must be several texts, got {given!r}", hint=f"such as {what}=('pay(o7)',)")
+
+
+def check_world_named(world: World, *, has_deps: bool) -> None:
+    """Raise `InputError` if an unnamed world has irreversible actions, and deps, which may choose the account."""
+    unnamed = world.find_unnamed()
+    if has_deps and unnamed:
+        raise InputError(*unnamed)

@@ -19,7 +19,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from executor.arguments import check_again, check_id, check_model, check_named, check_occasion, check_parts
+from executor.arguments import (
+    check_again,
+    check_id,
+    check_model,
+    check_named,
+    check_occasion,
+    check_parts,
+    check_world_named,
+)
 from executor.background_searches import search_in_turn
 from executor.errors import DrivenError, NoRunError, RunError, RunExists
 from executor.events import stored_runs
@@ -82,6 +90,7 @@ from executor.report.live import Follower, Listener
 from executor.run import ModelAccess, Run, RunOutcome, find_running_loop
 from executor.tools.clock import WALL, Clock
 from executor.tools.context import CAPACITY, Memory
+from executor.tools.deps import Deps
 from executor.tools.json_data import dump_json, load_json
 from executor.tools.kept_values import Keeper, check_kept
 from executor.tools.world import World
@@ -142,6 +151,9 @@ class Executor:
     ("plan"), all that is relevant to the goal ("goal"), or nothing ("never"). A handler without a time limit that is
     still at work after `tells_after` seconds is told as progress and in a warning, then whenever that time has doubled;
     None tells nothing.
+
+    `deps` are those of runs for which none are given: clients, the account of a tenant, secrets. Handlers, checks,
+    hooks and observers have them as `context.deps`; they are never written.
     """
 
     world: World
@@ -164,6 +176,7 @@ class Executor:
     clock: Clock = WALL
     look: Look = "plan"
     tells_after: float | None = 60.0
+    deps: Any = None
     performer: Performer = field(init=False, default_factory=Performer)
     book: Book = field(init=False)
     """The ledger of what irreversible steps have done: that of the journal, or of the world without one."""
@@ -197,6 +210,12 @@ class Executor:
         owns_names = self.journal is not None
         self.book = BookHere(self.world.ledger, owns_names=owns_names) if is_here else BookInJournal(self.journal)
         self.pricing = Pricing.of(self.learned, self.journal)
+
+    def make_deps_of(self, given: Any) -> Deps:
+        """Return the deps of a run: those `given`, of the step whose handler begins it, or of this executor."""
+        step = STEP.get(None)
+        found = step.deps() if given is None and step is not None else given
+        return Deps(self.deps if found is None else found, self.world.make_deps)
 
     def _fill_ledger(self) -> None:
         """Fill the ledger with what runs from before it have done, once for each journal and world."""
@@ -245,6 +264,7 @@ class Executor:
         driver: Driver | None = None,
         enqueue: bool = False,
         join: bool = True,
+        deps: Any = None,
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, a policy, or the solution of a problem, which is searched in a thread.
@@ -267,12 +287,21 @@ class Executor:
         it off, or is cancelled. With `join=False`, the run is one of its own. A run that a handler begins is a child of
         its step: another attempt at the step joins it.
 
+        `deps` are for this run alone, and never written: see `Executor`. A run that a handler begins inherits those of
+        its step. They may choose the account, so that a world with irreversible actions needs a name of its own then.
+
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for a value that is neither plan nor
         problem, `RunExists` if the id `run` belongs to a run for something else, or if it is not to be joined, and
         `RunError` without an event loop. A run of a problem without a plan raises `NoPlan` when it is awaited.
         """
         check_id(run)
         check_named(memory=memory, entities=entities)
+        has_deps = self.make_deps_of(deps).has_any
+        check_world_named(self.world, has_deps=has_deps)
+        if enqueue and deps is not None:
+            raise InputError(
+                "a run for a worker is given no deps", hint="@world.deps makes them where it is carried out"
+            )
         fills = (fill or self.fill or driver) is not None
         made = prepare_given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
         if find_running_loop() is None:
@@ -300,7 +329,7 @@ class Executor:
             terms,
             hash_terms(terms),
             (self.model, self.permit, self.ask, self.stay, self.recovery, *asked),
-            join,
+            join and not (has_deps and run is None and not self.world.is_named),
             enqueue,
         )
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
@@ -310,7 +339,9 @@ class Executor:
         with ADMITTING:
             return self._admit(
                 request,
-                lambda name: Run(self, name, pricing, fill=fill, approve=approve, client=client, driver=driver),
+                lambda name: Run(
+                    self, name, pricing, fill=fill, approve=approve, client=client, driver=driver, deps=deps
+                ),
                 state,
             )
 
@@ -516,6 +547,7 @@ class Executor:
                 occasion=request.occasion,
                 again=request.again,
                 world=self.world.label,
+                deps=run.deps.type_name,
             )
         )
         for wish in made.dropped:
@@ -643,15 +675,16 @@ class Executor:
         results: Mapping[str, Any] | None = None,
         fill: Fill | None = None,
         approve: Callback = None,
+        deps: Any = None,
     ) -> RunOutcome:
         """Resume a run from the journal, without repeating its steps; return the outcome.
 
-        `answers` are for open questions, `results` for waiting steps, `fill` and `approve` as for `start`. Raises
-        `JournalError` for a run that is not in the journal, or that another process drives, and `RunError` for unknown
-        questions and for steps that do not wait.
+        `answers` are for open questions, `results` for waiting steps, `fill`, `approve` and `deps` as for `start`.
+        Raises `JournalError` for a run that is not in the journal, or that another process drives, and `RunError` for
+        unknown questions and for steps that do not wait.
         """
         outcome: RunOutcome = await self.take_up(
-            run, answers=answers, entities=entities, results=results, fill=fill, approve=approve
+            run, answers=answers, entities=entities, results=results, fill=fill, approve=approve, deps=deps
         )
         return outcome
 
@@ -684,6 +717,7 @@ class Executor:
         driver: Driver | None = None,
         before: Run | None = None,
         enqueue: bool = False,
+        deps: Any = None,
     ) -> Run:
         """Begin to resume a run, and return it; awaiting it raises as `resume` does.
 
@@ -695,7 +729,7 @@ class Executor:
         check_named(answers=answers, entities=entities, results=results)
         if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
-        taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client, driver=driver)
+        taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client, driver=driver, deps=deps)
         taken.is_enqueued = enqueue
         news = (facts or {}, aim)
         taken.start(self._take_up(taken, answers or {}, entities, results or {}, news, before=before))

@@ -73,6 +73,7 @@ from executor.recovery.options import Options
 from executor.report.live import Audience
 from executor.report.progress import status_text, summary
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
+from executor.tools.context import LookContext
 from executor.tools.json_data import dump_json, load_json
 from executor.tools.kept_values import UnkeptError, check_kept
 from executor.tools.results import ActionResult, Wait
@@ -195,8 +196,11 @@ class Run:
         approve: Callback = None,
         client: ModelAccess | None = None,
         driver: Driver | None = None,
+        deps: Any = None,
     ) -> None:
         self.id = run
+        self.deps = executor.make_deps_of(deps)
+        """What was given for the run alone."""
         self.pricing = pricing
         """Expected costs learned from earlier runs."""
         self.audience = Audience(executor.listeners)
@@ -244,6 +248,7 @@ class Run:
         """Build the parts of the run on `state`, from which it goes on."""
         executor, self._state, self.is_elsewhere = self._executor, state, False
         self._written = WrittenMemory(state.memory)
+        self.deps.wanted, self.deps.run, self.deps.read_memory = state.deps, self.id, lambda: state.request
         asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
         aborted, paused = asyncio.Event(), asyncio.Event()
         lookout = self.make_lookout(state, aborted)
@@ -279,11 +284,12 @@ class Run:
             lambda: 0 if executor.journal is None else executor.journal.token(self.id),
             executor.tells_after,
             paused,
+            deps=self.deps.get,
         )
         state.memory.listen(
             lambda key, value, relevance, step="": self.emit(run_events.MemorySet(key, value, relevance, step))
         )
-        means = RemainingMeans(state, executor.world, fills=self.fills)
+        means = RemainingMeans(state, executor.world, fills=self.fills, has_deps=not self.deps.is_missing)
         survey = Survey(state, lookout, self.emit)
         dispatcher = None if state.timetable is None else Dispatcher(state, executor.clock)
         ladder = Ladder(state, self.emit, asking, executor.recovery, means, survey, self.pricing, dispatcher)
@@ -306,7 +312,9 @@ class Run:
     def make_lookout(self, state: RunState, aborted: asyncio.Event) -> Lookout:
         """Make what asks the observers of the world on behalf of the run, until it is `aborted`."""
         take_turn = partial(self._executor.performer.turns.take_turn, aborted)
-        return Lookout(self._executor.world, state.objects, take_turn)
+        lookout = Lookout(self._executor.world, state.objects, take_turn)
+        lookout.context = LookContext(self.id, self.deps.get)
+        return lookout
 
     @property
     def state(self) -> RunState:

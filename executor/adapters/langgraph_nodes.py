@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -17,6 +18,7 @@ from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.runtime import get_runtime
 from langgraph.types import Command, interrupt
 
 from executor.adapters.offers import Offer
@@ -50,6 +52,7 @@ def plan_node(calls: PlannedCalls, model: Any) -> Any:
     """Return a node that asks `model`, a chat model, with the tools that are offered now and what comes next."""
 
     async def ask(state: Mapping[str, Any]) -> dict[str, Any]:
+        _take_deps(calls)
         tools = [_describe_tool(each) for each in await calls.offers()]
         asked = model.bind_tools(tools) if tools else model
         said = [SystemMessage(await calls.describe()), *state["messages"]]
@@ -66,6 +69,7 @@ def call_node(calls: PlannedCalls) -> Any:
     """
 
     async def act(state: Mapping[str, Any]) -> dict[str, Any]:
+        _take_deps(calls)
         message = state["messages"][-1]
         asked = message.tool_calls if isinstance(message, AIMessage) else []
         answers = dict[int, Any]()  # by the place of the call: ids are the model's, and may be given twice
@@ -88,12 +92,19 @@ def ask_node(calls: PlannedCalls) -> Any:
     """
 
     async def ask(state: Mapping[str, Any]) -> Any:  # noqa: ARG001 - the run knows what is asked
+        _take_deps(calls)
         question = await calls.find_question()
         if question is not None:  # one alone: LangGraph counts the interrupts of a node
             await calls.answer(question["question"], interrupt(dict(question)))
         return Command(goto="plan" if question is None else "ask")
 
     return _node(ask, "ask")
+
+
+def _take_deps(calls: PlannedCalls) -> None:
+    """Let handlers have the context of the graph as their deps, if it is given one: `graph.invoke(…, context=…)`."""
+    with suppress(RuntimeError, KeyError, AttributeError):  # outside of a graph
+        calls.take_deps(get_runtime().context)
 
 
 async def _answer_call(
@@ -136,6 +147,7 @@ async def planned_tools(calls: PlannedCalls, names: list[str] | None = None) -> 
 
 def _make_tool(calls: PlannedCalls, offer: Offer) -> StructuredTool:
     async def call(**arguments: Any) -> str:
+        _take_deps(calls)
         return str(await calls.call(offer.name, arguments))
 
     return StructuredTool(

@@ -92,9 +92,9 @@ class PlannedCalls:
     needs it next.
 
     `memory` are the initial values of working memory. `approve` is a callback as in `Executor`; without one, a call
-    that needs an approval waits, and `answer` answers. `occasion` and `again` are as in `Executor.start`, `look` as
-    in `Executor`. Each search for a plan takes `time_limit` seconds of processor time at most, and four times as much
-    when it is tried once more.
+    that needs an approval waits, and `answer` answers. `occasion` and `again` are as in `Executor.start`, `look` and
+    `deps` as in `Executor`. Each search for a plan takes `time_limit` seconds of processor time at most, and four times
+    as much when it is tried once more.
     """
 
     def __init__(
@@ -114,6 +114,7 @@ class PlannedCalls:
         occasion: str = "",
         again: Collection[str] = (),
         look: Look = "plan",
+        deps: Any = None,
     ) -> None:
         if not isinstance(world, World):
             raise InputError(f"the first argument is a World, not {kind_of(world)}", hint="World(domain) makes one")
@@ -132,7 +133,7 @@ class PlannedCalls:
             most_repeats=PERSISTENCE,
         )
         check_request(run, occasion, again, world, self._source)
-        executor = Executor(world, journal, approve=approve, ask="later", recovery=recovery, look=look)
+        executor = Executor(world, journal, approve=approve, ask="later", recovery=recovery, look=look, deps=deps)
         request = {"memory": dict(memory or {}), "occasion": occasion, "again": tuple(again)}
         self._session = Session(executor, self._source, run, request, time_limit)
         self._guard = asyncio.Lock()
@@ -156,6 +157,11 @@ class PlannedCalls:
         if run is None:
             return self._source
         return make_believed_problem(self._source, run.state, run.options.make_problem())
+
+    def take_deps(self, deps: Any) -> None:
+        """Let handlers that are called from now on have the `deps` of the framework, unless others were given."""
+        executor = self._session.executor
+        executor.deps = deps if executor.deps is None else executor.deps
 
     async def plan(self) -> Plan | None:
         """Return the rest of the plan from the believed state; None if none is known."""

@@ -23,10 +23,10 @@ _ANYTHING = SchemaValidator(core_schema.dict_schema())
 class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the types of pydantic-ai are not followed
     """The tools of `world` that the goal of `problem` needs next, for `Agent(toolsets=[…])`.
 
-    The options are those of `PlannedCalls`, which is the attribute `calls`. Before each request to the model, the offer
-    and the instructions are those of the present state. A tool that needs an approval, without an `approve` callback,
-    is deferred as pydantic-ai does it: the agent's output is then `DeferredToolRequests`, whose `metadata` has the
-    `text` of the question and what is `known`, with all values.
+    The options are those of `PlannedCalls`, which is the attribute `calls`; handlers have the `deps` of the agent as
+    theirs. Before each request to the model, the offer and the instructions are those of the present state. A tool that
+    needs an approval, without an `approve` callback, is deferred as pydantic-ai does it: the agent's output is then
+    `DeferredToolRequests`, whose `metadata` has the `text` of the question and what is `known`, with all values.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the tools that are offered now."""
+        self.calls.take_deps(ctx.deps)
         return {each.name: self._make_tool(each, ctx) for each in await self.calls.offers()}
 
     async def get_instructions(self, ctx: RunContext[Any]) -> str:  # noqa: ARG002 - what to do depends on the world alone
@@ -56,6 +57,7 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
 
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: Any) -> dict[str, Any]:  # noqa: ARG002 - the offer may have changed meanwhile
         """Call a tool, and return the report of the call; raises `ApprovalRequired`."""
+        self.calls.take_deps(ctx.deps)
         approved = True if ctx.tool_call_approved else None
         asked = None if approved else await self.calls.find_approval(name, tool_args)
         if asked is not None:

@@ -237,11 +237,12 @@ class Agent(StandingGoals):
         join: bool = True,
         occasion: str = "",
         again: Collection[str] = (),
+        deps: Any = None,
         tell: agent_events.Tell = agent_events.ignore_event,
     ) -> Achieved:
         """Plan for `request`, have the plan confirmed if needed, and carry it out; `tell` gets the events.
 
-        `run`, `join`, `occasion` and `again` are as for `Executor.start`.
+        `run`, `join`, `occasion`, `again` and `deps` are as for `Executor.start`.
         """
         check_named(memory=memory)
         check_given(context=context, tell=tell)
@@ -250,7 +251,7 @@ class Agent(StandingGoals):
         proposal = await self.plan(request, context=context, occasion=occasion, again=again)
         proposal, may_be_done = await self.settle(proposal, tell)
         if may_be_done:
-            achieved = await self.carry_out(proposal, memory=memory, tell=tell, **dict(terms))
+            achieved = await self.carry_out(proposal, memory=memory, tell=tell, deps=deps, **dict(terms))
         else:
             achieved = Achieved(proposal)
         tell(agent_events.Finished(achieved))
@@ -291,17 +292,18 @@ class Agent(StandingGoals):
         join: bool = True,
         occasion: str = "",
         again: Collection[str] = (),
+        deps: Any = None,
     ) -> Run:
         """Start a run of the plan of `proposal`, and return the run.
 
-        `run`, `join`, `occasion` and `again` are as for `Executor.start`; give the latter two to `plan`, too.
+        `run`, `join`, `occasion`, `again` and `deps` are as for `Executor.start`; `plan` needs two of these, too.
         """
         check_named(memory=memory)
         check_given(proposal=proposal)
         terms = self.read_terms(run, occasion, again, join=join)
         if proposal.standing in CONFIRMS:
             self.remember(proposal, meant=True)
-        return self.runs.start(proposal, memory or {}, alternatives, terms=terms)
+        return self.runs.start(proposal, memory or {}, alternatives, terms=terms, deps=deps)
 
     def read_terms(self, run: str | None, occasion: str, again: Collection[str], *, join: bool = True) -> RunTerms:
         """Return the terms on which a request is carried out; raises `InputError` for invalid ones."""

@@ -27,6 +27,7 @@ from executor.observe.observe import Lookout, Survey
 from executor.plans.action_plan import ActionPlan, Basis, statement_of
 from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome
+from executor.tools.context import LookContext
 from executor.tools.json_data import dump_json, load_json
 from planner.errors import InputError
 from planner.language.declare.local_closed_world import listings_of
@@ -146,6 +147,7 @@ class Runs:
         is_shown: bool = True,
         reported: Mapping[Atom, bool] | None = None,
         is_unattended: bool = False,
+        deps: Any = None,
     ) -> Run:
         """Start a run of the plan of `proposal`; raises `InputError` if it has none.
 
@@ -172,6 +174,7 @@ class Runs:
             approve=approved,
             client=client,
             reported={**unseen, **(reported or {})},
+            deps=deps,
             **dict(terms),
         )
         self.active[begun.id] = ActiveRun(begun, approved, filler, is_over)
@@ -288,6 +291,7 @@ class Runs:
             return problem
         state = executor.make_initial_state(ActionPlan(**statement_of(problem)), problem)
         lookout = Lookout(executor.world, state.objects)
+        lookout.context = LookContext("", executor.make_deps_of(None).get)
         survey = Survey(state, lookout, lambda event: state.apply(event, executor.clock.time()))
         goal = conjunction([problem.goal.hard, *[each.condition for each in problem.goal.soft]])
         relevant = find_relevant_predicates(problem.domain, goal)

@@ -143,7 +143,8 @@ class RunStarted:
     """A run began with this `plan` (an `ActionPlan` as data) and `memory`; the first event of every run.
 
     `domain` is the name of the domain, and `world` that of the world: "" in journals of before they were kept.
-    `occasion` and `again` are those of the request: see `Executor.start`.
+    `occasion` and `again` are those of the request: see `Executor.start`. `deps` is the type of what was given for
+    the run alone, by name, "" for nothing.
     """
 
     run: str
@@ -154,6 +155,7 @@ class RunStarted:
     occasion: str = ""
     again: tuple[str, ...] = ()
     world: str = ""
+    deps: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,8 @@ class RunState:
 
     world: str = ""
     """The label of the world in which the run began; empty in runs of early versions."""
+    deps: str = ""
+    """The type of what was given for the run alone; empty for nothing."""
     given: frozenset[str] = frozenset()
     """Initial entries of memory that no step has set since."""
     request: Mapping[str, Any] = {}
@@ -179,6 +181,7 @@ class RunState:
                 self.run, self.model, self.status = run, model, events.RunStatus.ACTIVE
                 self.started = at or 0.0
                 self.occasion, self.again, self.world = event.occasion, event.again, event.world
+                self.deps = event.deps
                 self._remember(memory)
                 self.given, self.request = frozenset(memory), memory
                 if self.timetable is not None:

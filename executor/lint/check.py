@@ -157,7 +157,7 @@ def findings(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:
 def check_world(world: World, problem: Problem | None = None) -> list[Finding]:
     """Check `world` without a run; return findings, the worst first. With a `problem`, its goal counts, too."""
     found = [finding for action in world.model.actions.values() for finding in _check_action(action, world)]
-    found += [*_check_goal(world, problem), *_check_observers(world, problem)]
+    found += [*_check_goal(world, problem), *_check_observers(world, problem), *_check_name(world)]
     return sort_by_level(found)
 
 
@@ -350,6 +350,13 @@ def _check_observers(world: World, problem: Problem | None) -> Iterator[Finding]
             goals = "the goal does not need it" if problem else "it may be in a goal"
             message = f"nobody asks it: no action writes or requires {predicate}, and {goals}"
             yield Finding(Level.HINT, "unused-observer", place, message, part=observer.pattern)
+
+
+def _check_name(world: World) -> Iterator[Finding]:
+    """Yield a finding if deps may choose the account, and nothing tells the ledger which."""
+    unnamed = world.find_unnamed()
+    if unnamed and (world.make_deps is not None or any(map(world.takes_deps, world.skills))):
+        yield Finding(Level.WARNING, "unnamed-world", "the world", *unnamed)
 
 
 def _function_name(function: object) -> str:

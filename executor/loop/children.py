@@ -49,6 +49,8 @@ class Child:
     tell: Callable[[str, str], None] = lambda _run, _place: None
     above: Child | None = None
     """The step whose handler has begun the run of this one."""
+    deps: Callable[[], Any] = lambda: None
+    """Returns what was given for the run of the step alone: its children inherit it."""
     _begun: Counter[str] = field(init=False, default_factory=Counter)
     _runs: list[_CanBeCalledOff] = field(init=False, default_factory=list)
 

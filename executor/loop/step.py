@@ -135,6 +135,8 @@ class Stepper:
     """Seconds after which a handler without time limit is told to be still at work; None: never."""
     paused: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when no more steps may begin: open approvals and fillings are not waited for."""
+    deps: Callable[[], Any] = lambda: None
+    """Returns what was given for the run alone."""
     dispatcher: Dispatcher | None = field(init=False, default=None)
     """Dispatches the plan, if it is one in time."""
     blocked: dict[str, str] = field(init=False, default_factory=dict)
@@ -655,7 +657,7 @@ class Stepper:
 
         key, above = f"{self.state.run}/{record.id}", STEP.get(None)
         run = RunKey(str(self.state.journal or "") or id(self.performer), self.state.run)
-        child = self._children[record.id] = Child(key, run, lambda: record.started, tell, above)
+        child = self._children[record.id] = Child(key, run, lambda: record.started, tell, above, self.deps)
         before = STEP.set(child)
         try:
             yield
@@ -758,6 +760,7 @@ class Stepper:
             _outline=partial(outline_plan, self.state, record),
             _on_progress=progress,
             _on_replanning=self.replanning_requests.append,
+            _deps=self.deps,
         )
         return context
 

@@ -28,6 +28,8 @@ from executor.tools.containment import (
     describe_error,
     log_failure,
 )
+from executor.tools.context import LookContext
+from executor.tools.deps import Deps
 from executor.tools.observers import Observer, Sighting
 from executor.tools.step_policy import Rate
 from executor.tools.world import World
@@ -90,6 +92,8 @@ class Lookout:
         self._world = world
         self._objects = objects
         self._take_turn = take_turn
+        self.context: LookContext[Any] = LookContext("", Deps(None, world.make_deps).get)
+        """The context of observers."""
         self._admitted: set[Any] = set()
         """Calls of observers whose turn has come, and that are still to be made."""
         self._listings = listings_of(world.model)
@@ -343,6 +347,8 @@ class Lookout:
         arguments = await self._world.entities.make_arguments(
             observer.function, dict(observer.bind(look)), self._objects
         )
+        if observer.context_as:
+            arguments = {**arguments, observer.context_as: self.context}
         return await call_contained(observer.function, arguments)
 
     def _read_sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:

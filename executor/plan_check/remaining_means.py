@@ -13,6 +13,7 @@ from executor.plan_check.check_means import check_values
 from executor.plan_check.unobservable_conditions import find_unobservable, find_unobservable_nodes
 from executor.plans.action_plan import PlanStep
 from executor.plans.partial_order import find_wanted_facts
+from executor.tools.deps import RESUMING
 from executor.tools.returned_values import list_texts
 from executor.tools.world import World
 from planner.language.declare import resolve_action
@@ -37,6 +38,8 @@ class RemainingMeans:
     state: RunState
     world: World
     fills: bool = False
+    has_deps: bool = True
+    """Whether the run has what was given for it alone when it began, if anything was."""
     _judged: tuple[int, int] = field(init=False, default=(-1, -1))
     """Counts of plan changes and surprises when the present plan was looked at last."""
     _values: str = field(init=False, default="")
@@ -46,10 +49,18 @@ class RemainingMeans:
         """Return what is lacking for the steps that are not over; an empty text if nothing is."""
         begun, pending = self.state.with_status(*BEGUN), self.state.pending()
         names = [each.step.action for each in (*begun, *pending) if _needs_handler(each)]
-        needed = [each for each in dict.fromkeys([*names, *self._list_policy()]) if each not in self.state.lost]
+        names += self._list_policy()
+        needed = [each for each in dict.fromkeys(names) if each not in self.state.lost]
         missing = [each for each in needed if not self.world.skills.get(each)]
         handlers = self.world.explain_missing_handlers(missing) if missing else ""
-        return "; ".join(filter(None, [handlers, self.find_doom()]))
+        return "; ".join(filter(None, [handlers, self._find_missing_deps(names), self.find_doom()]))
+
+    def _find_missing_deps(self, actions: Iterable[str]) -> str:
+        """Return what was given for the run alone, is missing, and is asked for by handlers of `actions`."""
+        if self.has_deps or not self.state.deps:
+            return ""
+        taking = [each for each in dict.fromkeys(actions) if self.world.takes_deps(each)]
+        return f"its deps={self.state.deps}(…), which {', '.join(taking)} take: {RESUMING}" if taking else ""
 
     def find_doom(self) -> str:
         """Return why a pending step can never begin, although all have handlers; an empty text if all may."""

@@ -47,6 +47,7 @@ from executor.temporal.shared_limits import SERVED, LimitedTurns, find_closed, t
 from executor.temporal.value_data import make_plain, read_value, unpack_entries, write_answer, write_value
 from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Memory, Outline, OutlineStep
+from executor.tools.deps import Deps
 from executor.tools.json_data import data_of, load_json
 from executor.tools.observers import Facts, Observer
 from executor.tools.results import ActionResult
@@ -232,6 +233,8 @@ class WorldActivities:
 
         memory.listen(remember)
         client = None if self._client is None else self._client.for_run(given["asked"])
+        deps = Deps(None, self.world.make_deps)
+        deps.run, deps.read_memory = given["run"], lambda: dict(given["memory"])
         return Context(
             plan=given["plan"],
             run=given["run"],
@@ -250,6 +253,7 @@ class WorldActivities:
             _outline=partial(_read_outline, given["outline"]),
             _on_progress=_tell_progress,
             _on_replanning=notes.replanning.append,
+            _deps=deps.get,
         )
 
     @activity.defn(name="observe")

@@ -66,6 +66,7 @@ NOT_HERE: Final[Mapping[str, str]] = {
     "fill": "workers call the callback: TemporalWorker(world, client, fill=…)",
     "approve": "workers call the callback: TemporalWorker(world, client, approve=…)",
     "client": "workers have the language model: TemporalWorker(world, client, model_client=…)",
+    "deps": "workers make them where handlers run: @world.deps",
     "enqueue": "a run waits for a worker by itself: executor.enqueue(…)",
 }
 """Options of a run that an `Executor` takes, and why a run on Temporal does not."""

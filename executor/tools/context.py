@@ -11,7 +11,9 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol
+
+from typing_extensions import TypeVar
 
 from executor.events.events import Purpose, StepStatus
 from executor.tools.containment import as_plain_number, as_plain_text, quote_value
@@ -208,8 +210,26 @@ class Memory:
             return iter(list(self._entries))
 
 
+DepsT = TypeVar("DepsT", default=Any)
+"""Type of the deps of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookContext(Generic[DepsT]):
+    """Context of an observer: the name of the run that looks; "" outside of runs."""
+
+    run: str
+    _deps: Callable[[], Any]
+
+    @property
+    def deps(self) -> DepsT:
+        """What was given for the run alone; see `Context.deps`."""
+        found: DepsT = self._deps()
+        return found
+
+
 @dataclass(slots=True, eq=False)
-class Context:
+class Context(Generic[DepsT]):
     """Context of a handler: the step that it carries out, and the run around it.
 
     `key` is the idempotency key: the same in every attempt of the step, also after a restart; that of an irreversible
@@ -240,6 +260,16 @@ class Context:
     _on_progress: Callable[[str, float | None], None]
     _on_replanning: Callable[[str], None]
     answer: Any = None
+    _deps: Callable[[], Any] = lambda: None
+
+    @property
+    def deps(self) -> DepsT:
+        """What was given for the run alone, such as clients; None where nothing was.
+
+        Raises `MissingDeps` in a run that was begun with some, and taken up without.
+        """
+        found: DepsT = self._deps()
+        return found
 
     @property
     def outline(self) -> Outline:

@@ -14,6 +14,7 @@ from executor.tools.containment import quote_value
 from executor.tools.json_data import dump_json
 from executor.tools.step_policy import Rate
 from planner.errors import InputError, did_you_mean
+from planner.language.declare.action_parameters import is_context
 from planner.language.declare.atom_syntax import NotationError, parse_atom, read_terms
 from planner.language.declare.fields import Place, find_definition
 from planner.language.declare.marks import Entity
@@ -100,13 +101,17 @@ class Observer:
     arities: Mapping[str, int] = field(default_factory=dict)
     tolerances: Mapping[str, Number] = field(default_factory=dict)
     """Tolerances of the numeric fluents, by name."""
+    context_as: str = ""
+    """The parameter that takes the context; "" if none does."""
 
     @classmethod
     def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
         """Make an observer of `function`; raises `DeclarationError` if `function` does not fit `pattern`."""
         place = find_definition(function)
         atom = _parse_pattern(pattern, domain, place)
-        wanted = {name: each for name, each in inspect.signature(function).parameters.items() if name != "context"}
+        taken = inspect.signature(function).parameters
+        own = next((name for name, each in taken.items() if is_context(each)), "context" if "context" in taken else "")
+        wanted = {name: each for name, each in taken.items() if name != own}
         terms = [arg.removeprefix("?") for arg in atom.args]
         for name, each in wanted.items():
             if name not in terms and each.default is each.empty and each.kind is not each.VAR_KEYWORD:
@@ -131,7 +136,7 @@ class Observer:
         fluents = [domain.functions[each] for each in sorted(numeric_fluents(domain)) if each in domain.functions]
         arities |= {each.name: len(each.parameters) for each in fluents}
         tolerances = {each.name: each.tolerance for each in fluents}
-        return cls(name, plain, function, parameters, arities=arities, tolerances=tolerances, **options)
+        return cls(name, plain, function, parameters, arities=arities, tolerances=tolerances, context_as=own, **options)
 
     @property
     def settles_doubt(self) -> bool:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from executor.events.fluent_values import is_numeric_fluent, pattern_of
 from executor.ledger.records import LedgerInMemory
+from executor.tools.containment import is_asynchronous
 from executor.tools.context import Hook, check_hook
+from executor.tools.deps import MakeDeps, uses_deps
 from executor.tools.entities import Entities, Load
 from executor.tools.json_observers import UNSET, Reading, ReadOnlyTool, make_http_look, make_tool_look
 from executor.tools.observers import Observer
@@ -113,6 +115,10 @@ class World:
     entities: Entities = field(init=False)
     ledger: LedgerInMemory = field(init=False, default_factory=LedgerInMemory)
     """What irreversible steps have done, for runs without a journal and for simulated ones."""
+    is_named: bool = field(init=False)
+    """Whether the author has named it: it is told from other worlds of its domain."""
+    make_deps: MakeDeps | None = field(init=False, default=None)
+    """Makes what belongs to a run alone where nothing is given for it."""
     is_simulated: bool = field(init=False, default=False)
     """Whether nothing that is done here happens outside: its effects are in no journal's ledger."""
     _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
@@ -123,7 +129,7 @@ class World:
             raise InputError(
                 f"the name of a world is a text, got {self.name!r}", hint="World(domain, name='account 7')"
             )
-        self.name = self.name or self.model.name
+        self.is_named, self.name = bool(self.name), self.name or self.model.name
         self.entities = Entities(self.model.types, getattr(self.domain, "classes", {}))
         for name, action in self.model.actions.items():
             if CHECK in action.tags:
@@ -351,6 +357,36 @@ class World:
             return function
 
         return bind
+
+    def deps(self, make: MakeDeps) -> MakeDeps:
+        """Let the plain function `make` make what belongs to a run alone, where nothing is given for it; return it.
+
+        It takes `run`, the name of the run, or `memory`, the values of its request, or both. It is called when a
+        handler first asks for `context.deps`, in each process that takes the run up: so workers, servers and standing
+        goals have the clients of each run.
+        """
+        if not callable(make) or is_asynchronous(make):
+            raise find_definition(make).error(
+                f"{make!r} is no plain function", "@world.deps\ndef clients(run: str) -> Clients: …"
+            )
+        self.make_deps = make
+        return make
+
+    def find_unnamed(self) -> tuple[str, str] | None:
+        """Return what is wrong with deps in this world if it has no name and irreversible actions, and a hint."""
+        taken = [name for name in self.skills if "irreversible" in self.model.actions[name].tags]
+        if not taken or self.is_named or self.is_simulated:
+            return None
+        return (
+            f"the world of {taken[0]} has no name, and deps= may choose the account in which it is done",
+            f"World(domain, name={self.name!r}) if there is one account, else a World with a name for each",
+        )
+
+    def takes_deps(self, action: str) -> bool:
+        """Return whether code of a handler, check or hook of `action` asks for what belongs to a run alone."""
+        skills = [each.function for each in self.skills.get(action, ()) if each.takes_context]
+        checks = [self.checks[action]] if action in self.checks else []
+        return any(map(uses_deps, [*skills, *checks, *self.hooks]))
 
     def around(self, hook: Hook) -> Hook:
         """Wrap every call of a handler in `hook`, inside the hooks declared before; return `hook`.

@@ -149,6 +149,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "lasting-effect": ("FT711", "a repeated goal whose irreversible effect holds for ever after the first time"),
     "outcomes-together": ("FT712", "outcomes of a repeatable action that do not exclude each other"),
     "asked-value": ("FT713", "a data parameter that only a person or a language model can fill"),
+    "unnamed-world": ("FT714", "runs have deps, which may choose the account, and the world has no name"),
     "no-reason": ("FT901", "a suppression without a reason"),
     "idle-suppression": ("FT902", "a suppression of what is not found"),
     "unknown-code": ("FT903", "a suppression of a code that does not exist"),

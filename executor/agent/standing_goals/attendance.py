@@ -165,7 +165,9 @@ class Attendance:
         }
         self.runs.problem = with_facts(self.runs.problem, known)
         take_turn = partial(self.runs.executor.performer.turns.take_turn, asyncio.Event())
-        watch = GoalWatch(self.proposer.world, Picture(self.runs.problem), take_turn)
+        watch = GoalWatch(
+            self.proposer.world, Picture(self.runs.problem), take_turn, self.runs.executor.make_deps_of(None).get
+        )
         self._goals = DueGoals(self.board, self._goal_log, self.runs, watch, self.clock())
         self._pursuits = Pursuits(self._goals, self.runs, self.proposer, self._wake.set)
         self._look_at = None if self.poll is None else asyncio.get_running_loop().time()

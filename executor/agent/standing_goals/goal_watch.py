@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice, product
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from executor.events.events import Disagreement
 from executor.observe.observe import Lookout, LookResult, TakeTurn
 from executor.plans.created_objects import Bindings
 from executor.tools.containment import OutOfTime, await_within, call_contained, describe_error
+from executor.tools.context import LookContext
 from executor.tools.world import World
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Atom
@@ -43,6 +44,8 @@ class GoalWatch:
     picture: Picture
     take_turn: TakeTurn | None = None
     """Waits until the rate of an observer lets it be asked."""
+    deps: Callable[[], Any] = lambda: None
+    """Returns what observers have as their `context.deps`."""
     measured: dict[str, Measured] = field(default_factory=dict)
     """The latest values of Python conditions."""
     _lookout: Lookout = field(init=False)
@@ -55,6 +58,7 @@ class GoalWatch:
         """Take over the objects of a picture that was made anew."""
         self._objects = Bindings(self.picture.problem, self.picture.problem)
         self._lookout = Lookout(self.world, self._objects, self.take_turn)
+        self._lookout.context = LookContext("", self.deps)
 
     def find_in_force(self, goal: StandingGoal, changed: Collection[Atom] | None) -> set[Objects]:
         """Return the objects for which a goal is in force; with `changed`, those on which these facts may bear."""

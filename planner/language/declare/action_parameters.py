@@ -137,7 +137,7 @@ def is_context(parameter: inspect.Parameter) -> bool:
         return _CONTEXT.search(annotation.strip()) is not None
     if annotation is parameter.empty:
         return parameter.name == "context"
-    return getattr(annotation, "__name__", "") == "Context"
+    return getattr(get_origin(annotation) or annotation, "__name__", "") == "Context"
 
 
 class _Reader:

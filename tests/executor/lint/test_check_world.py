@@ -352,3 +352,21 @@ def test_a_value_that_only_somebody_can_give_is_told(how, is_found):
     found = [each for each in check_world(world) if each.rule == "asked-value"]
     assert bool(found) is is_found
     assert all(each.level is Level.HINT and "copies" in each.message for each in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "tags", "asks", "is_told"),
+    [
+        ("", ["irreversible"], True, True),
+        ("", ["irreversible"], False, False),
+        ("tenant 7", ["irreversible"], True, False),
+        ("", [], True, False),
+    ],
+)
+def test_a_world_whose_deps_may_choose_the_account_needs_a_name(name, tags, asks, is_told):
+    domain = Domain("bank")
+    domain.action("pay", provides=["paid"], tags=tags)
+    bank = World(domain, name=name)
+    bank.handler("pay")((lambda context: context.deps.pay()) if asks else (lambda context: context.key))
+    bank.observer("paid", conclusive=True, settle_within=0)(lambda: True)
+    assert ["unnamed-world" in {each.rule for each in check_world(bank)}] == [is_told]

@@ -144,16 +144,6 @@ def test_memory_and_what_was_read_outlive_the_process(tmp_path, at):
     assert outcome.status is RunStatus.SUCCEEDED, (at, outcome.reason)
 
 
-def test_a_full_memory_drops_the_least_relevant_entry_and_says_so():
-    memory = Memory(2)
-    memory.set("aim", 1, relevance=5)
-    memory.set("x", 1)
-    memory.get("x")
-    memory.set("y", 2)
-    assert memory.to_dict() == {"aim": 1, "y": 2}
-    assert [*memory.dropped] == ["x"]
-
-
 @pytest.mark.parametrize("key", [("user", 1), 5, None])
 def test_memory_has_values_by_name(key):
     with pytest.raises(InputError, match="a key of working memory must be a text, got"):

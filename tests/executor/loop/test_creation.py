@@ -251,7 +251,9 @@ def test_stated_retries_create_nothing_again():
 
 
 @pytest.mark.parametrize(
-    "names", [["T-1", "T-2"], ["a", "b"], [7, 8], ["x" * 5000, "y"], ["tïcket", "Ticket"], ["my ticket", '"T", 1']], ids=str
+    "names",
+    [["T-1", "T-2"], ["a", "b"], [7, 8], ["x" * 5000, "y"], ["tïcket", "Ticket"], ["my ticket", '"T", 1']],
+    ids=str,
 )
 def test_names_that_are_free_are_taken(names):
     outcome, configured, _ = opened(names)

@@ -118,7 +118,7 @@ def make_pad(pieces, **more):
     domain.action("sum_up", {"total": int}, provides=["summed"], tags=["trusted"])
     world, sums = World(domain), []
     world.handler("write")(lambda page: ActionResult(values={f"about {page}": 1, **more}))
-    world.handler("sum_up")(sums.append)
+    world.handler("sum_up")(lambda total: sums.append(total))  # noqa: PLW0108 - its parameter has a name
     pages = {f"p{number}": "page" for number in range(pieces)}
     return world, domain.problem(objects=pages, goal=[*(f"written({each})" for each in pages), "summed"]), sums
 
