@@ -222,4 +222,4 @@ def check_world_named(world: World, *, has_deps: bool) -> None:
     """Raise `InputError` if an unnamed world has irreversible actions, and deps, which may choose the account."""
     unnamed = world.find_unnamed()
     if has_deps and unnamed:
-        raise InputError(*unnamed)
+        raise InputError(unnamed[0], hint=unnamed[1])

@@ -153,6 +153,8 @@ class RunOptions:
     """The name of the run."""
     occasion: str = ""
     again: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """The values with which working memory begins."""
     resume: str | None = None
     answers: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
@@ -283,7 +285,8 @@ def run_task(
         if isinstance(what, PreparedPlan) and what.plan.basis.unverified:
             options["approve"] = ApproveShown(world.model.actions, executor.approve, list(what.plan.steps))
         options |= {"enqueue": wanted.enqueues, "occasion": wanted.occasion, "again": wanted.again}
-        main = executor.run(what, run=run, memory={} if fill is not None else sample_memory(simulated), **options)
+        samples = {} if fill is not None else sample_memory(simulated)
+        main = executor.run(what, run=run, memory={**samples, **wanted.values}, **options)
     else:
         main = _resume(executor, wanted, run, found.entities)
     error: BaseException | None = None
@@ -397,7 +400,12 @@ def check_options(wanted: RunOptions) -> None:
 
 def _check_resumed(wanted: RunOptions, run: str) -> None:
     """Raise `InputError` where the run cannot be resumed."""
-    begins = {"--run": wanted.run, "--occasion": wanted.occasion, "--again": wanted.again}
+    begins = {
+        "--run": wanted.run,
+        "--occasion": wanted.occasion,
+        "--again": wanted.again,
+        "--memory": wanted.values,
+    }
     for option in [name for name, value in begins.items() if value]:
         raise InputError(f"{option} belongs to a run that begins, and --resume takes one up", hint="leave one out")
     if wanted.journal is None:

@@ -104,6 +104,13 @@ def run(
         list[str] | None,
         typer.Option(metavar="STEP", help="Do this irreversible step, such as 'pay(o7)', once more if it was done."),
     ] = None,
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE|FILE",
+            help="Values of working memory, as JSON or else as text, or a file of them, in JSON or YAML.",
+        ),
+    ] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Take up a run from the journal.")] = None,
     answer: Annotated[
         list[str] | None, typer.Option(metavar="QUESTION=ANSWER", help="Answer an open question of that run.")
@@ -173,6 +180,7 @@ def run(
             run=name,
             occasion=occasion,
             again=tuple(again or ()),
+            values=read_memory(memory or []),
             resume=resume,
             answers=_read_answers(answer or []),
             results=_read_results(complete or []),
@@ -215,6 +223,36 @@ def _read_answers(texts: list[str]) -> dict[str, Any]:
 def read_answer(text: str) -> Any:
     """Read an answer: a form or a result as JSON, or else a text."""
     return _parse_value(text) if text.lstrip().startswith("{") else text
+
+
+def read_memory(texts: list[str]) -> dict[str, Any]:
+    """Read values of working memory: pairs, or files of them; what comes later counts. Raises `InputError`."""
+    found = dict[str, Any]()
+    for text in texts:
+        if "=" in text:
+            pairs = split_pairs("--memory", [text], "NAME=VALUE or FILE", "--memory guest=Ada")
+            found |= {name: _parse_value(value) for name, value in pairs.items()}
+        else:
+            found |= _read_values(Path(text))
+    return found
+
+
+def _read_values(path: Path) -> dict[str, Any]:
+    """Read a file of values, in JSON or YAML; raises `InputError` for one without a mapping."""
+    from planner.errors import Location
+    from planner.language.documents.text_formats import parse_json, parse_yaml
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            f"cannot be read: {error}", Location(str(path)), "--memory takes NAME=VALUE or a file"
+        ) from None
+    read = parse_json if path.suffix.lower() == ".json" else parse_yaml
+    values = list(read(text, str(path)))
+    if len(values) != 1 or not isinstance(values[0], dict):
+        raise InputError("working memory is a mapping from names to values", Location(str(path)))
+    return values[0]
 
 
 def _parse_value(text: str) -> Any:

@@ -151,7 +151,8 @@ class RunTools:
             options |= {"time_limit": limits.remaining, "memory_limit": limits.memory_limit}
         if self._executor is None:
             found = self._add(name, problem)
-            options |= {"memory": sample_memory(found.simulated), "run": found.name}
+            options["memory"] = {**sample_memory(found.simulated), **(options.get("memory") or {})}
+            options["run"] = found.name
             return await self._drive(found, lambda: found.executor.start(what, **options), tell)
         if name is not None:
             check_run_name(name)

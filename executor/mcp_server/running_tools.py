@@ -75,6 +75,10 @@ class RunningTools:
             list[str],
             Field(description="Irreversible steps, such as 'pay(o7)', to do once more though they were done before."),
         ] = [],  # noqa: B006 - not written
+        memory: Annotated[
+            dict[str, Any],
+            Field(description="Values of working memory by name: data parameters of these names take them."),
+        ] = {},  # noqa: B006 - not written
         join: Annotated[
             bool, Field(description="Whether the call may join a run for the same; false: it is a run of its own.")
         ] = True,
@@ -86,11 +90,11 @@ class RunningTools:
         """
 
         async def begin(tell: Tell) -> RunAnswer:
-            options = {"name": name, "occasion": occasion, "again": again, "join": join}
+            options = {"name": name, "occasion": occasion, "again": again, "memory": memory, "join": join}
             return await self._begin(about, steps, options, time_limit, tell)
 
         told = None if about is None else about.model_dump()
-        return await self._drive(context, begin, told, steps, name, occasion, again)
+        return await self._drive(context, begin, told, steps, name, occasion, again, memory)
 
     async def answer(
         self,

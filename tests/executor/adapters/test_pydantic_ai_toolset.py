@@ -11,7 +11,9 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 from support_desk import desk_problem, desk_world
 
+from executor import World
 from executor.adapters.pydantic_ai_toolset import ForethoughtCapability, ForethoughtToolset
+from planner import Domain
 
 seen: list[AgentInfo] = []
 
@@ -164,3 +166,17 @@ def test_one_toolset_goes_on_in_a_later_run_of_the_agent() -> None:
     assert desk.log == ["find o7"]
     asyncio.run(agent.run("go on"))
     assert desk.log == ["find o7", "pack o7"]
+
+
+def test_working_memory_is_given_to_the_toolset() -> None:
+    domain, seen_by = Domain("inn"), []
+    domain.action("book", {"guest": str}, provides=["booked"], tags=["trusted"])
+    world = World(domain)
+    world.handler("book")(lambda guest: seen_by.append(guest))  # noqa: PLW0108 - its parameter has a name
+
+    def book(messages, _):
+        return ModelResponse([ToolCallPart("book", {})] if len(messages) == 1 else [TextPart("done")])
+
+    toolset = ForethoughtToolset(world, domain.problem(goal=["booked"]), memory={"guest": "Ada"})
+    ask(Agent(FunctionModel(book), toolsets=[toolset]), "book")
+    assert seen_by == ["Ada"]

@@ -510,3 +510,66 @@ def test_the_command_follows_policies(run: Run, tmp_path: Path) -> None:
 
 def test_a_nested_run_is_in_the_simulated_world_of_the_outermost_one() -> None:
     assert ledger_path(Path("runs.db"), "r/s1/x") == ledger_path(Path("runs.db"), "r")
+
+
+GUESTS = """
+import json, pathlib
+from executor import World
+from planner import Domain
+
+inn = Domain("inn")
+inn.action("book", {"guest": str, "nights": int}, provides=["booked"], tags=["trusted"])
+world = World(inn)
+seen = pathlib.Path(__file__).with_suffix(".seen")
+
+
+@world.handler("book")
+def book(guest, nights):
+    seen.write_text(json.dumps([guest, nights]))
+
+
+problem = inn.problem(goal=["booked"])
+"""
+
+
+@pytest.mark.parametrize("way", ["pairs", "json", "yaml", "file and pair"])
+def test_working_memory_is_given_by_pairs_and_files(run: Run, tmp_path: Path, way: str) -> None:
+    path = tmp_path / "inn.py"
+    path.write_text(GUESTS)
+    values = tmp_path / f"values.{'yaml' if way == 'yaml' else 'json'}"
+    values.write_text("guest: Ada\nnights: 2\n" if way == "yaml" else json.dumps({"guest": "Bob", "nights": 2}))
+    if way == "json":
+        values.write_text(json.dumps({"guest": "Ada", "nights": 2}))
+    given = {
+        "pairs": ["--memory", "guest=Ada", "--memory", "nights=2"],
+        "file and pair": ["--memory", values, "--memory", "guest=Ada"],
+    }
+    words = given.get(way, ["--memory", values])
+    assert run(path, "--real", *words)[0] == Exit.OK
+    assert json.loads(path.with_suffix(".seen").read_text()) == ["Ada", 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--memory", "nowhere.json"], "cannot be read"),
+        (["--memory", "=3"], "--memory takes NAME=VALUE or FILE"),
+        (["--memory", "a=1", "--resume", "r", "--journal", "runs.db"], "--memory belongs to a run that begins"),
+    ],
+)
+def test_working_memory_that_cannot_be_given_is_a_message(
+    run: Run, tmp_path: Path, words: list[str], message: str
+) -> None:
+    path = tmp_path / "inn.py"
+    path.write_text(GUESTS)
+    code, _, said = run(path, "--real", *words)
+    assert code == Exit.USAGE
+    assert message in said
+
+
+def test_a_file_of_working_memory_is_a_mapping(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "inn.py").write_text(GUESTS)
+    (tmp_path / "list.yaml").write_text("- 1\n")
+    code, _, said = run(tmp_path / "inn.py", "--real", "--memory", tmp_path / "list.yaml")
+    assert code == Exit.USAGE
+    assert "a mapping from names to values" in said

@@ -507,3 +507,25 @@ def test_a_step_that_waits_for_a_choice_is_asked_for_too(tmp_path, mode) -> None
     assert asked[0].requested_schema["properties"]["answer"]["enum"] == ["she does", "she does not"]
     waiting = talk(make_server(tmp_path / "desk.py", is_real=True)[0], ask, mode=mode)
     assert waiting["waits"][0]["choices"] == ["she does", "she does not"]
+
+
+def test_working_memory_is_given_to_a_run(tmp_path, mode) -> None:
+    path = tmp_path / "inn.py"
+    path.write_text(
+        "import pathlib\n"
+        "from executor import World\n"
+        "from planner import Domain\n"
+        "inn = Domain('inn')\n"
+        "inn.action('book', {'guest': str}, provides=['booked'], tags=['trusted'])\n"
+        "world = World(inn)\n"
+        "world.handler('book')(lambda guest: pathlib.Path(__file__).with_suffix('.seen').write_text(guest))\n"
+        "problem = inn.problem(goal=['booked'])\n",
+        encoding="utf-8",
+    )
+    server, _ = make_server(path, is_real=True)
+
+    async def ask(client):
+        return await call(client, "run", memory={"guest": "Ada"})
+
+    assert talk(server, ask, mode=mode)["status"] == "SUCCEEDED"
+    assert path.with_suffix(".seen").read_text(encoding="utf-8") == "Ada"
