@@ -41,6 +41,7 @@ _STRANGE: Final = re.compile(r"[^\w.:/-]")
 """Signs that stand in no name of an action."""
 _VERDICT: Final = frozenset({"success", "error"})
 GONE: Final = "the source has no such tool any more"
+CHANGED: Final = "the tool has changed since it was added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,8 @@ class ForeignTools(Mapping[str, OfferedTool]):
         self._listed: dict[str, ForeignTool] = {}
         self._contracts: dict[str, Contract] = {}
         self._offered: dict[str, OfferedTool] = {}
+        self._latest: Sequence[ForeignTool] = ()
+        """The tools as the source has listed them last."""
         self._stale: dict[str, str] = {}
         """Why tools must not be called as they are now, by name."""
         self._refreshing = asyncio.Lock()
@@ -387,8 +390,9 @@ class ForeignTools(Mapping[str, OfferedTool]):
         """Call a tool; raises `ToolServerError` where it was not called, `InDoubt` where nobody knows what it did."""
         if self.source.is_changed or "irreversible" in offered.tags:
             await self.refresh()
-        if offered.name in self._stale:
-            raise ToolServerError(f"{offered.name} was not called: {self._stale[offered.name]}")
+        stale = self._explain_stale(offered)
+        if stale:
+            raise ToolServerError(f"{offered.name} was not called: {stale}")
         try:
             async with asyncio.timeout(self.limits.call_seconds):
                 answer = await self.source.call(offered.name, arguments)
@@ -400,6 +404,25 @@ class ForeignTools(Mapping[str, OfferedTool]):
             limit = f"{self.limits.answer_characters:,} (ToolLimits.answer_characters)"
             raise InDoubt(f"{offered.name} answered with {size:,} characters, more than {limit}")
         return answer
+
+    def _explain_stale(self, offered: OfferedTool) -> str:
+        """Return why a tool must not be called as it was added to a domain; an empty text if it may be."""
+        if offered.name in self._stale or self._listed.get(offered.name) is offered.tool:
+            return self._stale.get(offered.name, "")
+        finding = _compare(offered.tool, self._listed, self._listed)  # others were taken since
+        return "" if finding is None else f"{CHANGED}: {finding.message}"
+
+    async def take_changes(self) -> list[ToolFinding]:
+        """List the tools again, take new and changed ones over, and return what has changed.
+
+        `add_to` declares them in another domain; what earlier domains have of changed ones is not called. Contracts are
+        compared with the tools as they are now. Raises `ToolServerError` where the source does not answer.
+        """
+        found = await self.refresh()
+        if found:
+            self.take(self._latest)
+            self._stale.clear()
+        return found
 
     async def refresh(self) -> list[ToolFinding]:
         """List the tools again, and return what has changed since they were added; changed ones are not called.
@@ -413,17 +436,19 @@ class ForeignTools(Mapping[str, OfferedTool]):
             except ToolServerError:
                 self.source.is_changed = True
                 raise
+            self._latest = listed
             now = {each.name: each for each in listed}
             found = list[ToolFinding]()
             self._stale.clear()
             for name, before in self._listed.items():
                 finding = None if before.barred else _compare(before, now, self._listed)
                 if finding is not None:
-                    self._stale[name] = f"the tool has changed since it was added: {finding.message}"
+                    self._stale[name] = f"{CHANGED}: {finding.message}"
                     found.append(finding)
             if self._only is None:
-                new = [quote_foreign(each) for each in now if each not in self._listed]
-                found += [ToolFinding(each, "new", "it has no action") for each in new]
+                usable = {name for name, each in self._listed.items() if not each.barred}
+                new = [quote_foreign(name) for name, each in now.items() if not (name in usable or each.barred)]
+                found += [ToolFinding(each, "new", "it has no action: take_changes() takes it") for each in new]
             self.findings += [each for each in found if each not in self.findings]
             return found
 

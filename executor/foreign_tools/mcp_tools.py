@@ -73,26 +73,63 @@ class McpSource:
         self.is_changed = False
         self._client: Any = None
         self._stack = AsyncExitStack()
-        self._listener: asyncio.Task[None] | None = None
+        self._connection: asyncio.Task[None] | None = None
+        """Keeps the connection: what the SDK opens in a task is closed in that task, whoever asks for it."""
+        self._ending = asyncio.Event()
+        self._connecting = asyncio.Lock()
         self._errors: IO[bytes] | None = None
         self._dead = ""
-        """Why no call can succeed any more."""
+        """Why no call can succeed on this connection any more."""
 
     async def open(self) -> None:
         """Start or reach the server."""
         if self._client is not None:
             raise InputError(f"the tools of {self.name} are in use already", hint="call mcp_tools again")
-        self._dead, self._errors = "", None
+        await self._connect()
+
+    async def _connect(self) -> None:
+        """Start the task that keeps a connection, and wait until it is there; raises `ToolServerError`."""
+        self._dead, self._errors, self._ending = "", None, asyncio.Event()
+        self._stack = AsyncExitStack()
+        is_there = asyncio.get_running_loop().create_future()
+        self._connection = asyncio.create_task(self._keep_connection(is_there))
         try:
-            client = self._sdk.Client(await self._find_transport(), message_handler=self._take_message)
-            self._client = await self._stack.enter_async_context(client)
-        except Exception as error:
-            raise ToolServerError(f"{self.name} cannot be reached: {self._explain(error)}") from error
+            self._client = await is_there
+        except asyncio.CancelledError:
+            await self._disconnect()
+            raise
         info = self._client.server_info
         self.name = quote_foreign(info.name)[:80] if info is not None and info.name else self.name
-        with suppress(Exception):  # servers of 2026 tell of changes in a stream; others by themselves, or not at all
-            stream = await self._stack.enter_async_context(self._client.listen(tools_list_changed=True))
-            self._listener = asyncio.create_task(self._listen(stream))
+
+    async def _keep_connection(self, is_there: asyncio.Future[Any]) -> None:
+        """Connect, tell `is_there` the client or the error, and disconnect when the connection is to end."""
+        listener: asyncio.Task[None] | None = None
+        try:
+            client = self._sdk.Client(await self._find_transport(), message_handler=self._take_message)
+            found = await self._stack.enter_async_context(client)
+            with suppress(Exception):  # servers of 2026 tell of changes in a stream; others otherwise, or not at all
+                stream = await self._stack.enter_async_context(found.listen(tools_list_changed=True))
+                listener = asyncio.create_task(self._listen(stream))
+            if not is_there.done():
+                is_there.set_result(found)
+            await self._ending.wait()
+        except Exception as error:  # noqa: BLE001 - told to whoever waits for the connection
+            if not is_there.done():
+                is_there.set_exception(ToolServerError(f"{self.name} cannot be reached: {self._explain(error)}"))
+        finally:
+            if listener is not None:
+                listener.cancel()
+                await asyncio.gather(listener, return_exceptions=True)
+            try:
+                await self._stack.aclose()
+            except Exception as error:  # noqa: BLE001 - a server that died may fail to be closed
+                self._dead = self._dead or describe_error(error)
+
+    async def _disconnect(self) -> None:
+        self._ending.set()
+        if self._connection is not None:
+            await asyncio.gather(self._connection, return_exceptions=True)
+        self._client, self._connection = None, None
 
     async def _find_transport(self) -> Any:
         """Return what the client of the SDK takes for the server."""
@@ -130,24 +167,26 @@ class McpSource:
 
     async def close(self) -> None:
         """Disconnect, and stop a server that was started."""
-        if self._listener is not None:
-            self._listener.cancel()
-            await asyncio.gather(self._listener, return_exceptions=True)
-        self._client, self._listener = None, None
-        try:
-            await self._stack.aclose()
-        except Exception as error:  # noqa: BLE001 - a server that died may fail to be closed
-            self._dead = self._dead or describe_error(error)
+        await self._disconnect()
 
-    def _connected(self) -> Any:
-        if self._client is None or self._dead:
-            why = self._dead or "it is not connected: use 'async with'"
-            raise ToolServerError(f"{self.name} is gone: {why}")
-        return self._client
+    async def _connected(self) -> Any:
+        """Return the client of the connection, which is made anew if it is gone; raises `ToolServerError`."""
+        async with self._connecting:
+            if self._client is None:
+                raise ToolServerError(f"{self.name} is gone: it is not connected: use 'async with'")
+            if self._dead:
+                why, before = self._dead, self._client
+                await self._disconnect()
+                try:
+                    await self._connect()
+                except ToolServerError as error:
+                    self._client, self._dead = before, why
+                    raise ToolServerError(f"{self.name} is gone: {why}; now {error}") from error
+            return self._client
 
     async def list_tools(self) -> Sequence[ForeignTool]:
         """Return the tools of all pages."""
-        client, cursor = self._connected(), None
+        client, cursor = await self._connected(), None
         found = list[ForeignTool]()
         try:
             for _ in range(MOST_PAGES):
@@ -163,7 +202,7 @@ class McpSource:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         """Call a tool; see `ToolSource`."""
-        client = self._connected()
+        client = await self._connected()
         try:
             result = await client.call_tool(name, arguments)
         except self._sdk.MCPError as error:
@@ -182,6 +221,7 @@ class McpSource:
         is_closed = getattr(error, "code", None) == _CLOSED or type(error).__name__ in _CLOSING
         if is_closed:
             self._dead = self._explain(error)
+            self.is_changed = True  # whoever comes up in its place may have other tools
 
     def _explain(self, error: BaseException) -> str:
         """Return an error in words, with the end of what the server wrote to its standard error."""
