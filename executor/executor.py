@@ -87,7 +87,7 @@ from executor.plans.upgrades import Upgrade
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
-from executor.run import ModelAccess, Run, RunOutcome, find_running_loop
+from executor.run import ModelAccess, Run, RunOutcome, find_running_loop, require_loop
 from executor.tools.clock import WALL, Clock
 from executor.tools.context import CAPACITY, Memory
 from executor.tools.deps import Deps
@@ -304,8 +304,7 @@ class Executor:
             )
         fills = (fill or self.fill or driver) is not None
         made = prepare_given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
-        if find_running_loop() is None:
-            raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
+        require_loop("executor.run(…)")
         made = None if made is None else add_alternatives(made, alternatives)
         check_occasion(occasion)
         values = Memory.from_dict(memory or {}, self.capacity)
@@ -727,8 +726,7 @@ class Executor:
         carried out.
         """
         check_named(answers=answers, entities=entities, results=results)
-        if find_running_loop() is None:
-            raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
+        require_loop("executor.resume(run, …)")
         taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client, driver=driver, deps=deps)
         taken.is_enqueued = enqueue
         news = (facts or {}, aim)

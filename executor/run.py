@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import random
+import sys
 import threading
 import time
 from collections import Counter
@@ -109,6 +110,16 @@ def find_running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def require_loop(call: str) -> None:
+    """Raise `RunError` unless an event loop of asyncio runs in this thread; `call` is what to write inside of one."""
+    if find_running_loop() is not None:
+        return
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        raise RunError("a run needs the event loop of asyncio, and trio's runs here", hint=f"asyncio.run({call})")
+    raise RunError("a run needs a running event loop", hint=f"asyncio.run({call}) has one")
 
 
 @dataclass(frozen=True, slots=True)

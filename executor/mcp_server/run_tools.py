@@ -28,6 +28,7 @@ from executor.cli.execute import (
     sample_memory,
 )
 from executor.cli.outcome import to_dict
+from executor.errors import RunExists
 from executor.events.events import DONE
 from executor.events.run_state import RunState
 from executor.journal import open_journal
@@ -209,7 +210,7 @@ class RunTools:
             self._journal is not None and any(name == each.run for each in self._journal.runs())
         )
         if taken:
-            raise InputError(f"there is already a run {name!r}", hint="take another name, or `resume` it")
+            raise RunExists(name, hint="take another name, or `resume` it")
         check_run_name(name)
         idle = [each.name for each in self._known.values() if not each.is_driven]
         self._forget(idle[: max(len(self._known) - MOST_RUNS, 0)])

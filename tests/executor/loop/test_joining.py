@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from joined_runs import Till
@@ -363,3 +364,14 @@ def test_a_run_that_was_killed_is_taken_up_by_its_name(tmp_path):
     assert read(begin(tmp_path, "run", "bill", "paid(o7)", "pays"))[:2] == ["bill", "SUCCEEDED"]
     assert read(begin(tmp_path, "run", "bill", "paid(o8)", "pays"))[1] == "RunExists"
     assert Till(tmp_path).payments() == ["o7"]
+
+
+def test_under_trio_it_is_said_that_asyncio_is_needed(monkeypatch):
+    trio = SimpleNamespace(lowlevel=SimpleNamespace(in_trio_run=lambda: True))
+    monkeypatch.setitem(sys.modules, "trio", trio)
+    domain = Domain("quick")
+    domain.action("go", provides=["gone"], tags=["trusted"])
+    world = World(domain)
+    world.handler("go")(lambda: None)
+    with pytest.raises(RunError, match="needs the event loop of asyncio, and trio's runs here"):
+        Executor(world).start(domain.problem(goal=["gone"]))
