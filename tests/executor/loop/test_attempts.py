@@ -144,6 +144,23 @@ def test_memory_and_what_was_read_outlive_the_process(tmp_path, at):
     assert outcome.status is RunStatus.SUCCEEDED, (at, outcome.reason)
 
 
+def test_the_same_entry_is_to_be_dropped_after_a_restart():
+    """Whoever listens drops it, and says so."""
+    memory, log = Memory(2), []
+    memory.listen(lambda *changed: (log.append(changed), memory.restore(*changed)))
+    memory.set("aim", 1, relevance=5)
+    memory.set("x", 1)
+    memory.get("x")
+    memory.set("y", 2)
+    again = Memory(2)
+    for each in log:
+        again.restore(*each)
+    assert memory.to_dict() == again.to_dict() == {"aim": 1, "x": 1, "y": 2}
+    assert memory.find_least_relevant({"y"}) == again.find_least_relevant({"y"}) == ["x"]
+    again.drop("x")
+    assert again.to_dict() == {"aim": 1, "y": 2}
+
+
 @pytest.mark.parametrize("key", [("user", 1), 5, None])
 def test_memory_has_values_by_name(key):
     with pytest.raises(InputError, match="a key of working memory must be a text, got"):
