@@ -19,7 +19,7 @@ from planner.errors import ForethoughtError, InputError
 from planner.language.documents.document_reader import parse_documents
 from planner.language.documents.document_writer import write_json
 
-_OBSERVER: Final = tuple([name for name in Observer.__match_args__ if name not in ("function", "domain")])
+_OBSERVER: Final = tuple([name for name in Observer.__match_args__ if name != "function"])
 """The fields of an observer that are data."""
 
 
@@ -71,7 +71,7 @@ def restore_world(given: Mapping[str, Any], present: World) -> World:
     for number, values in given["observers"]:
         function = functions.setdefault(number, partial(_refuse))
         told = dict(zip(_OBSERVER, map(read_value, values), strict=True))
-        world.add_observer(Observer(function=function, domain=world.model, **told))
+        world.add_observer(Observer(function=function, **told))
     world.checks = dict.fromkeys(given["checks"], _refuse)
     world.policies = {
         action: present.policy_of(action) if policy is None else read_value(policy)
