@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from pydantic_ai import ApprovalRequired, RunContext
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
@@ -47,8 +49,11 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
         return self._id
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """Return the tools that are offered now."""
+        """Return the tools that are offered now, after what a person has just refused."""
         self.calls.take_deps(ctx.deps)
+        for name, arguments in _list_denied(ctx.messages):
+            if await self.calls.find_approval(name, arguments) is not None:
+                await self.calls.call(name, arguments, approved=False)
         return {each.name: self._make_tool(each, ctx) for each in await self.calls.offers()}
 
     async def get_instructions(self, ctx: RunContext[Any]) -> str:  # noqa: ARG002 - what to do depends on the world alone
@@ -72,6 +77,19 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
             sequential=True,
         )
         return ToolsetTool(toolset=self, tool_def=definition, max_retries=ctx.max_retries, args_validator=_ANYTHING)
+
+
+def _list_denied(messages: Sequence[ModelMessage]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the calls that the latest message denies: pydantic-ai tells the model alone of a refusal."""
+    denied = {
+        each.tool_call_id
+        for each in (messages[-1].parts if messages else ())
+        if isinstance(each, ToolReturnPart) and each.outcome == "denied"
+    }
+    for message in messages if denied else ():
+        for each in message.parts:
+            if isinstance(each, ToolCallPart) and each.tool_call_id in denied:
+                yield each.tool_name, each.args_as_dict()
 
 
 class ForethoughtCapability(AbstractCapability[Any]):  # type: ignore[misc]  # as above

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
@@ -125,6 +126,22 @@ def test_an_approval_is_deferred_as_pydantic_ai_does_it() -> None:
     last = ask(agent, message_history=first.all_messages(), deferred_tool_results=answer)
     assert last.output == "done"
     assert desk.log == ["find o7", "refund o7"]
+
+
+@pytest.mark.parametrize("answer", [False, ToolDenied("not this supplier")])
+def test_a_refusal_reaches_the_run_and_nothing_is_asked_again(answer: Any) -> None:
+    world, desk = desk_world()
+    toolset = ForethoughtToolset(world, desk_problem(world, "refunded(o7)"))
+    agent = Agent(FunctionModel(obedient), toolsets=[toolset], output_type=[str, DeferredToolRequests])
+    first = ask(agent, "refund o7")
+    [asked] = first.output.approvals
+    answers = DeferredToolResults(approvals={asked.tool_call_id: answer})
+    last = ask(agent, message_history=first.all_messages(), deferred_tool_results=answers)
+    assert isinstance(last.output, str)
+    again = ask(agent, "refund o7")
+    assert isinstance(again.output, str)
+    assert desk.log == ["find o7"]
+    assert any("refused" in each.reason for each in toolset.calls.reports)
 
 
 def test_a_capability_brings_the_toolset() -> None:
