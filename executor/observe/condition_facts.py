@@ -156,6 +156,35 @@ def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
     return [pattern for pattern in found if OPEN in pattern.args]
 
 
+def patterns_against(formula: Formula, domain: DomainModel) -> list[Atom]:
+    """Return the patterns of which an object that nobody knows of might break the ground `formula`; each once.
+
+    Of "for all orders: pending implies handled" that is `pending(_)`: an order that is pending, and that nobody has
+    told of, is not handled.
+    """
+    found: dict[Atom, None] = {}
+    stack: list[tuple[Formula, bool, frozenset[str]]] = [(formula, True, frozenset({OPEN}))]
+    while stack:
+        part, positive, bound = stack.pop()
+        match part:
+            case Atom() if not positive and not bound.isdisjoint(part.args):
+                pattern = Atom(part.predicate, tuple([OPEN if is_variable(arg) else arg for arg in part.args]))
+                if pattern not in found:
+                    found[pattern] = None
+                    stack += [(each, False, bound) for each in _find_explanations(pattern, domain)]
+            case Not(inner):
+                stack.append((inner, not positive, bound))
+            case Imply(condition, then):
+                stack += [(condition, not positive, bound), (then, positive, bound)]
+            case And() | Or():
+                stack += [(each, positive, bound) for each in part.parts]
+            case Forall() | Exists():
+                is_for_all = isinstance(part, Forall) is positive
+                named = {each.name for each in part.variables} if is_for_all else set()
+                stack.append((part.part, positive, bound | named))
+    return list(found)
+
+
 def _find_explanations(fact: Atom, domain: DomainModel) -> list[Formula]:
     """Return the conditions of the axioms for a derived fact, or for a pattern of such facts."""
     return [

@@ -16,7 +16,7 @@ from executor.events.events import Event, FactsSeen, RunEnded, RunStatus, StepSt
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs
-from executor.observe.condition_facts import patterns_of
+from executor.observe.condition_facts import patterns_against, patterns_of
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.results import SURE
@@ -100,6 +100,7 @@ async def _judge_goal(state: RunState, lookout: Lookout, emit: Callable[[Event],
         state.goal, lambda fact: state.objects.exists(fact) and not is_confirmed(fact, looked, beliefs)
     )
     unsure = [*_describe_misfits(state), *(_explain_unseen(fact, looked) for fact in rests)]
+    unsure += _describe_unlisted(state, looked)
     unsure = unsure or list(_find_unsure_steps(state))
     return GoalLook(Verdict.ASSUMED, _join_reasons(unsure)) if unsure else SEEN
 
@@ -126,6 +127,13 @@ def _describe_misfits(state: RunState) -> list[str]:
     told = [fact for fact, note in state.strangers.items() if note.holds and state.beliefs.describe_stranger(fact)]
     reasons = {each.facts[0]: each.reason for each in state.disagreements if each.strangers}
     return [reasons[fact] for fact in told if any(pattern.matches(fact) for pattern in over)]
+
+
+def _describe_unlisted(state: RunState, looked: LookResult) -> Iterator[str]:
+    """Yield which facts nobody has told all of, where one about an object that turns up might break the goal."""
+    for pattern in patterns_against(state.goal, state.problem.domain):
+        if pattern in looked.unlisted:
+            yield "; ".join(filter(None, [f"nobody has told which {pattern} there are", looked.unlisted[pattern]]))
 
 
 def _find_unsure_steps(state: RunState) -> Iterator[str]:

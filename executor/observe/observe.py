@@ -63,6 +63,8 @@ class LookResult:
     disagreements: list[Disagreement] = field(default_factory=list)
     found: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Types of the objects that the problem lacks, by name."""
+    unlisted: dict[Atom, str] = field(default_factory=dict)
+    """Patterns that somebody looks for, and that no conclusive observer has told all facts of, each with the reason."""
 
     def is_doubted(self, pattern: Atom) -> bool:
         """Return whether an observer failed, or observers disagreed, about facts of `pattern` alone."""
@@ -79,6 +81,7 @@ class LookResult:
             self.versions | other.versions,
             [*self.disagreements, *other.disagreements],
             self.found | other.found,
+            self.unlisted | other.unlisted,
         )
 
 
@@ -194,6 +197,10 @@ class Lookout:
         for fact in wanted:
             _combine_sightings(fact, sightings.about(fact), looked)
         _drop_other_values(looked)
+        for pattern in over:
+            told = [(look[0], answers[look]) for look in self._world.observers_over(pattern)]
+            if told and not any(observer.conclusive and _is_listing(answer) for observer, answer in told):
+                looked.unlisted[pattern] = next((answer for _, answer in told if isinstance(answer, str)), "")
         if self._listings:
             self._note_listed([(look[0], each) for look, each in answers.items() if isinstance(each, Sighting)], looked)
         return looked
@@ -362,6 +369,11 @@ class Lookout:
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
                 answer = Failure(f"failed: {describe_error(error)}")
         return f"the observer {observer.name} of {look} {answer.reason}"
+
+
+def _is_listing(answer: Sighting | str) -> bool:
+    """Return whether the answer of an observer tells all facts that match the pattern of its look."""
+    return isinstance(answer, Sighting) and answer.others_false is not None
 
 
 @dataclass(frozen=True, slots=True)
