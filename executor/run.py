@@ -72,7 +72,7 @@ from executor.recovery.ask_people import Asking, Callback
 from executor.recovery.ladder import Ladder
 from executor.recovery.options import Options
 from executor.report.live import Audience
-from executor.report.progress import status_text, summary
+from executor.report.progress import log_line, status_text, summary
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
 from executor.tools.context import LookContext
 from executor.tools.json_data import dump_json, load_json
@@ -367,6 +367,8 @@ class Run:
             if lost:
                 self._warn_of_lost(event, lost)
         self._apply(short, now)
+        if _LOG.isEnabledFor(logging.DEBUG) and (line := log_line(event, self.state)):
+            _LOG.debug("run %s: %s", self.id, line)
         self.audience.tell(complete_appended(event, self.state.memory))
         self._make_room(list(list_set(event)))
 

@@ -180,6 +180,8 @@ class Lookout:
         firsts = {call: look for look, call in reversed(calls.items())}
         given = await self._gather_or_recall(firsts)
         answers = {look: self._read_sighting(*look, given[call]) for look, call in calls.items()}
+        for (observer, look), answer in answers.items():
+            _LOG.debug("%s looked at %s: %s", observer.name, look, answer)
         looked = LookResult()
         wanted = dict.fromkeys(asked)
         for (observer, look), answer in answers.items():

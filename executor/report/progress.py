@@ -78,6 +78,18 @@ def event_line(event: events.Event, state: RunState) -> str | None:
     return None
 
 
+def log_line(event: events.Event, state: RunState) -> str | None:
+    """Describe `event` for a log, with what `event_line` leaves out: resolved values, and facts with their sources."""
+    match event:
+        case events.StepStarted(_, _, skill, key, parameters, sources):
+            values = [f"{name}={line_of(each)} ({sources.get(name, 'given')})" for name, each in parameters.items()]
+            return f"{event_line(event, state)}, handler {skill}, key {key}{_enclose(values, ', ')}"
+        case events.FactsSeen(facts, cause):
+            told = [f"{each.fact} is {each.holds} ({each.provenance.name.lower()}, {each.source})" for each in facts]
+            return f"believed for {cause or 'the run'}: {'; '.join(told)}"
+    return event_line(event, state)
+
+
 def note_of(event: events.Event, record: StepRecord) -> str:
     """Return the note for the row of a step after one of its events."""
     match event:

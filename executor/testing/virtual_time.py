@@ -23,6 +23,8 @@ from weakref import WeakKeyDictionary
 
 Result = TypeVar("Result")
 Given = TypeVarTuple("Given")
+TIME_LIMIT: Final = 120.0
+"""Real seconds after which a simulation that goes on and on is stopped."""
 PATIENCE_SECONDS: Final = 2.0
 """Real seconds to wait for an external event when no timer and no thread is left."""
 SLICE_SECONDS: Final = 0.005
@@ -51,10 +53,12 @@ class Stuck(RuntimeError):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop in virtual time, which begins at `start` seconds."""
+    """An event loop in virtual time, which begins at `start` seconds; `time_limit` counts seconds of real time."""
 
-    def __init__(self, start: float = 0.0) -> None:
+    def __init__(self, start: float = 0.0, time_limit: float | None = None) -> None:
         self.now = start
+        self.time_limit = time_limit
+        self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         self.died: str | None = None
         self._others = set(threading.enumerate())
         self._asleep: set[threading.Thread] = set()
@@ -198,6 +202,10 @@ class _Selector(selectors.DefaultSelector):
         self._waits_since = math.inf
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if time.monotonic() > self._loop.deadline:
+            self._loop.deadline = math.inf  # what is left is being cancelled then
+            passed = f"{self._loop.time_limit:g} s of real time, at {self._loop.now:g} s of virtual time"
+            raise Stuck(f"it has not ended within {passed}: time_limit=… lets it take longer")
         if timeout == 0:
             return super().select(0)
         is_waiting = self._loop.is_waiting_for_threads()  # before looking: what a thread leaves, it leaves at its end
@@ -225,13 +233,15 @@ class _Selector(selectors.DefaultSelector):
 _current: list[VirtualLoop] = []
 
 
-def run_virtual(main: Coroutine[Any, Any, Result], *, start: float = 0.0) -> Result:
+def run_virtual(
+    main: Coroutine[Any, Any, Result], *, start: float = 0.0, time_limit: float | None = TIME_LIMIT
+) -> Result:
     """Run `main` in virtual time, which begins at `start` seconds, and return its result.
 
-    Raises what `main` raises, `Stuck` where it waits for an event that cannot come, and `Crash` where a simulated
-    process died; the tasks of that process then stay suspended.
+    Raises what `main` raises, `Stuck` where it waits for an event that cannot come or has not ended after `time_limit`
+    seconds of real time, and `Crash` where a simulated process died; the tasks of that process then stay suspended.
     """
-    loop = VirtualLoop(start)
+    loop = VirtualLoop(start, time_limit)
     _current.append(loop)
     try:
         return _until_dead(loop, main)

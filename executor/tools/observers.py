@@ -63,6 +63,11 @@ class Sighting:
     version: Any = None
     tolerances: Mapping[str, Number] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        told = [str(fact) if holds else f"not {fact}" for fact, holds in self.facts.items()]
+        others = [] if self.others_false is None else [f"no other {self.others_false}"]
+        return ", ".join([*told, *others]) or "it cannot say"
+
     def about(self, fact: Atom) -> bool | None:
         """Return whether `fact` holds; None if this look does not decide it."""
         if fact in self.facts:

@@ -131,7 +131,7 @@ def _process(
 
     try:
         with mock.patch.dict(joining._at_work, clear=True):
-            run_virtual(main(), start=start)
+            run_virtual(main(), start=start, time_limit=None)
     except Crash as crash:
         graves.callback(crash.bury)
         story.crashes += 1

@@ -216,3 +216,18 @@ def test_what_threads_leave_at_one_moment_comes_in_the_order_in_which_they_began
 
     run_virtual(main())
     assert order == ["first", "second"]
+
+
+def test_what_goes_on_and_on_is_stopped_after_its_time_limit():
+    ended = []
+
+    async def spin():
+        try:
+            while True:  # noqa: ASYNC110 - it waits for nothing
+                await asyncio.sleep(1)
+        finally:
+            ended.append("cancelled")
+
+    with pytest.raises(Stuck, match=r"within 0\.2 s of real time, at \d+ s of virtual time: time_limit=… lets"):
+        run_virtual(spin(), time_limit=0.2)
+    assert ended == ["cancelled"]
