@@ -321,8 +321,9 @@ class Action:
     `provides`, `modifies` and `numbers` are the unconditional effects, `when` the conditional and universal ones. A
     step costs the sum of the terms of `cost`; an empty tuple costs 0. `uses` has such terms for each resource; budgets
     limit the sums. `after` are patterns `action(args…)` of actions that must have run before. `senses` are patterns of
-    facts whose truth the step reports, `lists` patterns whose items are all known after it. The first of the `cases`
-    that covers a step gives its risk and the probabilities of its outcomes.
+    facts whose truth the step reports, `measures` patterns of functions whose values it reports, `lists` patterns whose
+    items are all known after it. The first of the `cases` that covers a step gives its risk and the probabilities of
+    its outcomes.
 
     `duration` is in seconds; without one, steps take no time. Where time is planned, `requires` must hold at the start
     of a step, `throughout` between start and end; `provides` and `when` come at the end. `modifies` retracts at the
@@ -350,6 +351,7 @@ class Action:
     examples: tuple[str, ...] = ()
     uses: Mapping[str, tuple[CostTerm, ...]] = field(default_factory=dict)
     senses: tuple[Atom, ...] = ()
+    measures: tuple[Atom, ...] = ()
     cases: tuple[Case, ...] = ()
     lists: tuple[Atom, ...] = ()
     numbers: tuple[NumericEffect, ...] = ()

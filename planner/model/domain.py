@@ -194,9 +194,22 @@ def lists_patterns(domain: DomainModel) -> bool:
 
 
 @cache_per_domain
+def may_find_out(domain: DomainModel) -> bool:
+    """Return whether actions of `domain` may find objects, or values of numbers, that a problem lacks."""
+    return lists_patterns(domain) or bool(measured_functions(domain))
+
+
+@cache_per_domain
 def numeric_fluents(domain: DomainModel) -> frozenset[str]:
-    """Return the names of the functions that some action of `domain` changes."""
-    return frozenset([each.fluent.predicate for action in domain.actions.values() for each in numeric_effects(action)])
+    """Return the names of the functions that some action of `domain` changes, or measures."""
+    changed = [each.fluent.predicate for action in domain.actions.values() for each in numeric_effects(action)]
+    return frozenset([*changed, *measured_functions(domain)])
+
+
+@cache_per_domain
+def measured_functions(domain: DomainModel) -> frozenset[str]:
+    """Return the names of the functions whose values some action of `domain` measures."""
+    return frozenset([each.predicate for action in domain.actions.values() for each in action.measures])
 
 
 def numeric_effects(action: Action) -> Iterator[NumericEffect]:

@@ -45,6 +45,7 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Metric, NumericMetric, Problem, is_numeric
 from planner.model.timing import TOTAL_TIME
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Step
 from planner.unified_planning.formula_writer import FormulaWriter, Scope, Types, walk_bottom_up
 from planner.unified_planning.number_writer import find_integral_functions, prepare_numbers
@@ -114,6 +115,7 @@ def refuse(problem: Problem, *, takes_time: bool = False) -> None:
         *(f"created objects (in {name})" for name, action in actions.items() if action.creates),
         *(f"uncertain outcomes (of {name})" for name, action in actions.items() if action.outcomes),
         *(["facts declared unknown"] if problem.unknown else []),
+        *(["numbers declared unknown"] if find_unread(problem) else []),
         *(["soft goals"] if problem.goal.soft else []),
         *(["soft constraints"] if any(each.utility is not None for each in problem.constraints) else []),
         *(["budgets"] if problem.budgets else []),

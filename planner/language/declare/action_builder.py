@@ -276,6 +276,9 @@ class ActionBuilder:
         found: dict[str, Any] = {
             field: read(self, fields[field], place.within(field)) for field, read in self._READERS if field in fields
         }
+        sensed, known = found.pop("senses", ()), self._scope.known_functions
+        found["measures"] = tuple([each for each in sensed if each.predicate in known])
+        found["senses"] = tuple([each for each in sensed if each.predicate not in known])
         if fields.get("cases"):
             planning, outcomes = self._parameters.planning, found.get("outcomes", ())
             found["cases"] = cases_of(fields["cases"], planning, outcomes, place.within("cases"))
@@ -414,6 +417,15 @@ class ActionBuilder:
                 raise place.error(message, "write _ for the objects that the listing names: 'pending(_)'")
         return found
 
+    def _read_senses(self, value: Any, place: Place) -> tuple[Atom, ...]:
+        """Read patterns of facts, and of functions whose values a step tells."""
+        before, known = len(self.uses), self._scope.known_functions
+        found = self._outside.patterns(value, place)
+        uses = self.uses[before:]
+        self.uses[before:] = [each for each in uses if each.atom.predicate not in known]
+        self.function_uses.extend([each for each in uses if each.atom.predicate in known])
+        return found
+
     _READERS: ClassVar[tuple[tuple[Any, Callable[[Any, Any, Place], Any]], ...]] = (
         ("when", _read_when),
         ("after", _read_after),
@@ -422,7 +434,7 @@ class ActionBuilder:
         ("at_end", _read_moment),
         ("risk", lambda _, value, place: check_risk(value, place)),
         ("outcomes", _read_outcomes),
-        ("senses", lambda self, value, place: self._outside.patterns(value, place)),
+        ("senses", _read_senses),
         ("lists", _read_lists),
         ("tags", lambda _, value, place: check_action_tags(value, place)),
         ("description", lambda _, value, place: check_text(value, "a description", place)),

@@ -20,6 +20,7 @@ from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use, check_similes, name_parameters
 from planner.language.declare.earlier_names import EarlierNames
 from planner.language.declare.fields import Place, check_tags, check_text, check_value, name_types
+from planner.language.declare.known_numbers import add_known_facts
 from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
 from planner.lightweight import replace
 from planner.model.actions import Action, CostFunction, Outcome, When, functions_of_duration
@@ -366,11 +367,11 @@ class Declarations:
             self._check_costs(found)
         if self._functions:
             self._check_durations(numeric_fluents(found))
-        if not lists_patterns(found):
-            return found
-        from planner.language.declare.local_closed_world import add_listed_facts
+        if lists_patterns(found):
+            from planner.language.declare.local_closed_world import add_listed_facts
 
-        return add_listed_facts(found)
+            found = add_listed_facts(found)
+        return add_known_facts(found)
 
     def _check_kinds(self, names: Iterable[str]) -> None:
         """Raise an error for the first of `names`, which are used for both a predicate and a function."""
@@ -379,6 +380,8 @@ class Declarations:
             known, wrong = reversed(kinds) if name in self._declared and name not in self._functions else kinds
             message = f"{name!r} is a {wrong.kind} here, but a {known.kind} at {known.place_of(name).location}"
             hint = "a function has a value, as in 'fuel(r) > 0', and a predicate holds or not; rename one of them"
+            if any(each.predicate == name for action in self._models.values() for each in action.senses):
+                hint = f"declare the function {name!r} before the action that senses it"
             raise wrong.place_of(name).error(message, hint)
 
     def _check_costs(self, domain: DomainModel) -> None:

@@ -16,6 +16,7 @@ from planner.language.declare.atom_syntax import NotationError, abbreviate, expl
 from planner.language.declare.condition_reader import Conditions, Constraints, constraints_of, read_atom
 from planner.language.declare.declared_names import Scope, Use, suggest_swap
 from planner.language.declare.fields import Place, check_decimal, check_number, check_value, format_count, name_types
+from planner.language.declare.known_numbers import require_knowledge, require_known, state_known
 from planner.language.declare.marks import Condition, ObjectName, Patterns
 from planner.language.declare.model_builder import open_all_arguments
 from planner.language.declare.problem_timing import (
@@ -37,15 +38,27 @@ from planner.model.domain import (
     Predicate,
     TypeHierarchy,
     cache_per_domain,
-    lists_patterns,
+    measured_functions,
     numeric_fluents,
     resources_of,
 )
-from planner.model.formulas import OPEN, Arithmetic, Atom, Expression, Formula, Not, Number, Object
+from planner.model.formulas import (
+    OPEN,
+    Arithmetic,
+    Atom,
+    Expression,
+    Formula,
+    Not,
+    Number,
+    Object,
+    comparisons_in,
+    functions_in,
+)
 from planner.model.object_names import is_name, term_type
 from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal, seal
 from planner.model.timing import TOTAL_TIME
 from planner.model.unknown_facts import ROUNDING, find_hidden_variables
+from planner.model.unknown_numbers import find_unread
 
 
 def budgets_of(value: Any, domain: DomainModel, place: Place) -> dict[str, Number]:
@@ -174,7 +187,7 @@ class ProblemBuilder:
         facts = (*facts, *[fact for fact in opened.initial if fact not in facts])
         happening = read_timed(timed, clock, self, place.within("timed")) if timed else ()
         known = self._read_values(values, resolution, place.within("values"))
-        hidden = self._read_unknown(unknown, place.within("unknown"))
+        hidden, unread = self._read_unknown(unknown, place.within("unknown"))
         found = Problem(
             name=name,
             domain=self._domain,
@@ -199,6 +212,8 @@ class ProblemBuilder:
         )
         if likely:
             self._check_likely(found, likely, place.within("likely"))
+        found = state_known(found, unread)
+        self._check_unread(found, place)
         self._check_durations(found, place.within("values"))
         return seal(found)
 
@@ -213,7 +228,7 @@ class ProblemBuilder:
             "goal": self._read_goal,
             "values": lambda values, place: self._read_values(values, None, place),
             "metric": self._read_metric,
-            "unknown": self._read_unknown,
+            "unknown": lambda value, place: self._read_unknown(value, place)[0],
             "constraints": lambda value, place: constraints_of(value, self, place),
             "budgets": lambda value, place: budgets_of(value, self._domain, place),
             "deadline": lambda value, place: read_deadline(value, clock, place),
@@ -242,7 +257,7 @@ class ProblemBuilder:
         before = len(self._scope.uses)
         found = self._conditions.formula(value, place)
         self._check_uses(before)
-        return found
+        return require_known(found, self._domain)
 
     def changes(self, value: Any, place: Place) -> tuple[tuple[Literal, ...], tuple[NumericEffect, ...]]:
         """Read facts that become true or false, and numeric effects; raises an error at `place` for a mistake."""
@@ -262,7 +277,7 @@ class ProblemBuilder:
 
     def pattern(self, value: Any, place: Place) -> Atom:
         """Read a fact whose arguments may be open; raises an error at `place` for a mistake."""
-        (found,) = self._read_unknown((value,), place)
+        (found,), _ = self._read_unknown((value,), place)
         return found
 
     def instances(self, pattern: Atom) -> Iterator[Atom]:
@@ -547,7 +562,8 @@ class ProblemBuilder:
         name = use.atom.predicate
         predicate = self._domain.predicates.get(name)
         if predicate is None:
-            near = did_you_mean(name, self._domain.predicates) or "declare or use it there"
+            known = (*self._domain.predicates, *self._domain.functions)
+            near = did_you_mean(name, known) or "declare or use it there"
             if name in self._domain.functions:
                 near = f"it is a function: say what its value is, as in '{use.atom} == 1'"
             raise use.place.error(f"{use.atom}: domain {self._domain.name!r} has no predicate {name!r}", near)
@@ -561,12 +577,8 @@ class ProblemBuilder:
         hard = self._conditions.formula(hard, hard_place)
         soft = tuple([self._read_soft_goal(each, utility, place.within("soft")) for each, utility in wishes])
         self._check_uses()
-        if not lists_patterns(self._domain):
-            return Goal(hard, soft)
-        from planner.language.declare.local_closed_world import require_listings
-
-        soft = tuple([replace(each, condition=require_listings(each.condition, self._domain)) for each in soft])
-        return Goal(require_listings(hard, self._domain), soft)
+        soft = tuple([replace(each, condition=require_knowledge(each.condition, self._domain)) for each in soft])
+        return Goal(require_knowledge(hard, self._domain), soft)
 
     def _read_soft_goal(self, condition: Any, utility: Any, place: Place) -> SoftGoal:
         here = place.within(condition) if isinstance(condition, str) else place
@@ -591,14 +603,35 @@ class ProblemBuilder:
             self._check_bounds(term, found[term], here)
         return found
 
-    def _read_unknown(self, value: Patterns, place: Place) -> tuple[Atom, ...]:
-        before = len(self._scope.uses)
+    def _read_unknown(self, value: Patterns, place: Place) -> tuple[tuple[Atom, ...], tuple[Atom, ...]]:
+        """Read what is unknown: patterns of facts, and patterns of functions."""
+        before, functions = len(self._scope.uses), self._domain.functions
         found = self._conditions.patterns(value, place)
+        uses = self._scope.uses[before:]
+        self._scope.uses[before:] = [each for each in uses if each.atom.predicate not in functions]
+        self._scope.functions.extend([each for each in uses if each.atom.predicate in functions])
         self._check_uses(before)
         for pattern in found:
             if pattern.predicate in self._derived:
                 raise place.error(f"{pattern} is derived and cannot be unknown", "say what it is derived from")
-        return found
+            if pattern.predicate in functions and pattern.predicate not in measured_functions(self._domain):
+                hint = f"add senses={[str(pattern)]} to the action that tells it"
+                raise place.error(f"{pattern} is unknown, and no action senses {pattern.predicate!r}", hint)
+        facts = tuple([each for each in found if each.predicate not in functions])
+        return facts, tuple([each for each in found if each.predicate in functions])
+
+    def _check_unread(self, problem: Problem, place: Place) -> None:
+        """Raise an error where a constraint or the metric of `problem` reads a number that is unknown."""
+        unread = find_unread(problem)
+        conditions = [condition for each in problem.constraints for condition in each.conditions]
+        compared = [term for each in conditions for part in comparisons_in(each) for term in part.functions]
+        metric = functions_in(problem.metric.expression) if isinstance(problem.metric, NumericMetric) else ()
+        for what, terms, field in (("a constraint", compared, "constraints"), ("the metric", metric, "metric")):
+            names = {term.predicate for term in terms} if unread else set()
+            wrong = next((each for each in unread if each.predicate in names), None)
+            if wrong is not None:
+                hint = "state what is known, or demand it by the goal and the actions that need it"
+                raise place.within(field).error(f"{what} reads {wrong}, which is unknown", hint)
 
     def _read_ran(self, value: Any, place: Place) -> tuple[Atom, ...]:
         if isinstance(value, str | Atom) or not isinstance(value, Iterable):

@@ -15,6 +15,7 @@ from planner.errors import UnsupportedError
 from planner.language.declare.action_parameters import data_type_name
 from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.declare.declared_names import name_parameters
+from planner.language.declare.known_numbers import forget_known
 from planner.language.documents.document_conditions import Notation, write_constraint, write_default
 from planner.language.documents.schema import load_hierarchies
 from planner.model.actions import (
@@ -34,6 +35,7 @@ from planner.model.formulas import TRUE, Arithmetic, Atom, Expression, Object, V
 from planner.model.object_names import written_name
 from planner.model.problem import Goal, Metric, NumericMetric, Problem
 from planner.model.timing import GoalDeadline, TimedEffect
+from planner.model.unknown_numbers import find_unread
 from planner.problem_kinds import AnyDomain, AnyProblem
 
 WIDTH: Final = 110
@@ -179,10 +181,10 @@ def write_problem_document(problem: Problem) -> dict[str, Any]:
             "problem": problem.name,
             "domain": problem.domain.name,
             "objects": _write_objects(problem.objects),
-            "initial": list(map(str, problem.initial)),
+            "initial": list(map(str, forget_known(problem.initial, problem.domain))),
             "goal": _write_goal(problem.goal, write),
             "values": {str(term): _write_value(value) for term, value in problem.values.items()},
-            "unknown": list(map(str, problem.unknown)),
+            "unknown": list(map(str, (*problem.unknown, *find_unread(problem)))),
             "likely": {str(fact): chance for fact, chance in problem.likely.items()},
             "constraints": [write_constraint(each, write) for each in problem.constraints],
             "budgets": dict(problem.budgets),
@@ -304,7 +306,7 @@ def _write_action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
                 without_defaults({"arguments": list(x.arguments), "risk": x.risk or None, "outcomes": list(x.outcomes)})
                 for x in action.cases
             ],
-            "senses": before.each(action.senses),
+            "senses": before.each((*action.senses, *action.measures)),
             "lists": before.each(action.lists),
             "tags": sorted(action.tags),
             "similes": list(action.similes),

@@ -32,6 +32,7 @@ from planner.model.domain import (
 from planner.model.formulas import OPEN, TRUE, Number, Object, Variable, conjuncts, functions_in, walk
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem, is_numeric
 from planner.model.timing import TimedEffect
+from planner.model.unknown_numbers import find_unread
 
 HINT: Final = "planner.language.pddl.export compiles it first"
 
@@ -508,6 +509,7 @@ def refuse_unsayable(problem: Problem) -> None:
     reasons = [
         (problem.goal.soft, "soft goals, in PDDL without preferences", "state only the hard goal"),
         (problem.unknown, "facts declared unknown, in PDDL", "state which facts hold"),
+        (find_unread(problem), "numbers declared unknown, in PDDL", "leave them out of 'unknown'"),
         (problem.constraints, "constraints, in PDDL without them", _DOCUMENTS),
         (problem.budgets, f"a budget of {next(iter(problem.budgets), '')}, in PDDL", _DOCUMENTS),
         (problem.deadline is not None, "a deadline, in PDDL without time", _DOCUMENTS),
