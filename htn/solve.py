@@ -15,7 +15,7 @@ from htn.search.htn_incumbent import HtnIncumbent
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model.domain import creates_objects, lists_patterns
+from planner.model.domain import creates_objects, may_find_out
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, Status, unsupported_result
@@ -40,10 +40,10 @@ def solve(problem: HtnProblem, options: SolveOptions) -> Result:
     problem = resolve(problem)
     limits = options.limits()
     found = answer(problem, options)
-    if lists_patterns(problem.classical.domain):
-        from planner.compilations.unlisted_objects import qualify_by_listings
+    if may_find_out(problem.classical.domain):
+        from planner.compilations.unlisted_objects import qualify_by_findings
 
-        found = qualify_by_listings(problem.classical, found)
+        found = qualify_by_findings(problem.classical, found)
     return found if options.plain else _add_reason(problem, found, limits)
 
 

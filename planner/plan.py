@@ -90,7 +90,7 @@ def name_objects(step: Step, problem: Any) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class Supposition:
-    """An unknown `fact` whose truth a plan supposes to be `holds`.
+    """An unknown `fact` whose truth a plan supposes to be `holds`; or a function term, of which it supposes a `value`.
 
     `steps` are the numbers, from 1, of the steps that depend on it; `goal` says that the goal does. `seen` is the
     number of the step that senses it before, or None.
@@ -101,10 +101,13 @@ class Supposition:
     steps: tuple[int, ...] = ()
     goal: bool = False
     seen: int | None = None
+    value: Number | None = None
 
     @property
     def literal(self) -> str:
-        """The fact, or its negation, as text."""
+        """The fact, or its negation, or the value of a number, as text."""
+        if self.value is not None:
+            return f"{self.fact} = {self.value}"
         return str(self.fact) if self.holds else f"not {self.fact}"
 
     def __str__(self) -> str:
@@ -113,9 +116,9 @@ class Supposition:
         return f"{self.literal} ({looked}; {_join_phrases(resting)} rest{'s' if len(resting) == 1 else ''} on it)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the supposition as JSON-ready data, the fact as text."""
+        """Return the supposition as JSON-ready data, the fact as text; only one on a number has a value."""
         values = {"fact": str(self.fact), "holds": self.holds, "steps": list(self.steps), "goal": self.goal}
-        return {**values, "seen": self.seen}
+        return {**values, "seen": self.seen, **({} if self.value is None else {"value": json_number(self.value)})}
 
 
 def describe_forgone(wishes: Iterable[SoftGoal | Constraint]) -> list[str]:

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Callable
 
 from planner.compilations.reductions import REDUCTIONS
 from planner.errors import InputError, kind_of
-from planner.lightweight import TYPE_CHECKING, Any
+from planner.lightweight import TYPE_CHECKING, Any, replace
 from planner.model import Problem
-from planner.model.domain import lists_patterns
+from planner.model.domain import may_find_out
 from planner.model.problem import is_numeric
+from planner.model.unknown_numbers import find_unread
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.portfolio.incumbent import Incumbent, qualify_intended, weaken_to_intended
@@ -79,11 +80,13 @@ def solve(
     )
     limits = options.limits()
     problem = resolve_problem(problem)
+    if on_progress is not None and isinstance(problem, Problem) and find_unread(problem):
+        options = replace(options, on_progress=lambda each: on_progress(replace(each, lower_bound=None)))
     found = answer(problem, options)
-    if isinstance(problem, Problem) and lists_patterns(problem.domain):
-        from planner.compilations.unlisted_objects import qualify_by_listings
+    if isinstance(problem, Problem) and may_find_out(problem.domain):
+        from planner.compilations.unlisted_objects import qualify_by_findings
 
-        found = qualify_by_listings(problem, found)
+        found = qualify_by_findings(problem, found)
     if plain or found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
         return found
     from planner.explain.conflicts import add_reason

@@ -9,13 +9,13 @@ from typing import Any, Final
 from executor.background_searches import SearchStopped, describe_tries, search_in_turn, search_until_cancelled
 from executor.recovery.recovery_policy import MORE
 from executor.tools.world import World
-from planner.compilations.unlisted_objects import plan_to_list
+from planner.compilations.unlisted_objects import plan_to_find
 from planner.explain.unreachable_goals import Unreachable
 from planner.explain.unsolvability import find_unreachable_parts
 from planner.lightweight import dataclass, replace
 from planner.limits import LimitReached, Limits
 from planner.model import FALSE, Action, Atom, DomainModel, Not, Outcome, Problem, When
-from planner.model.domain import creates_objects, lists_patterns
+from planner.model.domain import creates_objects, may_find_out
 from planner.model.problem import seal
 from planner.plan import Plan, Result, Statistics, Status, StoppedBy
 from planner.reuse.plan_cache import PlanCache, Recalled
@@ -156,9 +156,9 @@ class Planner:
                 result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, None, statistics, reason)
                 return Recalled(result, values=template.values)
         found = Recalled(solve(problem, **options)) if self.cache is None else self.cache.recall(problem, **options)
-        if found.result.has_plan or not lists_patterns(problem.domain):
+        if found.result.has_plan or not may_find_out(problem.domain):
             return found
-        listing = plan_to_list(problem, lambda aim: solve(aim, **options))
+        listing = plan_to_find(problem, lambda aim: solve(aim, **options))
         return found if listing is None else Recalled(listing)
 
 

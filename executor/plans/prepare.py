@@ -16,7 +16,7 @@ from executor.plans.steps_in_turn import take_in_turn
 from executor.recovery.hierarchy import check_tasks
 from executor.tools.world import World
 from planner.compilations.object_creation import for_steps
-from planner.compilations.unlisted_objects import aim_at_listing, plan_to_list
+from planner.compilations.unlisted_objects import aims_at_finding, plan_to_find
 from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.lightweight import dataclass, replace
 from planner.limits import LimitReached
@@ -297,7 +297,7 @@ def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: str) -> P
     from planner.policies.decide import decide
 
     found = decide(problem, **options)
-    if not found.has_policy and (aim := aim_at_listing(problem)) is not None:
+    if not found.has_policy and (aim := next(aims_at_finding(problem), None)) is not None:
         listing = decide(seal_like(aim, problem), **options)
         found = listing if listing.has_policy else found
     if options["cancel"].is_set() and not found.has_policy:
@@ -334,7 +334,7 @@ def _search_best(problem: Any, planning: Mapping[str, Any], lacking: str) -> Pre
 
     found = solve(problem, **planning)
     if not found.has_plan and not is_other_problem(problem):
-        listing = plan_to_list(problem, lambda aim: solve(aim, **planning))
+        listing = plan_to_find(problem, lambda aim: solve(aim, **planning))
         found = found if listing is None else listing
     if planning["cancel"].is_set() and not found.has_plan:
         return _state_without_steps(problem)

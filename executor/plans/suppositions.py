@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from executor.events.fluent_values import pattern_of
 from planner.language.declare.atom_syntax import parse_atom
 from planner.model import Atom, DomainModel, Term
 from planner.plan import Step, Supposition
@@ -20,6 +21,8 @@ def texts_by_step(suppositions: Iterable[Supposition], count: int) -> tuple[list
     found: list[list[str]] = [[] for _ in range(count)]
     goal: list[str] = []
     for each in suppositions:
+        if each.value is not None:
+            continue  # the value of a number, which the state has
         text = literal_text(each.fact, each.holds)
         for number in each.steps:
             found[number - 1].append(text)
@@ -52,10 +55,10 @@ def find_looks(
 
 
 def sensed_by(domain: DomainModel, step: Step) -> list[Atom]:
-    """Return patterns of the facts that `step` senses."""
+    """Return patterns of the facts that `step` senses, the values of numbers among them."""
     action = domain.actions[step.action]
-    if not action.senses:
+    if not (action.senses or action.measures):
         return []
     pairs = zip(action.step_parameters, step.arguments, strict=False)
     binding: dict[Term, Term] = {parameter.name: name for parameter, name in pairs}
-    return [pattern.substitute(binding) for pattern in action.senses]
+    return [pattern.substitute(binding) for pattern in (*action.senses, *map(pattern_of, action.measures))]

@@ -24,13 +24,13 @@ from executor.plans.suppositions import texts_by_step
 from executor.recovery.hierarchy import find_lost_reference, inherit_fields, make_repair_search, read_repair
 from executor.recovery.options import Options
 from executor.recovery.recovery_policy import MORE, PROOF_SECONDS, Recovery
-from planner.compilations.unlisted_objects import aim_at_listing
+from planner.compilations.unlisted_objects import aims_at_finding
 from planner.errors import InputError
 from planner.language.declare import resolve_action
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import replace
 from planner.model import Number, Problem
-from planner.model.domain import lists_patterns
+from planner.model.domain import may_find_out
 from planner.model.formulas import exact_decimal
 from planner.model.problem import seal
 from planner.plan import Status, Step, StoppedBy, exact, exact_sum
@@ -89,7 +89,7 @@ def _key_of(step: Step) -> tuple[str, tuple[str, ...]]:
 
 CHOSEN: Final = "chosen beside the plan"
 """Reason for a step that a driver put in front of the plan."""
-LISTED: Final = "no listing can help"
+LISTED: Final = "nothing that is listed or read can help"
 NONE_FITS: Final = "no candidate leads from here to the goal"
 
 
@@ -283,11 +283,11 @@ class Replanning:
         return False
 
     async def list_first(self, about: str) -> bool:
-        """Search for steps that list something which is not listed yet; return whether there are any.
+        """Search for steps that list or read something which is not known yet; return whether there are any.
 
-        The run plans again when it is listed: objects that turned up may lead to the goal.
+        The run plans again when it is known: objects and numbers that turned up may lead to the goal.
         """
-        if self.state.hierarchy is not None or not lists_patterns(self.state.domain):
+        if self.state.hierarchy is not None or not may_find_out(self.state.domain):
             return False
 
         def prepare(seconds: float) -> _Search:
@@ -295,10 +295,12 @@ class Replanning:
             done = [record.step for record in self.options.find_fixed()]
 
             def search() -> Patch:
-                aim = aim_at_listing(problem)
-                if aim is None:
-                    return Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=LISTED)
-                return patch(seal(aim), (), fixed=done, forbidden=forbidden, time_limit=seconds)
+                found = Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=LISTED)
+                for aim in aims_at_finding(problem):
+                    found = patch(seal(aim), (), fixed=done, forbidden=forbidden, time_limit=seconds)
+                    if found.steps is not None:
+                        break
+                return found
 
             return (), search
 

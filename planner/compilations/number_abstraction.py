@@ -104,6 +104,7 @@ class _Writer:
             requires=self.formula(action.requires, action.parameters),
             provides=(*action.provides, *changes),
             when=tuple([self._when(each, types) for each in action.when]),
+            measures=(),
             numbers=(),
         )
 

@@ -131,6 +131,7 @@ def _join_moments(action: Action, problem: Problem) -> Action:
         tags=action.tags,
         description=action.description,
         numbers=numbers,
+        measures=action.measures,
         after=action.after,
         data=action.data,
     )

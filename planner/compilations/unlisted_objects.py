@@ -1,27 +1,32 @@
-"""Plan where objects may turn up: what is not listed yet, and what that means for answers.
+"""Plan where objects and numbers may turn up: what is not listed or read yet, and what that means for answers.
 
 Search knows the objects of the problem alone. A plan that goes through a listing assumes that it names nothing new, and
-says so; whoever carries it out plans again for what turned up. Without a plan, listing something may help.
+says so; whoever carries it out plans again for what turned up. Without a plan, listing something may help, and so may
+reading a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
 
 from planner.compilations import reserve_name
+from planner.compilations.number_abstraction import abstract_numbers
+from planner.compilations.unread_numbers import find_readable, may_read_more, qualify_by_values
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.model import OPEN, Atom, Goal, Object, Or, Problem
 from planner.model.actions import positive_atoms
-from planner.model.domain import TypeHierarchy, creates_objects, lists_patterns
+from planner.model.domain import TypeHierarchy, creates_objects, lists_patterns, may_find_out
 from planner.model.formulas import atoms_in
-from planner.model.problem import seal, seal_like
+from planner.model.problem import Metric, is_numeric, is_temporal, seal, seal_like
 from planner.model.unknown_facts import instances_of
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Result, Status, StoppedBy
 
 LIST_FIRST: Final = "no plan is known with the objects known so far: something is listed first"
+READ_FIRST: Final = "no plan is known with the numbers known so far: an unknown number is read first"
 SECONDS: Final = 5.0
 """Time limit for the relaxed reachability with objects that may turn up, in seconds."""
 MOST_FACTS: Final = 1000
@@ -54,13 +59,22 @@ def describe_unlisted(problem: Problem) -> str:
     return ""
 
 
-def aim_at_listing(problem: Problem) -> Problem | None:
-    """Return `problem` with the goal to list something that is not listed yet; None if no listing can help."""
-    unlisted = find_unlisted(problem) if may_find_more(problem) else ()
-    return replace(problem, goal=Goal(Or(tuple(unlisted))), constraints=()) if unlisted else None
+def aims_at_finding(problem: Problem) -> Iterator[Problem]:
+    """Yield `problem` with the goals to list or read something that is not known yet; none if none of it can help.
+
+    The numbers that a plan needs come first, and then all.
+    """
+    unlisted = find_unlisted(problem) if may_list_more(problem) else []
+    for numbers in find_readable(problem) or ([] if not unlisted else [[]]):
+        yield replace(problem, goal=Goal(Or((*unlisted, *numbers))), constraints=(), due=())
 
 
 def may_find_more(problem: Problem) -> bool:
+    """Return whether objects or numbers that turn up might lead to the goal of `problem`, as far as is known."""
+    return may_list_more(problem) or may_read_more(problem)
+
+
+def may_list_more(problem: Problem) -> bool:
     """Return whether objects that turn up in a listing might lead to the goal of `problem`, as far as is known.
 
     They might unless the goal is relaxed unreachable also with such objects, of which all is supposed to hold.
@@ -76,8 +90,11 @@ def may_find_more(problem: Problem) -> bool:
     plain = replace(
         plain, initial=(*plain.initial, *(fact for each in problem.unknown for fact in instances_of(problem, each)))
     )
+    plain = replace(plain, goal=Goal(plain.goal.hard))
+    if is_numeric(plain):  # of numbers, every comparison counts as possible
+        plain = replace(abstract_numbers(plain).problem, metric=Metric.COST)
     try:
-        return ground(seal(replace(plain, goal=Goal(plain.goal.hard))), Limits(SECONDS)).unreachable_goal is None
+        return ground(seal(plain), Limits(SECONDS)).unreachable_goal is None
     except LimitReached:
         return True
 
@@ -128,31 +145,46 @@ def suppose_found(problem: Problem) -> Problem | None:
     return seal_like(replace(problem, objects=objects, initial=tuple(known)), problem)
 
 
-def plan_to_list(problem: Problem, solve: Callable[[Problem], Result]) -> Result | None:
-    """Search for a plan that lists something which is not listed yet; None if all is, or there is no such plan.
+def plan_to_find(problem: Problem, solve: Callable[[Problem], Result]) -> Result | None:
+    """Search for a plan that lists or reads something that is not known yet; None if there is none that may help.
 
-    Whoever carries it out plans again for what turned up. `solve` searches.
+    Whoever carries it out plans again for what turned up; nobody does so in time, where nothing is found. `solve`
+    searches.
     """
-    aim = aim_at_listing(problem)
-    found = None if aim is None else solve(seal_like(aim, problem))
+    aims = () if is_temporal(problem) else aims_at_finding(problem)
+    results = (solve(seal_like(aim, problem)) for aim in aims)
+    found = next((each for each in results if each.plan is not None), None)
     if found is None or found.plan is None:
         return None
-    return replace(found, plan=replace(found.plan, problem=problem), reason=LIST_FIRST)
+    reason = LIST_FIRST if any(problem.domain.actions[each.action].lists for each in found.plan.steps) else READ_FIRST
+    return replace(found, plan=replace(found.plan, problem=problem, suppositions=()), reason=reason)
 
 
-def qualify_by_listings(problem: Problem, result: Result) -> Result:
-    """Say in `result` which listings the plan assumes to find nothing new; UNSOLVABLE becomes UNKNOWN.
+def qualify_by_findings(problem: Problem, result: Result) -> Result:
+    """Say in `result` which listings its plan assumes to find nothing new, and which values of numbers it supposes.
 
-    Objects that turn up in a listing might reach the goal, so that a search without them proves nothing unsolvable.
+    What turns up might reach the goal, so that a search without it proves nothing unsolvable; nor does one with values
+    that are supposed prove a plan optimal.
     """
-    if not listings_of(problem.domain):
+    if not may_find_out(problem.domain):
         return result
     if result.status is Status.UNSOLVABLE:
         if not may_find_more(problem):
             return result
-        reason = f"objects may turn up: {describe_unlisted(problem)}"
-        reason = "; ".join(filter(None, [result.reason, reason]))
+        found = describe_unlisted(problem)
+        unread = find_unread(problem)
+        said = [f"objects may turn up: {found}"] if found else []
+        said += [f"{_join_terms(unread)} {'is' if len(unread) == 1 else 'are'} unknown"] if unread else []
+        reason = "; ".join(filter(None, [result.reason, *said]))
         return replace(result, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
+    return qualify_by_values(problem, _qualify_by_listings(problem, result))
+
+
+def _join_terms(terms: Sequence[Atom]) -> str:
+    return ", ".join(map(str, terms[:3])) + (f" and {len(terms) - 3} more" if len(terms) > 3 else "")
+
+
+def _qualify_by_listings(problem: Problem, result: Result) -> Result:
     actions = problem.domain.actions
     steps = [step for step in (result.plan.steps if result.plan else ()) if actions[step.action].lists]
     if not steps:

@@ -15,7 +15,7 @@ from planner.explain.unsolvability import explain_compiled, explain_unsolvable
 from planner.lightweight import Any, replace
 from planner.limits import Limits
 from planner.model import Problem
-from planner.model.domain import creates_objects, lists_patterns
+from planner.model.domain import creates_objects, may_find_out
 from planner.model.problem import is_temporal
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step
@@ -142,11 +142,11 @@ def avoided_steps(foils: Sequence[Foil]) -> list[StepSet]:
 
 
 def qualify(problem: Problem, found: Result) -> Result:
-    """Return the answer for a problem whose actions may list objects; raises `UnsupportedError`."""
-    if lists_patterns(problem.domain):
-        from planner.compilations.unlisted_objects import qualify_by_listings
+    """Return the answer for a problem whose actions may find objects or numbers; raises `UnsupportedError`."""
+    if may_find_out(problem.domain):
+        from planner.compilations.unlisted_objects import qualify_by_findings
 
-        found = qualify_by_listings(problem, found)
+        found = qualify_by_findings(problem, found)
     if found.status is Status.UNSUPPORTED:
         raise UnsupportedError(found.reason)
     return found

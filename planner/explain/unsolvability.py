@@ -19,7 +19,7 @@ from planner.explain.smallest_change import Change, Finding, find_smallest_chang
 from planner.explain.unreachable_goals import Missing, Unreachable, explain_unreachable_goals
 from planner.limits import LimitReached, Limits
 from planner.model import COST, Problem
-from planner.model.domain import creates_objects, lists_patterns
+from planner.model.domain import creates_objects, lists_patterns, may_find_out
 from planner.model.problem import is_numeric
 from planner.options import ANY_PLAN
 from planner.plan import Plan, Status, StoppedBy
@@ -200,7 +200,7 @@ def find_unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachabl
 
 
 def _find_unreachable_with_numbers(problem: Problem, limits: Limits) -> tuple[Unreachable, ...]:
-    if problem.unknown or lists_patterns(problem.domain) or creates_objects(problem.domain):
+    if problem.unknown or may_find_out(problem.domain) or creates_objects(problem.domain):
         return ()
     facts = compile_comparisons(problem)
     try:
@@ -235,8 +235,11 @@ def _diagnose_numbers(problem: Problem, limits: Limits, source: Problem | None =
         return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
     reachable = not unreachable
     finding = find_smallest_change(problem, source or problem, shortfall, limits, reachable=reachable, numbers=facts)
+    solvable = _is_solvable(finding)
+    if solvable is False and may_find_more(problem):
+        solvable = None
     return replace(
-        Diagnosis(problem.name, _is_solvable(finding), unreachable, finding.change, finding.plan, finding.stopped_by),
+        Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by),
         also=finding.also,
     )
 

@@ -18,6 +18,7 @@ from planner.lightweight import replace
 from planner.limits import Limits, check_limits
 from planner.model import Atom, Formula, Goal, Not, Problem
 from planner.model.domain import creates_objects
+from planner.model.unknown_numbers import find_unread
 from planner.problem_kinds import AnyProblem, resolve_classical
 from planner.task.ground_task import Task
 
@@ -129,6 +130,7 @@ def refuse_constructs(problem: Problem) -> None:
     has = {
         "actions that create objects": creates_objects(problem.domain),
         "unknown facts": bool(problem.unknown),
+        "unknown numbers": bool(find_unread(problem)),
         "soft goals": bool(problem.goal.soft),
         "soft constraints": any(each.utility is not None for each in problem.constraints),
         "budgets": bool(problem.budgets),

@@ -19,6 +19,7 @@ from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.domain import creates_objects, lists_patterns
 from planner.model.problem import NumericMetric, is_numeric
+from planner.model.unknown_numbers import find_unread
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -363,6 +364,7 @@ def unsupported_construct_of(problem: Problem) -> str:
     if is_numeric(problem):
         has = {
             "unknown facts": bool(problem.unknown),
+            "unknown numbers": bool(find_unread(problem)),
             "budgets": bool(problem.budgets),
             "constraints": bool(problem.constraints),
             f"the metric '{problem.metric}'": isinstance(problem.metric, NumericMetric),

@@ -14,6 +14,7 @@ from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.object_names import protect_quoted, restore_quoted
 from planner.model.spelling import spell_fact
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Step, name_as_written
 from planner.problem_kinds import resolve_classical
 from planner.validation.validate import choose_versions
@@ -67,13 +68,14 @@ def start_whole_in(problem: Problem, state: AnyState | None, asked: str) -> Prob
     """Return what `start_in` does, for questions whose answers are about all states or all plans.
 
     Raises `UnsupportedError` where search would not see all of them: for created objects, several outcomes, and facts
-    declared unknown.
+    or numbers declared unknown.
     """
     found = start_in(problem, state, asked)
     has = {
         "actions that create objects": creates_objects(problem.domain),
         "actions with several outcomes": bool(uncertain_actions(problem.domain)),
         "facts declared unknown": bool(problem.unknown),
+        "numbers declared unknown": bool(find_unread(problem)),
     }
     constructs = [construct for construct, there in has.items() if there]
     if constructs:

@@ -311,9 +311,7 @@ def _patch_kind(problem: Problem, remaining: Sequence[Step], limits: Limits, opt
     )
     old = _find_fitting_suffix(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, not_first, limits, options["proof_time"])
-    if is_numeric(now):
-        return patching.search_with_numbers()
-    found = patching.search()
+    found = patching.search_with_numbers() if is_numeric(now) else patching.search()
     status = repair_search.weaken_claim(problem, found.status)
     return found if status is found.status else _without_proof(found, status, repair_search.describe_untried(problem))
 

@@ -23,6 +23,7 @@ from planner.limits import STOPS, LimitReached, Limits, stop_reason
 from planner.model import Action, Atom, Literal, Not, Problem, Term, When
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.formulas import substitute
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Status, Step, StoppedBy
 from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
@@ -343,11 +344,11 @@ def add_spare_objects(problem: Problem, steps: Iterable[Step]) -> Problem:
 
 
 def weaken_claim(problem: Problem, status: Status) -> Status:
-    """Return `status` without a proof if plans with more created objects were not searched.
+    """Return `status` without a proof if more created objects, or other values of unknown numbers, were not searched.
 
     With uncertain outcomes, nothing is proved unsolvable either, as only intended ones were searched.
     """
-    if creates_objects(problem.domain):
+    if creates_objects(problem.domain) or find_unread(problem):
         return {Status.OPTIMAL: Status.SOLVED, Status.UNSOLVABLE: Status.UNKNOWN}.get(status, status)
     return Status.UNKNOWN if status is Status.UNSOLVABLE and uncertain_actions(problem.domain) else status
 
@@ -356,4 +357,6 @@ def describe_untried(problem: Problem) -> str:
     """Return in words what was not searched."""
     if creates_objects(problem.domain):
         return f"no more than {SPARE} objects of each type that steps create were tried, beside those that were given"
+    if unread := find_unread(problem):
+        return f"no other values of unknown numbers, such as {unread[0]}, were tried"
     return f"only the intended outcomes (of {', '.join(uncertain_actions(problem.domain))}) were tried"

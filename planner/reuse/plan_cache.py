@@ -30,6 +30,7 @@ from planner.model.formulas import (
     walk,
 )
 from planner.model.problem import NumericMetric, is_numeric
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact
 from planner.portfolio.incumbent import weaken_to_intended
 from planner.repair.mending import mend
@@ -87,7 +88,7 @@ class Entry:
 
 SEMANTIC_FIELDS: Final = (
     *("name", "parameters", "requires", "provides", "modifies", "when", "after", "creates", "duration", "risk"),
-    *("outcomes", "senses", "lists", "cases", "numbers"),
+    *("outcomes", "senses", "measures", "lists", "cases", "numbers"),
 )
 """Fields of an action that plans depend on, beside its cost and uses."""
 
@@ -347,9 +348,9 @@ class PlanCache:
 
         A plan of a search that ended by itself, such as with a proof, always will. Any other plan will if any plan does
         (`mode="first"`), or if its search had as much time as this one would have. `statistics.search` is "cache" or
-        "adapted" then. Problems with unknown facts are always searched, and with `plain` every problem is.
+        "adapted" then. Problems with unknown facts or numbers are always searched, and with `plain` every problem is.
         """
-        if problem.unknown or options.get("plain"):
+        if problem.unknown or find_unread(problem) or options.get("plain"):
             return Recalled(solve(problem, **options))
         began = read_clock()
         shape = shape_of(problem)

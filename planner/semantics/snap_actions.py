@@ -83,12 +83,13 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
         start, end = _hold_capacities(action, start, end)
         if takes_no_time(action):
             snaps[name] = SnapAction(name)
-            actions[name] = uses.guard(_snap(action, name, _join(start, throughout, end)), action)
+            whole = _snap(action, name, _join(start, throughout, end), measures=action.measures)
+            actions[name] = uses.guard(whole, action)
             continue
         start = _record_duration(action, start, numeric_fluents(domain))
         names = [_choose_name(f"{name} {word}", taken) for word in ("starts", "ends", "lasts")]
         actions[names[0]] = uses.guard(_snap(action, names[0], start), action, begins=True)
-        actions[names[1]] = uses.guard(_snap(action, names[1], end), action, ends=True)
+        actions[names[1]] = uses.guard(_snap(action, names[1], end, measures=action.measures), action, ends=True)
         if throughout != TRUE:
             lasting = uses.guard_formula(throughout, action)
             actions[names[2]] = Action(names[2], action.parameters, lasting, cost=())
@@ -148,7 +149,7 @@ def _refuse(action: Action) -> None:
         raise UnsupportedError(f"objects that '{action.name}' creates, in time", "declare them in the problem")
 
 
-def _snap(action: Action, name: str, moment: Moment) -> Action:
+def _snap(action: Action, name: str, moment: Moment, measures: tuple[Atom, ...] = ()) -> Action:
     """Return the action `name` for one `moment` of `action`; the cost is that of the whole step, and left out."""
     return Action(
         name,
@@ -158,6 +159,7 @@ def _snap(action: Action, name: str, moment: Moment) -> Action:
         moment.modifies,
         moment.when,
         cost=(),
+        measures=measures,
         numbers=moment.numbers,
         tags=action.tags,
     )

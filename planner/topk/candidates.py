@@ -14,6 +14,7 @@ from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
 from planner.model.problem import NumericMetric, is_numeric
+from planner.model.unknown_numbers import find_unread
 from planner.plan import EXACT, Plan, Step, StoppedBy, divide_exactly, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import AnyProblem, resolve_problem, service_of
@@ -242,6 +243,8 @@ def candidates(
         return found
     if problem.unknown:
         raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
+    if unread := find_unread(problem):
+        raise UnsupportedError(f"candidates where numbers are unknown, such as {unread[0]}", "solve(…) gives one plan")
     takes = ("budgets", "deadlines", "soft goals", "soft constraints")
     refused = refuse_constructs(problem, takes)
     if refused is not None:

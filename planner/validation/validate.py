@@ -18,6 +18,7 @@ from planner.model.domain import creates_objects
 from planner.model.formulas import conjuncts, substitute
 from planner.model.problem import NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
 from planner.model.unknown_facts import fix_unknown_facts
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
 from planner.problem_kinds import resolve_problem
 from planner.semantics.constraint_monitors import ConstraintMonitors
@@ -167,7 +168,8 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     """Look up the names of `problem`, and check that `steps` lead from its initial state to its goal.
 
     A `Plan` claims its own cost, other steps only `claimed_cost`; a wrong claim makes the plan invalid. With unknown
-    facts, the validator finds and lists suppositions that make the plan valid. It tries a `Plan`'s own first.
+    facts, the validator finds and lists suppositions that make the plan valid. It tries a `Plan`'s own first. Of an
+    unknown number, a plan supposes the value that the problem has.
 
     Never raises for a bad plan. Raises `InputError` for a malformed problem, and `UnsupportedError` for constraints on
     unknown facts, and for unknown facts beside numbers.
@@ -178,6 +180,16 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
 
 def check_steps(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
     """Validate `steps` as `validate` does, for a resolved problem."""
+    verdict = _check_steps(problem, steps, claimed_cost)
+    if not (verdict.valid and find_unread(problem)):
+        return verdict
+    from planner.validation.supposed_numbers import find_supposed_numbers
+
+    supposed = find_supposed_numbers(problem, steps.steps if isinstance(steps, Plan) else steps)
+    return replace(verdict, suppositions=(*verdict.suppositions, *supposed))
+
+
+def _check_steps(problem: Problem, steps: Plan | Sequence[Step], claimed_cost: Number | None) -> Verdict:
     expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
     if problem.constraints and is_temporal(problem):
         raise UnsupportedError(

@@ -12,9 +12,10 @@ from planner.language.declare.atom_syntax import explain_bad_name, is_atom_name
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Signatures, Types, Use
 from planner.language.declare.fields import Place, check_text, format_count, name_types
+from planner.language.declare.known_numbers import require_knowledge
 from planner.lightweight import dataclass, replace
 from planner.model import Action, DomainModel, Predicate, Variable
-from planner.model.domain import lists_patterns
+from planner.model.domain import may_find_out
 from planner.model.formulas import unmarked
 from planner.model.object_names import term_type
 
@@ -202,11 +203,9 @@ class Hierarchy:
             for use in declared.subtasks:
                 words.check_subtask(use)
         methods = {name: declared.method for name, declared in self._methods.items()}
-        if lists_patterns(classical):
-            from planner.language.declare.local_closed_world import require_listings
-
+        if may_find_out(classical):
             methods = {
-                name: replace(method, precondition=require_listings(method.precondition, classical))
+                name: replace(method, precondition=require_knowledge(method.precondition, classical))
                 for name, method in methods.items()
             }
         return HtnDomain(words.extend(), tasks, methods, words.inferred)
